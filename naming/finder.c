@@ -17,7 +17,7 @@
 #define KALLSYMS_LIMIT (256u << 20)
 #define MAPS_LIMIT (16u << 20)
 #define SYSTEM_DEBUG_DIR "/usr/lib/debug"
-/* What the kernel adds to the path of a file that has none any more. */
+/* The kernel appends this to the path of a deleted file. */
 #define DELETED " (deleted)"
 
 static bool same_build_id(const struct tape_module *module, const uint8_t *id, size_t size)
@@ -25,8 +25,10 @@ static bool same_build_id(const struct tape_module *module, const uint8_t *id, s
 	return size == module->build_id_size && memcmp(id, module->build_id, size) == 0;
 }
 
-/* One that changed after the recording may hold other code at the same place; ctime tells also
- * where mtime was set back. */
+/*
+ * A file that changed after the recording may hold other code at the same place. ctime shows a
+ * change even if mtime was set back.
+ */
 static bool finder_unchanged(const struct stat *about, uint64_t until_ns)
 {
 	uint64_t modified = about->st_mtim.tv_sec * NSEC_PER_SEC + about->st_mtim.tv_nsec;
@@ -35,7 +37,10 @@ static bool finder_unchanged(const struct stat *about, uint64_t until_ns)
 	return !until_ns || (modified <= until_ns && changed <= until_ns);
 }
 
-/* On btrfs each subvolume shows a device of its own; the kernel's record has the file system's. */
+/*
+ * On btrfs each subvolume has its own device number, but the kernel's record has that of the file
+ * system.
+ */
 static bool same_inode(int fd, const struct stat *about, const struct tape_module *module)
 {
 	struct statfs system;
@@ -46,7 +51,7 @@ static bool same_inode(int fd, const struct stat *about, const struct tape_modul
 	       (fstatfs(fd, &system) == 0 && system.f_type == BTRFS_SUPER_MAGIC);
 }
 
-/* The rest of the world may have changed it: 0, or why it is not the file. */
+/* Verifies that an open file is the module's. Returns 0, -ESTALE or -EBADMSG. */
 static int same_file(int fd, struct tape_module *module, uint64_t until_ns)
 {
 	uint8_t build_id[ELF_BUILD_ID_MAX];
@@ -68,7 +73,7 @@ static int same_file(int fd, struct tape_module *module, uint64_t until_ns)
 	return 0;
 }
 
-/* A descriptor goes through, and is closed when the file is not the module's. */
+/* Verifies an open file and returns its descriptor. Closes it if it is not the module's. */
 static int open_checked(int opened, struct tape_module *module, uint64_t until_ns)
 {
 	_cleanup_close_ int fd = opened;
@@ -77,8 +82,7 @@ static int open_checked(int opened, struct tape_module *module, uint64_t until_n
 	return r < 0 ? r : take_fd(fd);
 }
 
-/* Of several places that did not have the file, what is told is why the most promising one had not.
- */
+/* Chooses the error to report after several places failed: that of the most promising place. */
 static int finder_best_error(int r, int other)
 {
 	static const int order[] = { -ESTALE, -EBADMSG, -EACCES, -EREMOTE, -ENOENT };
@@ -89,7 +93,7 @@ static int finder_best_error(int r, int other)
 	return -ENOENT;
 }
 
-/* Errors of the way there, as the answers that there are. */
+/* Maps errors of opening a path to those of finder_find(). */
 static int plain_error(int r)
 {
 	if (r == -EPERM)
@@ -98,8 +102,8 @@ static int plain_error(int r)
 }
 
 /*
- * Through a link of /proc, which the kernel follows to the very file that is mapped, whatever has
- * become of its name. It is the one when it is linked under the path that the mapping had.
+ * Opens a file through a link of /proc, which the kernel resolves to the mapped file itself,
+ * whatever its name is now. It is the right one if its link has the mapping's path.
  */
 static int open_link(const char *link, struct tape_module *module, const char *path,
 		     uint64_t until_ns)
@@ -122,16 +126,19 @@ static int open_link(const char *link, struct tape_module *module, const char *p
 	fd = path_fd < 0 ? -errno : process_root_reopen(path_fd);
 	if (fd < 0 || fstat(fd, &about) < 0 || fstatfs(fd, &system) < 0)
 		return fd < 0 ? fd : -errno;
-	/* in an overlay the record may have the inode of the file below */
+	/* in an overlay the record may have the inode of the lower file */
 	if (about.st_ino == module->inode || system.f_type == OVERLAYFS_SUPER_MAGIC) {
 		here.inode = about.st_ino;
 		here.device = about.st_dev;
 	}
-	/* being deleted changes it, too, but not what is in it */
+	/* deleting the file changes its ctime, but not its content */
 	return open_checked(take_fd(fd), &here, about.st_nlink ? until_ns : 0);
 }
 
-/* The process's mapping of the file: "55d0-55d8 r-xp 00002000 08:01 1234   /usr/bin/x". */
+/*
+ * Opens a file through the process's mapping of it: "55d0-55d8 r-xp 00002000 08:01 1234
+ * /usr/bin/x".
+ */
 static int open_map_file(int32_t pid, struct tape_module *module, const char *path,
 			 uint64_t until_ns)
 {
@@ -156,7 +163,10 @@ static int open_map_file(int32_t pid, struct tape_module *module, const char *pa
 	return -ENOENT;
 }
 
-/* Where a file lies is known from the mounts; these links lead there without a look at them. */
+/*
+ * Opens a mapped file through links of /proc. These do not pass the mount points, so the mounts
+ * decide first whether the file is remote.
+ */
 static int open_mapped(const struct finder *finder, int32_t pid, struct tape_module *module,
 		       const char *path, uint64_t until_ns)
 {
@@ -175,7 +185,7 @@ static unsigned int remote_flag(const struct finder *finder)
 	return finder->remote ? PROCESS_ROOT_REMOTE : 0;
 }
 
-/* "DIR/.build-id/ab/cdef...SUFFIX" */
+/* Opens "DIR/.build-id/ab/cdef...SUFFIX". */
 static int open_by_build_id(const struct finder *finder, const char *dir,
 			    const struct tape_module *module, const char *suffix)
 {
@@ -203,7 +213,7 @@ static int open_module(const struct finder *finder, struct finder_request *reque
 	char name[PATH_MAX];
 	int fd = -ENOENT, other;
 
-	/* mapped after it was deleted */
+	/* the file was mapped after its deletion */
 	snprintf(name, sizeof(name), "%s", path);
 	if (strlen(name) > strlen(DELETED) &&
 	    !strcmp(name + strlen(name) - strlen(DELETED), DELETED))
@@ -239,7 +249,7 @@ static int open_by_crc(const struct finder *finder, int32_t pid, const char *pat
 	return fd >= 0 && elf_has_crc(fd, crc) ? take_fd(fd) : -ENOENT;
 }
 
-/* Beside the file, in .debug there, or under a folder of debug files. */
+/* Searches beside the file, in .debug there, and in the folders of debug files. */
 static int open_linked(const struct finder *finder, int32_t pid, const char *dir, const char *name,
 		       uint32_t crc)
 {
@@ -279,8 +289,8 @@ static int open_debuglink(const struct finder *finder, const struct finder_reque
 }
 
 /*
- * The file with the names of a module that a distribution keeps apart, by its build-id, or by the
- * name and the CRC that the module's own file has of it.
+ * Opens the separate debug file of a module by its build-id, or by the name and CRC in the module's
+ * file.
  */
 static int open_debug(const struct finder *finder, const struct finder_request *request, int fd)
 {
@@ -303,7 +313,10 @@ void finder_files_close(struct finder_files *files)
 	files->fd = files->other_fd = -1;
 }
 
-/* A process of another time may have had the pid: only of a live tape it is asked itself. */
+/*
+ * Finds a process's perf map or jitdump. Only in a live tape the pid surely belongs to the same
+ * process, so only then opens files of the process itself.
+ */
 static int find_jit(const struct finder *finder, const struct finder_request *request,
 		    struct finder_files *ret_files)
 {

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Finds the file that a module was mapped from, and makes sure that it is that file: by its
- * build-id, or else by device and inode and by not having been changed since. A name from another
- * file would be worse than none.
+ * Finds the file that a module was mapped from, and verifies it: by its build-id, or else by
+ * device, inode and an unchanged modification time. A name from another file would be worse than
+ * none.
  */
 
 #include <stdbool.h>
@@ -14,25 +14,27 @@
 #include "tape/tape.h"
 
 enum finder_kind {
-	/* a module's file, and the one with its debug symbols */
+	/* A module's file, and the file with its debug symbols. */
 	FINDER_FILE,
-	/* what a process says about code that it made: a perf map, a jitdump */
+	/* A process's description of code that it generated: a perf map, a jitdump. */
 	FINDER_JIT,
 };
 
 struct finder_request {
 	enum finder_kind kind;
-	/* a process that has it mapped, in whose root it is looked for first; 0: none */
+	/* A process that maps the file; its root is searched first. 0: none. */
 	int32_t pid;
-	/* wall clock after which a file that is known by its inode alone must not have changed; 0:
-	 * any time */
+	/*
+	 * Wall clock: a file that is known only by its inode must not have changed after this time;
+	 * 0: any time.
+	 */
 	uint64_t until_ns;
-	/* gets the build-id of the file where it has none */
+	/* Receives the build-id of the file if it lacks one. */
 	struct tape_module module;
 	const char *path;
 };
 
-/* Each a descriptor or -1; the second is the debug file's or the jitdump's. */
+/* Two descriptors, each may be -1. The second is that of the debug file or the jitdump. */
 struct finder_files {
 	int fd;
 	int other_fd;
@@ -40,36 +42,39 @@ struct finder_files {
 void finder_files_close(struct finder_files *files);
 
 struct finder {
-	/* the tape is of this host at this time: its processes may still run */
+	/* The tape was recorded on this host just now: its processes may still run. */
 	bool live;
-	/* files on network and FUSE file systems are opened, too: who asks can wait */
+	/* Also open files on network and FUSE file systems, because the caller may wait. */
 	bool remote;
-	/* another one beside /usr/lib/debug, with .build-id in it as perf's ~/.debug has; or NULL
+	/*
+	 * A folder of debug files besides /usr/lib/debug, with .build-id in it like perf's
+	 * ~/.debug; or NULL.
 	 */
 	const char *debug_dir;
-	/* Who looks for files in our place, as finder_find_here() does; NULL: nobody. */
+	/* Finds files in another process, like finder_find_here(). NULL: this process does it. */
 	int (*delegate)(void *context, const struct finder *finder, struct finder_request *request,
 			struct finder_files *ret_files);
 	void *context;
 };
 
 /*
- * 0 with at least one of the files, or why there is none: -ENOENT, it is gone; -EACCES, we may not;
- * -ESTALE, there is another one, or it was changed; -EBADMSG, it is damaged; -EREMOTE, it is where
- * nobody looks who cannot wait; -ETIMEDOUT, it did not answer.
+ * Finds the files of a request. Returns 0 with at least one of them, or the reason without one.
+ * -ENOENT: it is gone. -EACCES: access denied. -ESTALE: another file has its place, or it changed.
+ * -EBADMSG: it is damaged. -EREMOTE: it is on a file system that may hang. -ETIMEDOUT: it did not
+ * answer. The caller closes *ret_files.
  */
 int finder_find(const struct finder *finder, struct finder_request *request,
 		struct finder_files *ret_files);
-/* The same, here and now. */
+/* Does the same in this process. */
 int finder_find_here(const struct finder *finder, struct finder_request *request,
 		     struct finder_files *ret_files);
 
 /*
- * The text of /proc/kallsyms of the kernel with that build-id: of the one that runs, or as perf
- * kept it; the caller frees it. Without a build-id (size 0) of the one that runs, and *ret_sure is
- * false where that cannot be told to be the one. -ENOENT when there is none.
+ * Returns the text of /proc/kallsyms of the kernel with that build-id: of the running one, or as
+ * perf saved it. The caller frees it. Without a build-id (size 0) it is that of the running kernel,
+ * and *ret_sure is false if the tape may be of another one. Returns 0, or -ENOENT without a text.
  */
 int finder_kallsyms(const struct finder *finder, const uint8_t *build_id, size_t build_id_size,
 		    char **ret_text, size_t *ret_size, bool *ret_sure);
-/* Is it the kernel that runs now? */
+/* Returns whether the running kernel has this build-id. */
 bool finder_kernel_runs(const uint8_t *build_id, size_t build_id_size);

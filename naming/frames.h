@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* The frames of one module of a tape: their numbers. Of this folder alone. */
+/* The numbers of the frames of one module of a tape. Private to naming/. */
 
 #include "tape/tape.h"
 

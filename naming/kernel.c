@@ -29,7 +29,7 @@ static const struct tape_module *kernel_of(const struct tape *tape)
 	return &unknown;
 }
 
-/* The address of a symbol in the text of kallsyms, 0 when it is not there. */
+/* Returns the address of a symbol in the text of kallsyms; 0 without it. */
 static uint64_t kallsyms_address(const char *text, const char *name)
 {
 	char line[32];
@@ -45,8 +45,8 @@ static uint64_t kallsyms_address(const char *text, const char *name)
 }
 
 /*
- * Where the recording does not say which kernel it had, the one that runs is taken for it when its
- * code begins and ends at the same addresses, to the byte.
+ * Without a build-id in the recording, takes the running kernel for the recorded one if its code
+ * has the same start and end addresses.
  */
 static bool same_place(const struct tape *tape, const char *text)
 {
@@ -79,15 +79,17 @@ static int read_kernel(struct kernel *kernel, const struct finder *finder, const
 	if (r == -ENOMEM)
 		return r;
 	here = r == 0 ? kallsyms_address(text, "_text") : 0;
-	/* a kernel that was booted again lies elsewhere */
+	/* after another boot the kernel is elsewhere in memory */
 	kernel->shift = here && recorded ? here - recorded : 0;
 	symbols_free(kernel->symbols);
 	kernel->symbols = take_ptr(symbols);
 	return 0;
 }
 
-/* Reads the kernel's names anew for another kernel, or when code has come that there was not: a BPF
- * program, a module. */
+/*
+ * Reads the kernel's symbols again for another kernel, or if new code appeared, such as a BPF
+ * program or a module.
+ */
 static int prepare_kernel(struct kernel *kernel, const struct finder *finder,
 			  const struct tape *tape, const char *name)
 {
@@ -101,8 +103,8 @@ static int prepare_kernel(struct kernel *kernel, const struct finder *finder,
 }
 
 /*
- * Code that the kernel made has the name under which it came: a BPF program, a trampoline. Where it
- * lay there may be other code by now; the table only tells where it begins.
+ * Names code that the kernel generated, such as a BPF program or a trampoline, after its record.
+ * Other code may be at its place now, so the symbols only supply its start.
  */
 static int name_generated(struct kernel *kernel, struct tape *tape,
 			  const struct frame_table *frames, const char *name)
@@ -124,8 +126,10 @@ static int name_generated(struct kernel *kernel, struct tape *tape,
 	return r;
 }
 
-/* The kernel's table stays: all of its code is used by and by, and making the text of kallsyms
- * costs the kernel more than reading it. */
+/*
+ * Keeps the kernel's symbols, because all of them are used sooner or later. The kernel takes longer
+ * to make the text of kallsyms than we take to parse it.
+ */
 int kernel_name(struct kernel *kernel, const struct finder *finder, struct tape *tape,
 		const struct frame_table *frames)
 {
@@ -137,7 +141,7 @@ int kernel_name(struct kernel *kernel, const struct finder *finder, struct tape 
 		return name_generated(kernel, tape, frames, name);
 	if (r == 0 && (!kernel->symbols || !symbols_count(kernel->symbols)))
 		return 1;
-	/* after another boot its modules do not lie as far from it as they did */
+	/* after another boot, modules have another distance from the kernel */
 	if (r < 0 || (kernel->shift && strcmp(name, "[kernel.kallsyms]") != 0))
 		return r;
 	for (size_t i = 0; r == 0 && kernel->symbols && i < frames->count; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* The kernel's names, of one build and at one place. Of this folder alone. */
+/* The kernel's symbols, for one build and one place in memory. Private to naming/. */
 
 #include <stdbool.h>
 
@@ -9,28 +9,37 @@
 #include "naming/frames.h"
 #include "symbolizer/symbols.h"
 
-/* Zeroed to start. */
+/* Starts zeroed. */
 struct kernel {
-	/* it is the one that runs now */
+	/* The tape's kernel runs now. */
 	bool runs;
 	struct symbols *symbols;
 	struct tape_module module;
-	/* how far they lie above where the tape's kernel has them */
+	/* The distance of the symbols from the addresses in the tape's kernel. */
 	uint64_t shift;
-	/* that there were names for when they were read */
+	/* The modules that had symbols when they were read. */
 	struct strings modules;
 	bool read;
-	/* read for the tape at hand: whatever else came, is in it */
+	/* The symbols were read for the current tape, so they include every module. */
 	bool fresh;
 };
 
 void kernel_done(struct kernel *kernel);
-/* Names the frames of one of its modules. 1 when there are no names of it at all, 0 or -ENOMEM. */
+/*
+ * Names the frames of a module of the kernel. Returns 1 without any symbols of the kernel, 0, or
+ * -ENOMEM.
+ */
 int kernel_name(struct kernel *kernel, const struct finder *finder, struct tape *tape,
 		const struct frame_table *frames);
-/* Is it the tape's kernel that runs now? Read where that is not known yet. 0 or -ENOMEM. */
+/*
+ * Sets *ret_runs if the tape's kernel runs now; reads its symbols if that is unknown. Returns 0 or
+ * -ENOMEM.
+ */
 int kernel_runs(struct kernel *kernel, const struct finder *finder, const struct tape *tape,
 		bool *ret_runs);
-/* The same, and since the same boot, as far as its place in memory tells that. */
+/*
+ * Sets *ret_is if the tape's kernel runs now since the same boot, as far as its place in memory
+ * shows.
+ */
 int kernel_is_of_boot(struct kernel *kernel, const struct finder *finder, const struct tape *tape,
 		      bool *ret_is);

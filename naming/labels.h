@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Names that are none: "[file+0x4c80]", which only says where a function starts, for want of
- * better. */
+/* Labels stand for missing names: "[file+0x4c80]" says only where a function starts. */
 
 #include <stddef.h>
 
 #include "tape/tape.h"
 
-/* Takes them away, so that namer_run() looks for names again. */
+/* Removes all labels, so that namer_run() searches for names again. */
 void labels_remove(struct tape *tape);
-/* How many frames have a name that is one. */
+/* Returns the number of frames with a name that is not a label. */
 size_t labels_count_named(const struct tape *tape);

@@ -8,14 +8,17 @@
 
 #include "base/cleanup.h"
 
-/* fuse.sshfs and its kin are FUSE, autofs mounts whatever it likes when it is touched. */
+/*
+ * Types of remote file systems. fuse.sshfs and the like are FUSE; autofs mounts anything when it is
+ * touched.
+ */
 static const char *const remote_types[] = { "9p",    "acfs",	  "afs",   "autofs",   "beegfs",
 					    "ceph",  "cifs",	  "coda",  "fuse",     "fuseblk",
 					    "gfs2",  "glusterfs", "gpfs",  "lustre",   "ncpfs",
 					    "nfs",   "nfs4",	  "ocfs2", "orangefs", "panfs",
 					    "pvfs2", "smb3",	  "smbfs", "virtiofs" };
 
-/* Two paths, and options of a page at most; what is cut are options. */
+/* Two paths, and options of at most a page; longer options are truncated. */
 #define LINE_SIZE (3 * PATH_MAX)
 
 struct mount {
@@ -24,7 +27,7 @@ struct mount {
 	char type[32];
 };
 
-/* Blanks, backslashes and the like are written as \040. */
+/* Decodes \040 and the like, which stand for blanks, backslashes and others. */
 static void mounts_unescape(char *text)
 {
 	unsigned int byte;
@@ -49,8 +52,10 @@ static bool is_remote_type(const char *type)
 	return strncmp(type, "fuse.", 5) == 0;
 }
 
-/* "36 35 98:0 /root /point rw,noatime master:1 - ext3 /dev/root rw": true when it is one that may
- * keep us waiting. */
+/*
+ * Parses "36 35 98:0 /root /point rw,noatime master:1 - ext3 /dev/root rw". Returns true if it may
+ * hang.
+ */
 static bool parse_remote(const char *line, struct mount *ret)
 {
 	const char *end = strstr(line, " - ");

@@ -2,18 +2,18 @@
 #pragma once
 
 /*
- * File systems that may keep us waiting for ever: behind a network, or behind a process of
- * somebody's (FUSE). Where such a one is dead even stat() blocks, so they are told from the text of
- * /proc/PID/mountinfo before a path is touched. Pure.
+ * Recognises file systems that may hang: network file systems, and FUSE, which depends on a
+ * process. On a dead one even stat() blocks, so the text of /proc/PID/mountinfo decides before any
+ * path is touched. Pure.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 
 /*
- * Does a file lie on one of them, or the way to it lead over one? The path is as those who see
- * these mounts see it; device 0 is not known. What is on `root_device` is not one, whatever it is:
- * there we run from ourselves.
+ * Returns whether a file or a part of its path is on such a file system. The path is as in these
+ * mounts; device 0 is unknown. `root_device` never counts as remote, because we run from it
+ * ourselves.
  */
 bool mounts_is_remote(const char *mountinfo, const char *path, uint64_t device,
 		      uint64_t root_device);

@@ -14,11 +14,12 @@
 #define VERSION 1
 #define HEADER_SIZE (8 + 4 + NAME_KEY_SIZE + 4)
 #define BLOCK_HEADER 8
-/* One that grows beyond this begins anew: nobody asks for that many names of one file but by and
- * by. */
-#define FILE_MAX (16u << 20)
-/* What goes when there is too much: down to three quarters, so that it is not looked for each time.
+/*
+ * A file that grows beyond this starts again. It takes a long time until so large a number of its
+ * names is requested.
  */
+#define FILE_MAX (16u << 20)
+/* Eviction goes down to this part of the limit, so that it is rare. */
 #define EVICT_TO 3 / 4
 
 struct name_cache {
@@ -43,7 +44,7 @@ struct name_cache *name_cache_close(struct name_cache *cache)
 	return NULL;
 }
 
-/* Calls `see` for each file of the folder. */
+/* Calls see() for each file of the folder. */
 static void each_file(const struct name_cache *cache,
 		      void (*see)(void *context, const struct cached_file *file), void *context)
 {
@@ -154,7 +155,7 @@ static int name_cache_take_rows(struct reader *rows, struct addresses *addresses
 	return r;
 }
 
-/* Where the sound blocks end is where the next one goes. */
+/* Reads all valid blocks. *ret_end is their end, where the next block goes. */
 static int take_blocks(struct reader *reader, struct addresses *addresses, uint64_t *ret_end)
 {
 	int r = 0;
@@ -194,7 +195,7 @@ int name_cache_load(struct name_cache *cache, const struct name_key *key,
 	reader_init(&reader, text, size);
 	if (has_header_of(key, &reader))
 		r = take_blocks(&reader, addresses, &end);
-	/* -E2BIG is for who looks into files: here it is as good as not kept */
+	/* with too many names (-E2BIG) the cache stays as it is */
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
 	if (end < size && ftruncate(fd, end) == 0)
@@ -257,7 +258,7 @@ static void name_cache_put_rows(struct addresses *addresses, struct buffer *rows
 	}
 }
 
-/* A write that does not succeed leaves a part that the next one who loads it cuts off. */
+/* Appends a block. A failed write leaves a partial block, which the next load truncates. */
 static void name_cache_append(struct name_cache *cache, const struct name_key *key,
 			      const struct buffer *rows)
 {
@@ -267,7 +268,7 @@ static void name_cache_append(struct name_cache *cache, const struct name_key *k
 	char name[32];
 
 	file_name(key, name);
-	/* never waits, also where somebody has put something else there */
+	/* O_NONBLOCK: must not block if the name belongs to something else, such as a FIFO */
 	fd = openat(cache->folder, name,
 		    O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0640);
 	if (fd < 0 || fstat(fd, &about) < 0 || !S_ISREG(about.st_mode))

@@ -16,49 +16,49 @@
 
 /*
  * Invariants:
- * (1) a file is believed only when the finder says that it is the module's;
- * (2) what was found is known under the module's identity as the tape has it; a module that could
- * not be found is remembered as such for one tape, so that each is looked for once; (3) only
- * addresses that were sampled are looked up, and what was found out about them is kept: nearly all
- * come again in the next tape.
+ *   1. A file is used only if the finder has verified it as the module's.
+ *   2. A found file is stored under the module's identity in the tape. A module without a file is
+ *      remembered for one tape, so that it is searched once per tape.
+ *   3. Only sampled addresses are looked up. Their names are kept, because nearly all of them recur
+ *      in the next tape.
  */
 
 #define VDSO_LIMIT (64u << 10)
-/* Maps grow as long as the process lives; those of a day have some MB. */
+/* Maps grow while the process lives; after a day they have some MB. */
 #define JIT_FILE_MAX (256u << 20)
-/* How many addresses of a module are kept, of those that the tape at hand does not have. */
+/* The number of addresses of a module that are kept although the current tape lacks them. */
 #define ANSWERS_SPARE 4096
 
 struct known {
 	char *path;
-	/* as the tape had it */
+	/* As in the tape. */
 	struct tape_module module;
-	/* with the build-id that the file has */
+	/* With the build-id of the file. */
 	struct tape_module found;
 	struct addresses answers;
-	/* for the tape at hand */
+	/* Searched for the current tape. */
 	bool searched;
-	/* enum unnamed_reason: what has no name has none */
+	/* enum unnamed_reason, for addresses without a name. */
 	uint8_t reason;
-	/* by the tape at hand */
+	/* Used by the current tape. */
 	bool used;
 };
 
 struct namer {
 	struct finder finder;
-	/* borrowed, or NULL */
+	/* Borrowed, or NULL. */
 	struct name_cache *cache;
 	array_of(struct known) known;
 	struct kernel kernel;
-	/* its image */
+	/* The image of the vdso. */
 	struct buffer vdso;
 	struct tape_module vdso_module;
 	bool vdso_read;
-	/* enum unnamed_reason, for each module of the tape at hand */
+	/* enum unnamed_reason, for each module of the current tape. */
 	uint8_t *reasons;
 };
 
-/* Adds what has no name in the tape and is not there yet. */
+/* Adds the addresses of frames without a name, unless they are there already. */
 static int add_frames(struct addresses *addresses, const struct tape *tape,
 		      const struct frame_table *frames)
 {
@@ -164,8 +164,7 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Names of the file itself, or of its debug file: those that were found before, and then those that
- * were not. */
+/* Names addresses from the cache first, then from the file and its debug file. */
 static int look_up_names(struct namer *namer, struct known *known, const struct finder_files *files)
 {
 	struct name_key key;
@@ -183,7 +182,7 @@ static int look_up_names(struct namer *namer, struct known *known, const struct 
 	return r;
 }
 
-/* Looks up what is open. A file that is gone meanwhile leaves it open, and nothing else undone. */
+/* Names the open addresses of a module. If its file is gone, they stay open. */
 static int look_up_file(struct namer *namer, struct known *known, int32_t pid, uint64_t until_ns)
 {
 	struct finder_request request = { FINDER_FILE, pid, until_ns, known->found, known->path };
@@ -206,7 +205,10 @@ static int look_up_file(struct namer *namer, struct known *known, int32_t pid, u
 	return 0;
 }
 
-/* By the wall clock; what changed later is not what was sampled. */
+/*
+ * Returns the tape's end on the wall clock. A file that changed later is not the one that was
+ * sampled.
+ */
 static uint64_t namer_end_of(const struct tape *tape)
 {
 	uint64_t error_ns = 0, end_ns = tape_to_realtime(tape, tape->end_ns, &error_ns);
@@ -230,7 +232,7 @@ static int name_elf(struct namer *namer, struct tape *tape, const struct frame_t
 		return r;
 	known->used = true;
 	namer->reasons[frames->module] = known->reason;
-	/* who reads the tape elsewhere knows the file by it */
+	/* other hosts identify the file by its build-id */
 	module->build_id_size = known->found.build_id_size;
 	memcpy(module->build_id, known->found.build_id, sizeof(module->build_id));
 	return apply_answers(&known->answers, tape, frames);
@@ -252,7 +254,7 @@ static int name_kernel(struct namer *namer, struct tape *tape, const struct fram
 	return MIN(r, 0);
 }
 
-/* Our own vdso, which is the one of every 64-bit process that runs on this kernel. */
+/* Copies our own vdso, which all 64-bit processes on this kernel share. */
 static int read_vdso(struct namer *namer)
 {
 	const void *image = (const void *)getauxval(AT_SYSINFO_EHDR);
@@ -263,7 +265,7 @@ static int read_vdso(struct namer *namer)
 	namer->vdso_read = true;
 	if (!image)
 		return 0;
-	/* the section table comes last */
+	/* the section table is the last part */
 	size = header->e_shoff + (size_t)header->e_shentsize * header->e_shnum;
 	if (size > VDSO_LIMIT)
 		return 0;
@@ -278,7 +280,7 @@ static int read_vdso(struct namer *namer)
 	return 0;
 }
 
-/* The vdso is a part of the kernel: where that is the one that runs, so is the vdso. */
+/* The vdso is part of the kernel: if the tape's kernel runs now, our vdso is the tape's. */
 static int prepare_vdso(struct namer *namer, const struct tape *tape,
 			const struct tape_module *module, bool *ret_same)
 {
@@ -309,7 +311,7 @@ static int name_vdso(struct namer *namer, struct tape *tape, const struct frame_
 	return r == -ENOMEM ? r : apply_answers(&answers, tape, frames);
 }
 
-/* Names what is open out of a file; -1 is none. */
+/* Names open addresses from a file; does nothing for -1. */
 static int look_up_jit(int fd, int (*names)(const struct file_window *, struct addresses *),
 		       struct addresses *addresses)
 {
@@ -323,7 +325,10 @@ static int look_up_jit(int fd, int (*names)(const struct file_window *, struct a
 	return names(&source, addresses);
 }
 
-/* Nothing is kept for the next tape: code is made, moved and thrown away all the time. */
+/*
+ * Names generated code. Keeps nothing for the next tape, because programs generate, move and drop
+ * such code all the time.
+ */
 static int name_jit(struct namer *namer, struct tape *tape, const struct frame_table *frames)
 {
 	const char *path = tape_string(tape, tape->modules.items[frames->module].path);
@@ -365,7 +370,7 @@ static int name_module(struct namer *namer, struct tape *tape, const struct fram
 	}
 }
 
-/* Where nothing better is found out. */
+/* Returns the reason to report if nothing more precise is known. */
 static enum unnamed_reason default_reason(const struct tape_module *module)
 {
 	switch (module->kind) {
@@ -380,7 +385,7 @@ static enum unnamed_reason default_reason(const struct tape_module *module)
 	}
 }
 
-/* The numbers of the frames, those of one module behind those of the one before it. */
+/* Sorts the numbers of all frames by module. */
 static int sort_by_module(const struct tape *tape, uint32_t **ret_frames, size_t **ret_starts)
 {
 	_cleanup_free_ size_t *starts = calloc(tape->modules.count + 2, sizeof(*starts));
@@ -399,7 +404,10 @@ static int sort_by_module(const struct tape *tape, uint32_t **ret_frames, size_t
 	return 0;
 }
 
-/* Months go by: what of a module's code is not run any more is not kept for ever. */
+/*
+ * Ages a module: drops addresses that no tape uses any more, so that months of recording do not
+ * accumulate them.
+ */
 static int known_age(struct known *known, size_t used)
 {
 	known->used = known->searched = false;
@@ -456,7 +464,7 @@ int namer_run(struct namer *namer, struct tape *tape)
 	int r = reasons ? 0 : -ENOMEM, dropped;
 
 	namer->reasons = reasons;
-	/* what came since the last one is looked for once */
+	/* new modules may have appeared since the last tape */
 	namer->kernel.fresh = false;
 	if (r == 0) {
 		reasons[0] = UNNAMED_UNMAPPED;

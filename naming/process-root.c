@@ -17,7 +17,7 @@
 
 #define MOUNTS_LIMIT (16u << 20)
 
-/* What cannot be told is refused: a process that is gone has no root any more, either. */
+/* Fails if the mounts are unknown: a process that is gone has no root any more either. */
 int process_root_refuse_remote(int32_t pid, const char *path, uint64_t device)
 {
 	_cleanup_free_ char *text = NULL;
@@ -35,7 +35,7 @@ int process_root_refuse_remote(int32_t pid, const char *path, uint64_t device)
 	return mounts_is_remote(text, path, device, root.st_dev) ? -EREMOTE : 0;
 }
 
-/* Name by name, where Linux is older than 5.6 and has no openat2(). */
+/* Opens a path component by component, for kernels without openat2() (before 5.6). */
 static int process_root_walk(int root, const char *path)
 {
 	_cleanup_close_ int at = fcntl(root, F_DUPFD_CLOEXEC, 0);
@@ -72,7 +72,7 @@ static int process_root_open_path(int root, const char *path, unsigned int flags
 
 	if (!(flags & PROCESS_ROOT_LINKS))
 		how.resolve |= RESOLVE_NO_SYMLINKS;
-	/* it does not want to be sure while folders are renamed */
+	/* the kernel cannot be sure while folders are renamed */
 	do
 		fd = syscall(SYS_openat2, root, path, &how, sizeof(how));
 	while (fd < 0 && errno == EAGAIN && ++tries < 10);
@@ -81,8 +81,10 @@ static int process_root_open_path(int root, const char *path, unsigned int flags
 	return errno == ENOSYS ? process_root_walk(root, path) : -errno;
 }
 
-/* O_NONBLOCK and O_NOCTTY do nothing to a regular file, and it is one: they are for the day on
- * which that is wrong. */
+/*
+ * The file is regular, so O_NONBLOCK and O_NOCTTY have no effect. They are there in case that check
+ * is wrong.
+ */
 int process_root_reopen(int path_fd)
 {
 	struct stat about;

@@ -2,30 +2,30 @@
 #pragma once
 
 /*
- * Opens files as a process sees them: in its own root, out of which no symbolic link leads. Only
- * regular files are opened for reading: a FIFO would block, and some devices act when they are
- * opened.
+ * Opens files as a process sees them: in its own root, which no symbolic link can leave. Opens only
+ * regular files for reading, because a FIFO would block and some devices act when they are opened.
  */
 
 #include <stdint.h>
 
 enum process_root_flags {
-	PROCESS_ROOT_LINKS =
-		/* the path may go over symbolic links; that of a mapping has none */
-	1,
-	PROCESS_ROOT_REMOTE =
-		/* also what is on a network or FUSE file system, which may block */
-	2,
+	/* The path may contain symbolic links; the path of a mapping never does. */
+	PROCESS_ROOT_LINKS = 1,
+	/* Also opens files on network and FUSE file systems, which may block. */
+	PROCESS_ROOT_REMOTE = 2,
 };
 
 /*
- * pid 0: as we see it. device is what the file is known to lie on, or 0. The descriptor; -EREMOTE,
- * with nothing touched; -ESTALE when it is no regular file; another negative errno.
+ * Opens a file in the root of a process; pid 0: in ours. `device` is the file's known device, or 0.
+ * Returns a descriptor, -EREMOTE without any access to the path, -ESTALE for anything but a regular
+ * file, or another negative errno.
  */
 int process_root_open(int32_t pid, const char *path, uint64_t device, unsigned int flags);
 
-/* Opens for reading what an O_PATH descriptor stands for; as above. */
+/* Opens the file of an O_PATH descriptor for reading. Returns the same values. */
 int process_root_reopen(int path_fd);
-/* -EREMOTE when a file is on such a file system, 0 when it is not; -ENOENT or another negative
- * errno where that cannot be told. */
+/*
+ * Returns -EREMOTE if a file is on a file system that may hang, 0 if not, or another negative errno
+ * if that is unknown.
+ */
 int process_root_refuse_remote(int32_t pid, const char *path, uint64_t device);

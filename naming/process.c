@@ -18,7 +18,7 @@
 #define MAPS_LIMIT (16u << 20)
 #define AUXV_LIMIT (16u << 10)
 
-/* Its pid where it thinks it is, in the innermost namespace; 0 when it is gone. */
+/* Returns the process's pid in its innermost namespace; 0 if the process is gone. */
 static int32_t inner_pid(int32_t pid)
 {
 	_cleanup_free_ char *status = NULL;
@@ -70,7 +70,9 @@ int process_open_perf_map(int32_t pid)
 	return open_trusted(pid, path);
 }
 
-/* Where a file system does not tell when a file was made, its last change must do. */
+/*
+ * Returns whether the file existed at that time. Without a creation time, its last change must do.
+ */
 static bool is_made_before(int fd, uint64_t until_ns)
 {
 	struct statx about;
@@ -96,7 +98,7 @@ int process_open_leftover_map(int32_t pid, uint64_t until_ns)
 	return take_fd(fd);
 }
 
-/* Who writes a jitdump maps a page of it, so that profilers see where it is. */
+/* A program that writes a jitdump maps a page of it, so that profilers find it. */
 int process_open_jitdump(int32_t pid)
 {
 	_cleanup_free_ char *maps = NULL;
@@ -112,7 +114,7 @@ int process_open_jitdump(int32_t pid)
 	at[strlen(name) - 1] = 0;
 	for (line = at; line > maps && line[-1] != '\n';)
 		line--;
-	/* nothing before the path has a slash */
+	/* nothing before the path contains a slash */
 	return open_trusted(pid, strchr(line, '/'));
 }
 
@@ -126,7 +128,7 @@ bool process_is_64bit(int32_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/auxv", pid);
 	if (file_read(path, AUXV_LIMIT, &auxv, &size) < 0 || size == 0)
 		return true;
-	/* with words of 32 bits the keys are not where they would be */
+	/* with 32-bit words the keys are at other places */
 	reader_init(&reader, auxv, size);
 	while (reader_left(&reader)) {
 		uint64_t key = htole64(reader_u64(&reader));

@@ -2,22 +2,23 @@
 #pragma once
 
 /*
- * What a process that runs tells of itself: the names of the code that it made, and how wide its
- * words are. Files are opened in its own root, so that no symbolic link leads out of that, and are
- * believed only when they are regular files of the process's own user, or of root.
+ * Opens the files in which a running process describes its generated code, and finds its word size.
+ * Files are opened in its own root, which no symbolic link can leave. They are trusted only if they
+ * are regular files of the process's user or of root.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Each -1 when there is none. */
+/* Returns a descriptor, or -1 without a map. */
 int process_open_perf_map(int32_t pid);
 /*
- * That of a process that may be gone, where we would have it ourselves: it stays behind. One that
- * is not root's or ours, or came to be after that moment of the wall clock (0: any), is another
- * one.
+ * Opens the map that a process, which may be gone, left in our root. Returns -1 if it belongs to
+ * neither root nor us, or was created after `until_ns` on the wall clock (0: any time): then it is
+ * another process's.
  */
 int process_open_leftover_map(int32_t pid, uint64_t until_ns);
+/* Returns a descriptor, or -1 without a jitdump. */
 int process_open_jitdump(int32_t pid);
-/* false only when it is sure: a process of 32 bits has another vdso. */
+/* Returns false only if the process surely has 32 bits, and so another vdso. */
 bool process_is_64bit(int32_t pid);

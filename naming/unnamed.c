@@ -6,7 +6,7 @@
 
 #define FACT "unnamed"
 
-/* Each goes on after a number of frames. */
+/* Each text follows a number of frames. */
 static const char *const texts[UNNAMED_REASONS] = {
 	[UNNAMED_NO_SYMBOLS] = "without symbols",
 	[UNNAMED_GONE] = "gone before they were opened",
@@ -38,7 +38,7 @@ enum unnamed_reason unnamed_by_error(int r)
 	}
 }
 
-/* How often each frame is in the samples' stacks. */
+/* Counts how often each frame is in the samples' stacks. */
 static int count_frames(const struct tape *tape, uint64_t *frames)
 {
 	_cleanup_free_ uint64_t *stacks = calloc(tape->stacks.count, sizeof(*stacks));
@@ -49,7 +49,7 @@ static int count_frames(const struct tape *tape, uint64_t *frames)
 		stacks[tape->samples.items[i].stack]++;
 		frames[tape->samples.items[i].frame]++;
 	}
-	/* a parent comes before its children */
+	/* a parent precedes its children */
 	for (size_t i = tape->stacks.count; i-- > 1;) {
 		stacks[tape->stacks.items[i].parent] += stacks[i];
 		frames[tape->stacks.items[i].frame] += stacks[i];

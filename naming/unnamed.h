@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Why frames have no name: told in the tape, so that who asks months later need not guess. */
+/* Records in the tape why frames lack a name, for readers months later. */
 
 #include <stdint.h>
 
 #include "tape/tape.h"
 
 enum unnamed_reason {
-	/* the file was there, and has no name for it */
+	/* The file exists, but has no symbol for the address. */
 	UNNAMED_NO_SYMBOLS,
 	UNNAMED_GONE,
 	UNNAMED_CHANGED,
@@ -16,17 +16,17 @@ enum unnamed_reason {
 	UNNAMED_DAMAGED,
 	UNNAMED_REMOTE,
 	UNNAMED_TIMED_OUT,
-	/* at run time, and nothing tells of it */
+	/* The code was generated at run time, and nothing describes it. */
 	UNNAMED_GENERATED,
-	/* in no mapping that is known */
+	/* The address is in no known mapping. */
 	UNNAMED_UNMAPPED,
 };
 #define UNNAMED_REASONS 9
 
-/* Of an answer of finder_find(). */
+/* Returns the reason for a result of finder_find(). */
 enum unnamed_reason unnamed_by_error(int r);
 /*
- * Counts the frames of all samples that have no name, by reason, which is told for each module, and
- * sets the fact "unnamed" as docs/FORMAT.md says. 0 or -ENOMEM.
+ * Counts the unnamed frames of all samples by reason, and sets the fact "unnamed" as docs/FORMAT.md
+ * says. `reasons` has one for each module. Returns 0 or -ENOMEM.
  */
 int unnamed_note(struct tape *tape, const uint8_t *reasons);

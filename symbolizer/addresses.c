@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "base/sort.h"
 
-/* A hostile file could give each address a name of a megabyte. */
+/* Bounds the names, because a hostile file could give each address a name of a megabyte. */
 #define NAMES_MAX (64u << 20)
 
 void addresses_done(struct addresses *addresses)
@@ -29,7 +29,7 @@ static int compare_addresses(const void *a, const void *b)
 
 	if (one->address != other->address)
 		return one->address < other->address ? -1 : 1;
-	/* of two that are alike the one that was answered stays */
+	/* of two equal addresses, keep the named one */
 	return (int)other->state - (int)one->state;
 }
 

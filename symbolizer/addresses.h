@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Addresses of one module that somebody wants the names of, and what was found out about them.
- * Whoever knows names answers what is still open, best source first, and leaves the rest to the
- * next one; so what it costs goes by what is addresses, not by what a file has.
+ * Addresses of one module, and their names. Sources of names fill in the addresses that are still
+ * open, best source first, and leave the rest to the next one. So the cost depends on the number of
+ * addresses, not on the size of a file.
  */
 
 #include <stdbool.h>
@@ -16,25 +16,27 @@
 
 enum addresses_state {
 	ADDRESSES_OPEN,
-	/* all were asked, none knew it */
+	/* No source knows it. */
 	ADDRESSES_UNNAMED,
 	ADDRESSES_NAMED,
 };
 
 struct address {
 	uint64_t address;
-	/* of the function that it is in */
+	/* The start of its function. */
 	uint64_t start;
-	/* demangled; 0 as long as there is none */
+	/* Demangled; 0: none yet. */
 	uint32_t name;
 	uint8_t state;
 	bool used;
-	/* by who keeps answers */
+	/* The name cache has it. */
 	bool cached;
 };
 
-/* Zeroed to start. Sorted by address, each there once, but for those that were added since the last
- * addresses_sort(). */
+/*
+ * Starts zeroed. The list is sorted by address without duplicates, except for those added since the
+ * last addresses_sort().
+ */
 struct addresses {
 	array_of(struct address) list;
 	struct strings names;
@@ -42,18 +44,20 @@ struct addresses {
 };
 
 void addresses_done(struct addresses *addresses);
-/* 0 or -ENOMEM. */
+/* Adds an open address. Returns 0 or -ENOMEM. */
 int addresses_add(struct addresses *addresses, uint64_t address);
 void addresses_sort(struct addresses *addresses);
-/* NULL when it was not added. The next addresses_add() may move it. */
+/* Returns an address, or NULL if it was not added. Valid until the next addresses_add(). */
 struct address *addresses_find(const struct addresses *addresses, uint64_t address);
-/* How many addresses are below this one. */
+/* Returns the number of addresses below this one. */
 size_t addresses_below(const struct addresses *addresses, uint64_t address);
-/* Names the i-th, which is open. 0, -ENOMEM; -E2BIG beyond 64 MB of names. */
+/* Names the i-th address, which is open. Returns 0, -ENOMEM, or -E2BIG beyond 64 MB of names. */
 int addresses_answer(struct addresses *addresses, size_t i, uint64_t start, const char *name);
-/* What is open now has no name. */
+/* Marks the open addresses as unnamed. */
 void addresses_close(struct addresses *addresses);
-/* Forgets what is not marked as used, and takes the marks away. 0, or -ENOMEM with all as it was.
+/*
+ * Removes the addresses that are not marked as used, and clears the marks. Returns 0, or -ENOMEM
+ * without a change.
  */
 int addresses_shrink(struct addresses *addresses);
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Names as perf prints them: Rust (both manglings, without the hash), C++ without parameters,
+ * Demangles names as perf does: Rust (both manglings, without the hash), C++ without parameters,
  * OCaml.
  *
- * A name of 200 bytes can stand for one that fills the memory: each back reference may double it.
- * So the demanglers hand out their text piece by piece, and are left when it becomes too much; they
- * hold nothing on the heap meanwhile.
+ * A name of 200 bytes can expand until memory is full, because each back reference may double it.
+ * So the demanglers deliver their text in pieces, and longjmp() leaves them when it becomes too
+ * long; they hold no heap memory at that time.
  */
 #include "symbolizer/demangle.h"
 
@@ -35,19 +35,21 @@ static void demangle_put(const char *text, size_t size, void *opaque)
 	buffer_bytes(&output->text, text, size);
 }
 
-/* false also with half a name in the output. */
+/*
+ * Returns false if the name is not mangled or is too long; the output may then have a part of it.
+ */
 static bool demangle_into(struct output *output, const char *name)
 {
 	if (setjmp(output->too_much))
 		return false;
-	/* first Rust: its older mangling is valid C++, with the hash and the escapes left in */
+	/* Rust first: its older mangling is also valid C++, but with the hash and the escapes */
 	if (rust_demangle_callback(name, DMGL_NO_OPTS, demangle_put, output))
 		return true;
 	output->text.size = 0;
 	return cplus_demangle_v3_callback(name, DMGL_NO_OPTS, demangle_put, output);
 }
 
-/* "camlStdlib__List__map_253": two underscores are a dot, "$2b" is a byte in hex. */
+/* Demangles "camlStdlib__List__map_253": two underscores are a dot, "$2b" is a byte in hex. */
 static void put_ocaml(struct buffer *text, const char *name)
 {
 	for (size_t at = 0; name[at];) {

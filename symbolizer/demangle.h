@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* A C++ or Rust name as people write it, or NULL when the name is not mangled. The caller frees it.
- * libiberty is included nowhere else. */
+/*
+ * Returns a C++, Rust or OCaml name as programmers write it, or NULL if it is not mangled. The
+ * caller frees it. The only user of libiberty.
+ */
 char *demangle(const char *name);

@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 
-/* How a number is written, and what it is relative to. */
+/* The encoding of a number, and its base. */
 #define FORMAT(encoding) ((encoding)&0x0f)
 #define RELATIVE(encoding) ((encoding)&0xf0)
 #define FORMAT_WORD 0x00
@@ -15,7 +15,7 @@
 
 #define STEP (64u << 10)
 #define COMMON_STEP 64
-/* As much of an entry as is looked at: the longest augmentations have a dozen bytes. */
+/* Read this much of an entry: the longest augmentations have a dozen bytes. */
 #define HEAD_MAX 64
 #define LETTERS_MAX 8
 
@@ -76,7 +76,10 @@ static uint64_t eh_frame_read_number(struct reader *reader, uint8_t encoding, si
 	}
 }
 
-/* "zPLR": for each letter there is something behind; what comes before R has to be gone over. */
+/*
+ * Returns the encoding that an augmentation such as "zPLR" states. Each letter has data; skips the
+ * data before that of R.
+ */
 static uint8_t read_augmentation(struct reader *reader, const char *letters, size_t word_size)
 {
 	if (letters[0] != 'z')
@@ -97,7 +100,7 @@ static uint8_t read_augmentation(struct reader *reader, const char *letters, siz
 				return ENCODING_NONE;
 			reader_take(reader, format_size(encoding, word_size));
 			break;
-		case 'S': /* nothing behind */
+		case 'S': /* without data */
 		case 'B':
 			break;
 		default:
@@ -107,7 +110,7 @@ static uint8_t read_augmentation(struct reader *reader, const char *letters, siz
 	return FORMAT_WORD;
 }
 
-/* false when they have no end. */
+/* Returns false without a NUL. */
 static bool read_letters(struct reader *reader, char letters[LETTERS_MAX])
 {
 	for (size_t i = 0; i < LETTERS_MAX; i++) {
@@ -118,7 +121,7 @@ static bool read_letters(struct reader *reader, char letters[LETTERS_MAX])
 	return false;
 }
 
-/* How the common entry at a place says that addresses are written. */
+/* Returns the encoding of addresses that a common entry states. */
 static uint8_t read_common(struct eh_frame *frame, uint64_t at)
 {
 	uint64_t left = at < frame->common.source.size ? frame->common.source.size - at : 0;
@@ -129,7 +132,7 @@ static uint8_t read_common(struct eh_frame *frame, uint64_t at)
 
 	if (!size || id || (version != 1 && version != 3) || !read_letters(&reader, letters))
 		return ENCODING_NONE;
-	/* two alignments, and where the return address is */
+	/* two alignments, and the register of the return address */
 	reader_varint(&reader);
 	reader_varint(&reader);
 	if (version == 1)
@@ -149,7 +152,7 @@ static uint8_t common_encoding(struct eh_frame *frame, uint64_t at)
 	return frame->common_encoding;
 }
 
-/* The function of the entry whose size is followed by `body`, at `at`. */
+/* Reads the function of the entry at `at`, behind its size. */
 static bool read_function(struct eh_frame *frame, uint64_t at, uint32_t common,
 			  struct eh_function *ret_function)
 {
@@ -162,7 +165,7 @@ static bool read_function(struct eh_frame *frame, uint64_t at, uint32_t common,
 		return false;
 	reader = window_reader(&frame->entries, at + 4, 2 * size);
 	ret_function->start = eh_frame_read_number(&reader, encoding, size);
-	/* sizes are written alike, but they have no sign and are relative to nothing */
+	/* the size has the same format, but is unsigned and has no base */
 	ret_function->size = eh_frame_read_number(&reader, FORMAT_WORD, size);
 	if (RELATIVE(encoding) == RELATIVE_PLACE)
 		ret_function->start += frame->address + at + 4;
@@ -178,7 +181,7 @@ int eh_frame_next(struct eh_frame *frame, struct eh_function *ret_function)
 		uint32_t size = reader_u32_host(&reader), common = reader_u32_host(&reader);
 		uint64_t body = frame->at + 4;
 
-		/* a size of 0 ends a part of the section; 64-bit sizes have never been seen */
+		/* a size of 0 ends a part of the section; 64-bit sizes do not occur in practice */
 		if (reader_failed(&reader) || size == UINT32_MAX)
 			return 0;
 		frame->at = body + size;

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Where functions begin and end, as .eh_frame says it for unwinding: it stays in stripped files. A
- * pure decoder, one entry after the other; nothing in it is believed, and nothing reaches beyond
- * its source.
+ * Finds the bounds of functions in .eh_frame, the unwind table, which stripped files keep. A pure
+ * decoder, which reads one entry after the other. It trusts nothing and never reads beyond its
+ * source.
  */
 
 #include <stdint.h>
@@ -13,12 +13,12 @@
 
 struct eh_frame {
 	struct window entries;
-	/* the entries that others refer to */
+	/* The same section, for the common entries that function entries refer to. */
 	struct window common;
-	/* where the section is in memory */
+	/* The section's address in memory. */
 	uint64_t address;
 	uint64_t at;
-	/* the one that was read last */
+	/* The common entry that was read last. */
 	uint64_t common_at;
 	uint8_t common_encoding;
 	uint8_t word_size;
@@ -32,6 +32,8 @@ struct eh_function {
 void eh_frame_init(struct eh_frame *frame, const struct file_window *source, uint64_t address,
 		   size_t word_size);
 void eh_frame_done(struct eh_frame *frame);
-/* 1 with the next function, 0 at the end, also where the rest makes no sense. Those that are
- * written in ways nobody uses are passed over. */
+/*
+ * Returns 1 with the next function, or 0 at the end or where the rest is invalid. Skips functions
+ * in unusual encodings.
+ */
 int eh_frame_next(struct eh_frame *frame, struct eh_function *ret_function);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A small ELF file with the symbols that .dynsym lacks, packed with xz, in a section: what Fedora
- * and its kin leave in stripped files. */
+/*
+ * Reads .gnu_debugdata: a small ELF file, packed with xz, with the symbols that .dynsym lacks.
+ * Fedora and related distributions leave it in stripped files.
+ */
 #include "symbolizer/elf-finders.h"
 
 #include <errno.h>
@@ -9,7 +11,7 @@
 #include "base/cleanup.h"
 #include "pack/xz.h"
 
-/* The largest ones have 5 MB. */
+/* The largest known ones have 5 MB. */
 #define UNPACKED_MAX (64u << 20)
 #define STEP (64u << 10)
 

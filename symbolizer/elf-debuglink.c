@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The name of a separate debug file, NUL-terminated, filled up to 4 bytes, and its CRC-32. Older
- * than build-ids, and still made. */
+/*
+ * Reads .gnu_debuglink: the name of a separate debug file, NUL-terminated, padded to 4 bytes, and
+ * its CRC-32. It is older than build-ids, but still in use.
+ */
 #include "symbolizer/elf.h"
 
 #include <errno.h>
@@ -27,7 +29,7 @@ int elf_debuglink(int fd, char ret_name[ELF_DEBUGLINK_MAX], uint32_t *ret_crc)
 		return r;
 	window.source = elf_image_section(&image, section);
 	name = window_text(&window, 0);
-	/* it is one name: others would lead anywhere */
+	/* accept only a plain name, because a path could lead anywhere */
 	if (!name || strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
 		return 0;
 	size = strlen(name) + 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The last resort: no name, but one text a function, so that its addresses still come together. */
+/* The last resort: one label for each function, so that its addresses stay together. */
 #include "symbolizer/elf.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 #define TEXT_MAX 300
 
-/* Where in the file an address of code is. */
+/* Returns the offset in the file of an address of code. */
 static bool code_offset(const struct elf_image *image, uint64_t address, uint64_t *ret_offset)
 {
 	const struct elf_segment *segment = elf_image_segment(image, address);
@@ -25,7 +25,7 @@ static bool code_offset(const struct elf_image *image, uint64_t address, uint64_
 	return true;
 }
 
-/* A function that one of the addresses lies in. */
+/* Adds a function if it contains one of the addresses. */
 static int elf_frames_add_function(struct symbols *symbols, const struct elf_image *image,
 				   const struct addresses *addresses,
 				   const struct eh_function *function, const char *name)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Finds the table of a Go program (symbolizer/go-table.h) in its file, and where its text starts.
+ * Finds the function table of a Go program (symbolizer/go-table.h) in its file, and the start of
+ * its text.
  *
- * Go's own linker makes a section for the table; others put it among the read-only data, where it
- * is known by its first bytes. Where the text starts stands in the table until Go 1.25, and at any
- * time in the module data, which begin with the table's address. In programs that are loaded
- * anywhere either may only stand in a relocation.
+ * Go's own linker makes a section for the table. Other linkers put it into the read-only data,
+ * where its first bytes identify it. The start of the text is in the table until Go 1.25, and
+ * always in the module data, which begin with the table's address. In position-independent
+ * programs, either may be only in a relocation.
  */
 #include "symbolizer/elf-finders.h"
 
@@ -17,19 +18,19 @@
 #include "symbolizer/go-table.h"
 
 #define SCAN_STEP (256u << 10)
-/* The linkers give the table at least this alignment, and pointers theirs. */
+/* The linkers align the table at least to this, and pointers to their size. */
 #define TABLE_ALIGN 16
 #define POINTER_SIZE 8
 
-/* By the 8-byte words in the module data. */
+/* The 8-byte words of the module data. */
 enum { MODULE_TABLE = 0, MODULE_MIN = 20, MODULE_MAX, MODULE_TEXT, MODULE_TEXT_END, MODULE_WORDS };
-/* In the header of the table. */
+/* The offset in the table's header. */
 #define HEADER_TEXT_AT 24
 
 struct go_program {
 	const struct elf_image *image;
 	struct go_table table;
-	/* of the table */
+	/* The table's address. */
 	uint64_t address;
 };
 
@@ -40,7 +41,7 @@ static bool is_go_program(const struct elf_image *image)
 	       elf_image_find_name(image, ".noptrdata");
 }
 
-/* true when it is a table, and one whose first function can be read. */
+/* Returns true if it is a table, and its first function can be read. */
 static bool try_table(struct go_program *program, const struct file_window *source,
 		      uint64_t address)
 {
@@ -71,7 +72,7 @@ static bool scan_section(struct go_program *program, size_t i)
 		struct reader reader = window_reader(&window, at, 8);
 		struct file_window rest;
 
-		/* all the magics end so, and are followed by two zeros */
+		/* every magic number ends like this, and two zeros follow it */
 		if (reader_failed(&reader))
 			return false;
 		if (reader_u32_host(&reader) < 0xfffffff0u || reader_u16(&reader))
@@ -105,7 +106,7 @@ static bool find_table(struct go_program *program)
 	return false;
 }
 
-/* Of kinds that add where the program was loaded to a number. */
+/* Returns whether a relocation adds the program's load address to a number. */
 static bool is_relative(const struct elf_image *image, uint32_t type)
 {
 	switch (image->machine) {
@@ -118,8 +119,7 @@ static bool is_relative(const struct elf_image *image, uint32_t type)
 	}
 }
 
-/* The first relocation that puts `addend` somewhere, or puts something at `offset`; what is not
- * asked for is 0. */
+/* Finds the first relocation at `offset`, or if that is 0, the first one that stores `addend`. */
 static bool find_relocation(const struct elf_image *image, uint64_t offset, uint64_t addend,
 			    struct elf_relocation *ret_relocation)
 {
@@ -134,7 +134,10 @@ static bool find_relocation(const struct elf_image *image, uint64_t offset, uint
 	return false;
 }
 
-/* The word that a program finds at an address when it was loaded where it says. */
+/*
+ * Returns the word that the program finds at an address, if it is loaded at the address in its
+ * file.
+ */
 static uint64_t word_at(const struct elf_image *image, uint64_t address)
 {
 	const struct elf_segment *segment = elf_image_segment(image, address);
@@ -156,7 +159,7 @@ static bool is_code(const struct elf_image *image, uint64_t address)
 	return segment && segment->executable;
 }
 
-/* The start of the text, if what is at an address are the module data; else 0. */
+/* Returns the start of the text, if the module data are at this address; else 0. */
 static uint64_t module_text(const struct go_program *program, uint64_t address)
 {
 	uint64_t words[MODULE_WORDS];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Who is asked for the names in an ELF file, and in which order. */
+/* The order of an ELF file's sources of names. */
 #include "symbolizer/elf.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "symbolizer/elf-finders.h"
 
-/* What a separate file knows. That it is damaged is no reason to do without the rest. */
+/* Uses a separate debug file. If that is damaged, the other sources still count. */
 static int name_from_debug_file(const struct elf_image *image, int fd, struct addresses *addresses)
 {
 	_cleanup_(elf_image_done) struct elf_image debug = { 0 };

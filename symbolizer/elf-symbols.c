@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which of an ELF file's symbols are functions, and where in the file they are: perf's choice, but
- * only of code, for an address that was executed cannot lie in data.
+ * Selects the functions among an ELF file's symbols and finds their place in the file. Takes the
+ * same symbols as perf, but only code, because an executed address is never in data.
  *
- * The tables are gone through twice, as symbolizer/symbol-prefilter.h wants it, and only what is
- * kept is given its name.
+ * Reads the tables twice, as symbolizer/symbol-prefilter.h requires, and makes names only for the
+ * symbols that remain.
  *
- * All names together take no more than NAMES_MAX: a million symbols may share one name of a
- * megabyte, or unfold when they are demangled.
+ * Bounds all names together by NAMES_MAX: a million symbols may share a name of a megabyte, or
+ * expand when they are demangled.
  */
 #include "symbolizer/elf-finders.h"
 
@@ -20,17 +20,17 @@
 #include "symbolizer/symbols.h"
 
 #define NAMES_MAX (16u << 20)
-/* perf cuts the names of PLT entries, "@plt" and all, to what fits its buffer; and the two must
- * show the same. */
+/* perf truncates names of PLT entries, "@plt" included, to its buffer; show the same text. */
 #define PLT_NAME_MAX 1023
 
-/* What is being made, and of what: the file that is mapped, and the one with the names, mostly the
- * same. */
+/*
+ * The state of loading: the mapped file, the file with the names (mostly the same), and the result.
+ */
 struct loading {
 	const struct elf_image *mapped;
 	const struct elf_image *named;
 	struct symbol_prefilter prefilter;
-	/* NULL the first time */
+	/* NULL in the first pass. */
 	struct symbols *symbols;
 	size_t names_left;
 	struct error *error;
@@ -48,7 +48,7 @@ static enum symbol_binding binding_of(const struct elf_symbol *symbol)
 	}
 }
 
-/* The ARM assemblers mark what is code: "$a", "$d.12". */
+/* ARM assemblers mark code: "$a", "$d.12". */
 static bool marks_code(const struct elf_image *image, const struct elf_symbol *symbol)
 {
 	return (image->machine == EM_ARM || image->machine == EM_AARCH64) &&
@@ -73,9 +73,8 @@ static bool is_function(const struct elf_symbol *symbol)
 }
 
 /*
- * The section that a symbol is in, as it is in the mapped file: a debug file's own are empty, and
- * have false offsets. Where it has other sections than the mapped file, the segments tell the
- * offset.
+ * Returns the section of a symbol in the mapped file, because the sections of a debug file are
+ * empty and have wrong offsets. If the sections differ, the segments tell the offset.
  */
 static const struct elf_section *symbol_section(const struct loading *loading, size_t i)
 {
@@ -90,7 +89,7 @@ static const struct elf_section *symbol_section(const struct loading *loading, s
 	return section;
 }
 
-/* true with the offset in the mapped file, if the symbol is one that perf takes. */
+/* Returns true and the offset in the mapped file if perf takes the symbol. */
 static bool symbol_place(const struct loading *loading, const struct elf_symbol *symbol,
 			 uint64_t *ret_offset, bool *ret_code)
 {
@@ -112,7 +111,7 @@ static bool symbol_place(const struct loading *loading, const struct elf_symbol 
 	return true;
 }
 
-/* Takes a symbol whose name is not needed yet: 1 when it is. */
+/* Takes a symbol without its name. Returns 1 if the name is needed. */
 static int note_symbol(struct loading *loading, uint64_t offset, uint64_t size)
 {
 	if (!loading->symbols)
@@ -126,8 +125,7 @@ static int add_symbol(struct loading *loading, uint64_t offset, uint64_t size,
 	size_t name_size = strlen(name);
 
 	if (name_size >= loading->names_left)
-		return error_set(loading->error, -EBADMSG,
-				 "its symbols repeat names beyond any reason");
+		return error_set(loading->error, -EBADMSG, "symbols have more than 16 MB of names");
 	loading->names_left -= name_size + 1;
 	return symbols_add(loading->symbols, offset, size, binding, name, name_size);
 }
@@ -152,7 +150,7 @@ static int add_table_entry(struct loading *loading, struct elf_table *table,
 	r = note_symbol(loading, offset, code ? symbol.size : 0);
 	if (r <= 0)
 		return r;
-	/* the names of data are of no use, but a label before them ends there */
+	/* data needs no name, but ends a label before it */
 	if (!code)
 		return add_symbol(loading, offset, 0, SYMBOL_LOCAL, "");
 	name = elf_table_name(table, symbol.name);
@@ -177,7 +175,7 @@ static int add_table(struct loading *loading, uint32_t type)
 	return r;
 }
 
-/* Where the PLT's entries begin, and how large one is. */
+/* The place of the PLT's entries, and their size. */
 struct plt {
 	uint64_t offset;
 	uint64_t entry_size;
@@ -200,11 +198,11 @@ static bool plt_find(const struct elf_image *image, const char *name, struct plt
 		header_size = 32;
 		break;
 	default:
-		/* some linkers leave it open */
+		/* some linkers do not state it */
 		if (section->entry_size >= 8 && section->entry_size <= 64)
 			header_size = entry_size = section->entry_size;
 	}
-	/* the second PLT, for indirect branch tracking, has no header */
+	/* the second PLT, for indirect branch tracking, lacks a header */
 	if (strcmp(name, ".plt.sec") == 0)
 		header_size = 0;
 	*ret_plt = (struct plt){ section->offset + header_size, entry_size };
@@ -234,7 +232,7 @@ static int add_plt_entry(struct loading *loading, struct elf_table *dynsym, size
 	return add_symbol(loading, offset, plt->entry_size, SYMBOL_GLOBAL, name);
 }
 
-/* The PLT has no symbols of its own, but its entries stand in the order of its relocations. */
+/* The PLT lacks symbols, but its entries have the order of its relocations. */
 static int add_plt(struct loading *loading, const char *name)
 {
 	_cleanup_(elf_relocations_done) struct elf_relocations relocations = { 0 };

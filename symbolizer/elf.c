@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ELF files through libelf: opening them, their tables, and their build-id. What of the tables is a
- * function is decided in elf-symbols.c. The files of others are hostile until proven otherwise, so:
+ * Opens ELF files through libelf, and reads their tables and build-ids. elf-symbols.c decides which
+ * symbols are functions. Every file counts as hostile, so:
  *
- *  (1) libelf opens with ELF_C_READ: it reads with pread() what is asked for; it is asked for
- * headers and notes alone (2) tables are read piece by piece, and no more of them than SECTION_MAX
- * (a sparse file is as big as it likes) (3) compressed tables of symbols and their strings are
- * unpacked, up to UNPACKED_MAX; other compressed sections, and those without bytes, are as if they
- * were not there
+ *   1. libelf opens with ELF_C_READ: it reads with pread(), and only headers and notes.
+ *   2. Tables are read in pieces, at most SECTION_MAX of each, because a sparse file may claim any
+ *      size.
+ *   3. Compressed symbol tables and their strings are unpacked, up to UNPACKED_MAX. Other
+ *      compressed sections, and those without bytes, count as absent.
  */
 #include "symbolizer/elf.h"
 
@@ -26,12 +26,12 @@
 #define ELFCOMPRESS_ZSTD 2
 #endif
 
-/* Numbers beyond are not those of sections. */
+/* Larger numbers do not identify sections. */
 #define SECTIONS_MAX SHN_LORESERVE
 #define SECTION_MAX (1u << 30)
 #define UNPACKED_MAX (128u << 20)
 #define NOTES_MAX (1u << 20)
-/* Symbols are read in order, their names here and there. */
+/* Symbols are read in order, but their names are scattered. */
 #define TABLE_STEP (64u << 10)
 #define NAMES_STEP (4u << 10)
 
@@ -62,7 +62,10 @@ static struct elf_section section_of(const GElf_Shdr *header, const char *name)
 	return section;
 }
 
-/* libelf would read all the strings of a file that has but one section of them. */
+/*
+ * Reads the names itself, because libelf would read all strings of a file with a single string
+ * section.
+ */
 static struct window section_names(const struct elf_image *image)
 {
 	struct window window = { .source = file_window_of_memory(NULL, 0), .step = NAMES_STEP };
@@ -120,7 +123,7 @@ static int read_segments(struct elf_image *image)
 	return 0;
 }
 
-/* How a section is compressed, and how large it is without; false when that cannot be read. */
+/* Reads the compression and the unpacked size of a section. Returns false if that is impossible. */
 static bool read_packing(const struct elf_image *image, const struct file_window *source,
 			 uint32_t *ret_type, uint64_t *ret_size)
 {
@@ -147,7 +150,7 @@ static int elf_unpack(uint32_t type, uint8_t *to, size_t size, const uint8_t *pa
 	}
 }
 
-/* 0, also when it stays packed; -ENOMEM. */
+/* Returns 0, also if the section stays packed, or -ENOMEM. */
 static int unpack_section(struct elf_image *image, size_t i)
 {
 	const struct elf_section *section = &image->sections.items[i];
@@ -179,7 +182,7 @@ static int unpack_section(struct elf_image *image, size_t i)
 	return r;
 }
 
-/* Of all that may be compressed only the symbols are of use. */
+/* Unpacks only the symbols, because no other compressed section is used. */
 static int unpack_tables(struct elf_image *image)
 {
 	int r = 0;
@@ -196,7 +199,7 @@ static int unpack_tables(struct elf_image *image)
 			r = unpack_section(image, i);
 		if (r == 0 && strings != section && strings->flags & SHF_COMPRESSED)
 			r = unpack_section(image, section->link);
-		/* one is all that is ever looked at */
+		/* only the first table is used */
 		break;
 	}
 	return r;
@@ -209,7 +212,7 @@ static int read_headers(struct elf_image *image, Elf *elf, struct error *error)
 
 	image->elf = elf;
 	if (!elf)
-		return error_set(error, -EBADMSG, "cannot be read as ELF: %s", elf_errmsg(-1));
+		return error_set(error, -EBADMSG, "cannot read as ELF: %s", elf_errmsg(-1));
 	if (elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &header))
 		return error_set(error, -EBADMSG, "not an ELF file");
 	image->machine = header.e_machine;
@@ -234,7 +237,7 @@ int elf_image_open_memory(struct elf_image *image, const void *bytes, size_t siz
 {
 	elf_version(EV_CURRENT);
 	image->file = file_window_of_memory(bytes, size);
-	/* libelf only reads it; its interface is older than const */
+	/* libelf only reads it, but its interface lacks const */
 	return read_headers(image, elf_memory((char *)bytes, size), error);
 }
 
@@ -311,7 +314,7 @@ void elf_table_done(struct elf_table *table)
 	window_done(&table->strings);
 }
 
-/* The order of the fields goes by the size of the words. */
+/* The order of the fields depends on the word size. */
 bool elf_table_at(struct elf_table *table, size_t i, struct elf_symbol *ret_symbol)
 {
 	size_t size = table->word_size * 2 + 8;
@@ -379,7 +382,7 @@ bool elf_relocations_at(struct elf_relocations *relocations, size_t i,
 
 static size_t note_align(size_t size, const struct reader *reader)
 {
-	/* the last one may go without its padding */
+	/* the last note may lack its padding */
 	return MIN((size + 3) & ~(size_t)3, reader_left(reader));
 }
 
@@ -432,7 +435,7 @@ static int notes_of_segments(const struct elf_image *image, uint8_t *ret_id, siz
 	return 0;
 }
 
-/* Kernel modules and other object files have no segments. */
+/* Kernel modules and other object files lack segments. */
 static int notes_of_sections(const struct elf_image *image, uint8_t *ret_id, size_t *ret_size)
 {
 	for (size_t i = 1; i < image->sections.count; i++) {

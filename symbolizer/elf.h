@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * ELF files, through libelf, which elf.c alone includes. Descriptors are read, never mapped: a
- * mapped file that is cut short under us is SIGBUS. They stay the caller's.
+ * Reads ELF files through libelf, which only elf.c includes. Files are read, never mapped, because
+ * truncating a mapped file raises SIGBUS. Descriptors stay the caller's.
  */
 
 #include <stdbool.h>
@@ -15,44 +15,47 @@
 
 #define ELF_BUILD_ID_MAX 20
 
-/* The GNU build-id of a file. 1 with it, 0 when the file has none, -EBADMSG when it is no ELF file
- * or damaged. */
+/*
+ * Reads the GNU build-id of a file. Returns 1 with it, 0 without one, or -EBADMSG for a damaged
+ * file or anything but ELF.
+ */
 int elf_build_id(int fd, uint8_t ret_id[ELF_BUILD_ID_MAX], size_t *ret_size);
 
-/* The same out of the bytes of a note section, such as /sys/kernel/notes; 0 also when they are
- * damaged. */
+/*
+ * Reads the build-id in the bytes of a note section, such as /sys/kernel/notes. Returns 1, or 0
+ * without one or if the notes are damaged.
+ */
 int elf_notes_build_id(const void *notes, size_t size, uint8_t ret_id[ELF_BUILD_ID_MAX],
 		       size_t *ret_size);
 
 /*
- * Names the addresses that are open in `addresses`: with .symtab and .dynsym, and the PLT's entries
- * as "name@plt", C++ and Rust demangled; then with .gnu_debugdata; then, in a Go program, with the
- * table that it carries. Addresses are offsets in the file, as a mapping gives them (address -
- * start + page offset). 0, also when the file has no symbols; -EBADMSG with the reason; -ENOMEM;
- * -E2BIG beyond what names may take.
+ * Names the open addresses. Uses .symtab, .dynsym, and the PLT's entries as "name@plt", with C++
+ * and Rust demangled; then .gnu_debugdata; then the function table of a Go program. Addresses are
+ * offsets in the file, as a mapping states them (address - start + page offset). Returns 0, also
+ * without symbols; -EBADMSG with the reason; -ENOMEM; or -E2BIG beyond the limit of names.
  *
- * debug_fd is a separate debug file, such as /usr/lib/debug/.build-id/ab/cdef.debug, or -1. That
- * both have one build-id is the caller's word. What it does not know is looked for in the file
- * itself.
+ * debug_fd is a separate debug file, such as /usr/lib/debug/.build-id/ab/cdef.debug, or -1. The
+ * caller guarantees that both have the same build-id. The file itself supplies the names that the
+ * debug file lacks.
  */
 int elf_names(int fd, int debug_fd, struct addresses *addresses, struct error *error);
 
-/* The same for an ELF image in memory, such as the vdso. */
+/* Does the same for an ELF image in memory, such as the vdso. */
 int elf_names_image(const void *image, size_t size, struct addresses *addresses,
 		    struct error *error);
 
 /*
- * What is still open after that: "[NAME+0x4c80]" with the address at which its function starts, as
- * the file's own tools show it. So each function has one text, where a stripped file has no name
- * for it, out of .eh_frame. Answers as above.
+ * Labels the addresses that are still open: "[NAME+0x4c80]" with the start of the function from
+ * .eh_frame, in the notation of the file's own tools. So each function of a stripped file has one
+ * label. Returns the same values as elf_names().
  */
 int elf_function_starts(int fd, const char *name, struct addresses *addresses);
 
 #define ELF_DEBUGLINK_MAX 256
 /*
- * The name of the separate debug file that a file says it has, without a folder, and the CRC-32 of
- * that. 1 with it, else 0 or -EBADMSG as above.
+ * Reads the name of a file's separate debug file, without a folder, and the CRC-32 of that. Returns
+ * 1 with it, else 0 or -EBADMSG.
  */
 int elf_debuglink(int fd, char ret_name[ELF_DEBUGLINK_MAX], uint32_t *ret_crc);
-/* Has a file that CRC-32? Nothing that takes too long is looked at. */
+/* Returns whether a file has this CRC-32. Does not read very large files. */
 bool elf_has_crc(int fd, uint32_t crc);

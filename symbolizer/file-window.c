@@ -56,7 +56,7 @@ void window_done(struct window *window)
 	buffer_done(&window->bytes);
 }
 
-/* Has as much at hand of what begins at `at` as there is, up to size. */
+/* Loads up to `size` bytes at `at` into the window. Returns the number of bytes there. */
 static size_t window_fill(struct window *window, uint64_t at, size_t size)
 {
 	uint8_t *room;
@@ -109,7 +109,7 @@ const char *window_text(struct window *window, uint64_t at)
 
 		if (!there)
 			return NULL;
-		/* all that is at hand, not only what was asked for */
+		/* search all loaded bytes, not only the requested ones */
 		there = window->size - (at - window->at);
 		text = window_bytes(window, at);
 		if (memchr(text, 0, there))

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Bytes of a file that are read where and when they are asked for, so that a table of a gigabyte
- * costs one piece of it. They may as well be in memory. Files are read with pread(), never mapped:
- * one that is cut short under us just ends earlier.
+ * A range of bytes in a file or in memory, which is read on demand, so that a large table costs
+ * only the pieces in use. Files are read with pread(), never mapped, so a file that is truncated
+ * meanwhile only ends earlier.
  */
 
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 #include "base/bytes.h"
 
 struct file_window {
-	/* NULL: in the file */
+	/* NULL: the bytes are in the file. */
 	const uint8_t *memory;
 	int fd;
 	uint64_t offset;
@@ -23,16 +23,18 @@ struct file_window {
 
 struct file_window file_window_of_file(int fd);
 struct file_window file_window_of_memory(const void *memory, size_t size);
-/* What of a source lies at `at`: at most size bytes, as many as there are. */
+/* Returns the part of a source at `at`: at most `size` bytes. */
 struct file_window file_window_part(const struct file_window *source, uint64_t at, uint64_t size);
-/* Copies at most size bytes that lie at `at`; how many there were. */
+/* Copies at most `size` bytes at `at`. Returns the number of bytes. */
 size_t file_window_read(const struct file_window *source, uint64_t at, void *to, size_t size);
 
-/* No text beyond this is one. */
+/* The limit for the size of a text. */
 #define WINDOW_MAX (1u << 20)
 
-/* A piece of a source that is at hand. Zeroed, with its source and how much is read at a time, to
- * start. */
+/*
+ * A piece of a source in memory. Starts zeroed, with its source and the least number of bytes to
+ * read at a time.
+ */
 struct window {
 	struct file_window source;
 	size_t step;
@@ -42,13 +44,17 @@ struct window {
 };
 
 void window_done(struct window *window);
-/* A reader of `size` bytes at `at`, which lives until the next call; one that fails at once where
- * there are fewer. */
+/*
+ * Returns a reader of `size` bytes at `at`; it has failed if there are fewer. Valid until the next
+ * call.
+ */
 struct reader window_reader(struct window *window, uint64_t at, size_t size);
-/* The NUL-terminated text at `at`, living as long; NULL when it has no end. */
+/*
+ * Returns the NUL-terminated text at `at`, or NULL if it does not end. Valid until the next call.
+ */
 const char *window_text(struct window *window, uint64_t at);
 
-/* Numbers in the byte order of this machine, which is that of the files that run on it. */
+/* Numbers in the byte order of this machine, as in the files that run on it. */
 static inline uint16_t reader_u16_host(struct reader *reader)
 {
 	return htole16(reader_u16(reader));
@@ -64,7 +70,7 @@ static inline uint64_t reader_u64_host(struct reader *reader)
 	return htole64(reader_u64(reader));
 }
 
-/* An address or a size of 4 or 8 bytes. */
+/* Reads an address or a size of 4 or 8 bytes. */
 static inline uint64_t reader_word_host(struct reader *reader, size_t size)
 {
 	return size == 8 ? reader_u64_host(reader) : reader_u32_host(reader);

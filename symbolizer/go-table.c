@@ -6,9 +6,9 @@
 #define MAGIC_1_18 0xfffffff0u
 #define MAGIC_1_20 0xfffffff1u
 
-/* Far more than a program can have. */
+/* More functions than any program has. */
 #define FUNCTIONS_MAX (1u << 26)
-/* A few lines of functions; one of names. */
+/* A few rows of functions, and one name. */
 #define FUNCTIONS_STEP 1024
 #define DETAILS_STEP 64
 #define NAMES_STEP 256
@@ -24,7 +24,9 @@ static struct window window_from(const struct file_window *source, uint64_t at, 
 	return (struct window){ .source = file_window_part(source, at, UINT64_MAX), .step = step };
 }
 
-/* What follows the first 8 bytes; 0 where it makes no sense, else where the table of functions is.
+/*
+ * Reads the header behind its first 8 bytes. Returns the offset of the function table; 0 if it is
+ * invalid.
  */
 static uint64_t go_table_read_header(struct go_table *table, struct reader *header, uint32_t magic,
 				     uint64_t *ret_names)
@@ -69,7 +71,7 @@ bool go_table_open(struct go_table *table, const struct file_window *source)
 	    functions >= source->size || names >= source->size)
 		return false;
 	table->functions = window_from(source, functions, FUNCTIONS_STEP);
-	/* before Go 1.16 everything is relative to the whole */
+	/* before Go 1.16 all offsets are relative to the whole table */
 	table->details = window_from(source, magic == MAGIC_1_2 ? 0 : functions, DETAILS_STEP);
 	table->names = window_from(source, names, NAMES_STEP);
 	return true;
@@ -82,7 +84,7 @@ void go_table_done(struct go_table *table)
 	window_done(&table->names);
 }
 
-/* The start of the i-th function, or with i == count the end of the last one. */
+/* Reads the start of the i-th function, or for i == count the end of the last one. */
 static bool read_start(struct go_table *table, uint64_t i, uint64_t *ret_start)
 {
 	size_t size = table->start_size;
@@ -92,7 +94,7 @@ static bool read_start(struct go_table *table, uint64_t i, uint64_t *ret_start)
 	return !reader_failed(&reader);
 }
 
-/* The last function that starts at or before an address, as counted from the text. */
+/* Finds the last function that starts at or before an address, relative to the text. */
 static bool find_function(struct go_table *table, uint64_t at, uint64_t *ret_i, uint64_t *ret_start)
 {
 	uint64_t low = 0, high = table->count, start, end;
@@ -125,7 +127,7 @@ bool go_table_find(struct go_table *table, uint64_t address, uint64_t *ret_start
 			       table->start_size);
 	details = reader_word_host(&reader, table->start_size);
 	reader = window_reader(&table->details, details, table->entry_size + 4);
-	/* that both say the same start tells a table from bytes that only begin like one */
+	/* both must state the same start, which excludes bytes that only begin like a table */
 	if (reader_word_host(&reader, table->entry_size) != start)
 		return false;
 	name = reader_u32_host(&reader);

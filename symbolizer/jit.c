@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Both files are gone through from the front, remembering for each addresses address only where the
- * name of the last function over it stands; the names are read at the end.
+ * Both files are read from the front. For each address, only the place of the last function's name
+ * is kept; names are read at the end.
  *
- * jitdump: header: magic u32, version u32, size u32, ...; record: kind u32, size u32, time u64; one
- * that loads code goes on with pid u32, tid u32, vma u64, address u64, size u64, index u64, and the
- * name with its NUL; one that moves code with pid u32, tid u32, vma u64, old address u64, new
- * address u64, size u64, index u64.
+ * jitdump begins with a header: magic u32, version u32, size u32, ... A record has kind u32, size
+ * u32, time u64. A record that loads code continues with pid u32, tid u32, vma u64, address u64,
+ * size u64, index u64, and the name with its NUL. A record that moves code continues with pid u32,
+ * tid u32, vma u64, old address u64, new address u64, size u64, index u64.
  */
 #include "symbolizer/jit.h"
 
@@ -18,10 +18,12 @@
 #include "base/cleanup.h"
 
 #define STEP (64u << 10)
-/* Longer lines are cut. */
+/* Longer lines are truncated. */
 #define LINE_MAX 4096
-/* How often a function may be over an address: a hostile file could put all of its functions over
- * all of them. */
+/*
+ * Bounds how often functions cover addresses: in a hostile file, each function could cover every
+ * address.
+ */
 #define COVERS_MAX (64u << 20)
 
 #define JITDUMP_MAGIC 0x4a695444u
@@ -31,20 +33,20 @@
 #define JITDUMP_MOVE 64
 #define JITDUMP_CODE_LOAD 0
 #define JITDUMP_CODE_MOVE 1
-/* A hostile file could say that all of it is moved all the time. */
+/* Bounds the moves that a hostile file can state. */
 #define MOVES_MAX (1u << 20)
 
 struct place {
 	uint64_t start;
-	/* 0: none; no file begins with a name */
+	/* 0: none; a file never begins with a name. */
 	uint64_t name_at;
 };
 
-/* What is being found out. */
+/* The state of a search. */
 struct jit_search {
 	struct window window;
 	struct addresses *addresses;
-	/* by addresses address */
+	/* By index of the address. */
 	struct place *places;
 	size_t covers_left;
 };
@@ -80,7 +82,7 @@ static void place_function(struct jit_search *search, uint64_t start, uint64_t s
 	}
 }
 
-/* The text at a place, which ends with its line, with a NUL, or with the file. */
+/* Reads the text at a place, up to the end of its line, a NUL, or the end of the file. */
 static const char *read_name(struct jit_search *search, uint64_t at, char name[LINE_MAX])
 {
 	uint64_t left = search->window.source.size - at;
@@ -110,7 +112,7 @@ static int jit_answer(struct jit_search *search)
 	return r;
 }
 
-/* A number in hex and the space behind it. */
+/* Reads a number in hex and the blank behind it. */
 static bool read_hex(const char *line, size_t size, size_t *at, uint64_t *ret_value)
 {
 	size_t begin = *at;
@@ -141,7 +143,7 @@ static void place_line(struct jit_search *search, uint64_t offset, const char *l
 int perf_map_names(const struct file_window *source, struct addresses *addresses)
 {
 	_cleanup_(jit_search_done) struct jit_search search = { 0 };
-	bool at_line_start = true; /* not within a line that was too long */
+	bool at_line_start = true; /* not within a line that is too long */
 	int r = jit_search_init(&search, source, addresses);
 
 	for (uint64_t at = 0; r == 0 && at < source->size;) {
@@ -163,18 +165,18 @@ int perf_map_names(const struct file_window *source, struct addresses *addresses
 	return r < 0 ? r : jit_answer(&search);
 }
 
-/* Code that is moved keeps its index; where its name is, the record says that loaded it. */
+/* Moved code keeps its index; the record that loaded it has its name. */
 struct move {
 	uint64_t index;
-	/* 0: not loaded yet */
+	/* 0: not loaded yet. */
 	uint64_t name_at;
 };
 
 struct jitdump {
 	struct jit_search search;
-	/* record */
+	/* The first record. */
 	uint64_t first;
-	/* by index, each there once */
+	/* Sorted by index, without duplicates. */
 	array_of(struct move) moves;
 };
 
@@ -212,7 +214,7 @@ static void take_load(struct jitdump *jitdump, uint64_t at, uint32_t size)
 		move->name_at = name_at;
 }
 
-/* Samples from before lie where it was: that place stays named, too, until other code takes it. */
+/* Earlier samples are at the old place, so it keeps its name until other code takes it. */
 static void take_move(struct jitdump *jitdump, uint64_t at)
 {
 	struct reader reader = window_reader(&jitdump->search.window, at, JITDUMP_MOVE);
@@ -239,7 +241,7 @@ static int note_move(struct jitdump *jitdump, uint64_t at)
 	return array_push(&jitdump->moves, move);
 }
 
-/* Few compilers move code: only for them are the indexes kept, of what is moved. */
+/* Few compilers move code, so only the indexes of moved code are kept. */
 static void sort_moves(struct jitdump *jitdump)
 {
 	struct move *items = jitdump->moves.items;
@@ -253,7 +255,7 @@ static void sort_moves(struct jitdump *jitdump)
 	jitdump->moves.count = kept;
 }
 
-/* Goes through the records, which are to be noted first, and then taken. */
+/* Walks over the records: first to note the moves, then to take loads and moves. */
 static int jit_walk_records(struct jitdump *jitdump, bool note)
 {
 	uint64_t end = jitdump->search.window.source.size;

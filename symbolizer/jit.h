@@ -2,17 +2,22 @@
 #pragma once
 
 /*
- * What just-in-time compilers write about the code that they make. Memory is used again: of several
- * that had an address the last one has it. Addresses are those of the process. Pure decoders: lines
- * and records that are not what they should be are passed over, and nothing reaches beyond the
- * source. 0, or as addresses_answer().
+ * Decodes the files in which just-in-time compilers describe their code. Memory is reused, so the
+ * last function at an address wins. Addresses are those of the process. Pure decoders: they skip
+ * invalid lines and records and never read beyond the source. Return 0, or the errors of
+ * addresses_answer().
  */
 
 #include "symbolizer/file-window.h"
 #include "symbolizer/addresses.h"
 
-/* perf-PID.map: a line a function, "7f2a31000000 1c0 name", start and size in hex. */
+/*
+ * Reads perf-PID.map. A line for each function, "7f2a31000000 1c0 name", with start and size in
+ * hex.
+ */
 int perf_map_names(const struct file_window *source, struct addresses *addresses);
-/* jit-PID.dump: a header, and records of which those that load code have a name. 0 also when it is
- * none. */
+/*
+ * Reads jit-PID.dump: a header, then records; those that load code have a name. Returns 0 also for
+ * another file.
+ */
 int jitdump_names(const struct file_window *source, struct addresses *addresses);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * /proc/kallsyms, a line a symbol: "ffffffff81000000 T _stext", a module's with "\t[module]" behind
- * it.
+ * Parses /proc/kallsyms, a line for each symbol: "ffffffff81000000 T _stext", with "\t[module]" at
+ * the end for a module's symbol.
  *
- * There are no sizes in it. A function ends where the next symbol begins, be it data, as in perf;
- * the data's own names are left out, for nothing is executed there.
+ * It has no sizes. A function ends where the next symbol begins, even if that is data, as in perf.
+ * Names of data are dropped, because data is never executed.
  */
 #include "symbolizer/kallsyms.h"
 
@@ -31,7 +31,7 @@ static int kallsyms_hex_digit(char c)
 	return -1;
 }
 
-/* 1, or 0 when the line is not what it should be. */
+/* Returns 1, or 0 for an invalid line. */
 static int kallsyms_parse_line(const char *text, size_t size, struct line *ret_line)
 {
 	struct line line = { .module = "" };
@@ -60,7 +60,10 @@ static bool line_is_data(const struct line *line)
 	return strchr("DdBb", line->type);
 }
 
-/* Text, weak, data and bss: perf's choice. Names with a dollar are marks of the ARM assembler. */
+/*
+ * Returns whether perf uses the line: text, weak, data and bss. Names with a dollar are marks of
+ * the ARM assembler.
+ */
 static bool line_is_symbol(const struct line *line)
 {
 	return line->address && line->type && (strchr("TtWw", line->type) || line_is_data(line)) &&

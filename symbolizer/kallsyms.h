@@ -6,9 +6,8 @@
 #include "symbolizer/symbols.h"
 
 /*
- * The kernel's functions out of the text of /proc/kallsyms: addresses are absolute; modules, BPF
- * programs and trampolines are among them. 0 with no symbols when all addresses are zero
- * (kptr_restrict): ask symbols_count(). Lines that are not what they should be are passed over. 0
- * or -ENOMEM.
+ * Parses the text of /proc/kallsyms. The symbols have absolute addresses and include modules, BPF
+ * programs and trampolines. Skips invalid lines. If all addresses are zero (kptr_restrict),
+ * symbols_count() is 0. Returns 0 or -ENOMEM.
  */
 int kallsyms_parse(const char *text, size_t size, struct symbols **ret_symbols);

@@ -26,8 +26,10 @@ void symbol_prefilter_done(struct symbol_prefilter *prefilter)
 	array_done(&prefilter->starts);
 }
 
-/* How many of sorted numbers are below one. Without a branch that depends on them: they cannot be
- * foreseen. */
+/*
+ * Returns how many of the sorted numbers are below a value. It avoids branches on the numbers,
+ * which the CPU cannot predict.
+ */
 static size_t count_below(const uint64_t *items, size_t count, uint64_t value)
 {
 	const uint64_t *at = items;

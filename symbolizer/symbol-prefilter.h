@@ -2,16 +2,17 @@
 #pragma once
 
 /*
- * Which of a million symbols have to be kept to name a few addresses. The table is gone through
- * twice: first symbol_prefilter_note() sees where every symbol lies, then symbol_prefilter_keeps()
- * says which ones matter. A struct symbols that is made of those alone answers for the open
- * addresses of `addresses` what one of all of them would.
+ * Selects the symbols that are necessary to name a few addresses among a million symbols. The
+ * caller passes all symbols twice: first to symbol_prefilter_note(), then to
+ * symbol_prefilter_keeps(), which selects. A struct symbols of the selected ones gives the same
+ * answers for the open addresses as one of all symbols.
  *
- * What matters are, with all the symbols that start where they do,
- *  (1) those whose size reaches over an open address;
- *  (2) the last one before each open address, for it has the address, or ends what has no size
- * before it; (3) one behind the last address, so that what has no size before it does not end with
- * the table.
+ * It selects, with all symbols at the same start,
+ *   1. symbols whose size reaches over an open address;
+ *   2. the last symbol before each open address, because it contains the address, or ends a symbol
+ *      without a size before it;
+ *   3. a symbol behind the last address, so that a symbol without a size before it does not end
+ *      with the table.
  */
 
 #include <stdbool.h>
@@ -20,20 +21,20 @@
 #include "base/array.h"
 #include "symbolizer/addresses.h"
 
-/* Zeroed to start. */
+/* Starts zeroed. */
 struct symbol_prefilter {
-	/* those that are open */
+	/* The open addresses. */
 	array_of(uint64_t) open;
-	/* (2), by address; (3) behind them; UINT64_MAX: none */
+	/* (2) by address, then (3); UINT64_MAX: none. */
 	array_of(uint64_t) last;
-	/* (1); after symbol_prefilter_sort() all */
+	/* (1); after symbol_prefilter_sort() all selected starts. */
 	array_of(uint64_t) starts;
 };
 
-/* 0 or -ENOMEM; symbol_prefilter_done() in any case. */
+/* Each returns 0 or -ENOMEM. Call symbol_prefilter_done() in any case. */
 int symbol_prefilter_init(struct symbol_prefilter *prefilter, const struct addresses *addresses);
 void symbol_prefilter_done(struct symbol_prefilter *prefilter);
 int symbol_prefilter_note(struct symbol_prefilter *prefilter, uint64_t start, uint64_t size);
-/* Between the two. */
+/* Call it between the two passes. */
 int symbol_prefilter_sort(struct symbol_prefilter *prefilter);
 bool symbol_prefilter_keeps(const struct symbol_prefilter *prefilter, uint64_t start);

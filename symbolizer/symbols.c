@@ -2,16 +2,14 @@
 /*
  * The functions of one module: 16 bytes each, and their names in one arena.
  *
- * While building, each is a struct pending; symbols_finish() turns them into struct entry and drops
- * the rest.
+ * During building, each is a struct pending; symbols_finish() turns them into struct entry and
+ * drops the rest. Invariants:
+ *   1. Entries are sorted by start, and no two have the same start.
+ *   2. No entry is empty or unnamed, and start + size does not overflow.
+ *   3. Nests are sorted by inner; outer < inner; the outer entry ends behind the inner one.
  *
- *  (1) entries are sorted by start, and no two start at the same address
- *  (2) no entry is empty or without a name, and start + size does not overflow
- *  (3) nests is sorted by inner; outer < inner; the outer one ends behind the inner one
- *
- * The order of the steps in symbols_finish() is perf's, and it shows: of several names without a
- * size at one address only the last one is given an end, so it beats the others, whatever they are
- * called.
+ * The steps of symbols_finish() have perf's order, which is visible: of several symbols without a
+ * size at one address, only the last one gets an end, so it wins, whatever its name is.
  */
 #include "symbolizer/symbols.h"
 
@@ -23,13 +21,13 @@
 #include "base/mutation.h"
 
 #define PAGE 4096ull
-/* Functions in functions in functions: compilers make one level, hand-written assembler two. */
+/* The depth of nested functions: compilers make one level, hand-written assembler two. */
 #define NEST_MAX 32
 
 struct pending {
 	uint64_t start;
 	uint32_t size;
-	/* grows with every symbol added, so it is also the order */
+	/* Grows with every symbol, so it is also their order. */
 	uint32_t name;
 	uint32_t group;
 	enum symbol_binding binding;
@@ -41,7 +39,7 @@ struct entry {
 	uint32_t name;
 };
 
-/* The entry that goes on when an entry that lies in it has ended. */
+/* The entry that continues when an entry inside it has ended. */
 struct nest {
 	uint32_t inner;
 	uint32_t outer;
@@ -103,7 +101,7 @@ void symbols_at(const struct symbols *symbols, size_t i, struct symbol *ret_symb
 	};
 }
 
-/* How many entries start at or before an address. */
+/* Returns the number of entries that start at or before an address. */
 static size_t entries_until(const struct symbols *symbols, uint64_t address)
 {
 	size_t low = 0, high = symbols->entries.count;
@@ -119,7 +117,7 @@ static size_t entries_until(const struct symbols *symbols, uint64_t address)
 	return low;
 }
 
-/* 1 with the entry that an entry lies in, else 0. */
+/* Returns 1 and the entry around an entry, else 0. */
 static int entry_outer(const struct symbols *symbols, size_t inner, size_t *ret_outer)
 {
 	size_t low = 0, high = symbols->nests.count;
@@ -173,8 +171,7 @@ void symbols_set_group(struct symbols *symbols, uint32_t group)
 	symbols->group = group;
 }
 
-/* A size that leaves start + size in range; 4 GB is beyond any function, so it may as well end
- * there. */
+/* Limits a size so that start + size does not overflow. 4 GB is beyond any function. */
 static uint32_t size_clamp(uint64_t start, uint64_t size)
 {
 	return MIN(MIN(size, UINT64_MAX - start), UINT32_MAX);
@@ -211,7 +208,7 @@ static int compare_pending(const void *a, const void *b)
 	return pa->name < pb->name ? -1 : pa->name > pb->name;
 }
 
-/* kallsyms and many symbol tables come sorted, or nearly. */
+/* kallsyms and many symbol tables are already sorted, or nearly. */
 static void sort_pending(struct symbols *symbols)
 {
 	const struct pending *items = symbols->pending.items;
@@ -251,7 +248,7 @@ static size_t symbols_underscores(const char *name)
 	return strspn(name, "_");
 }
 
-/* Which of two names at one address to show; perf's order of questions. */
+/* Returns whether a wins over b at the same address, by perf's rules in perf's order. */
 static bool pending_better(const struct symbols *symbols, const struct pending *a,
 			   const struct pending *b)
 {
@@ -294,8 +291,8 @@ static int take_pending(struct symbols *symbols)
 }
 
 /*
- * A stack of the entries that may still go on, each ending before the one under it: one that ends
- * no later than its successor is never asked again.
+ * Uses a stack of the entries that may still continue. Each ends before the one below it, because
+ * an entry that ends no later than its successor is never needed again.
  */
 static int find_nests(struct symbols *symbols)
 {
@@ -329,8 +326,7 @@ int symbols_finish(struct symbols *symbols)
 	array_done(&symbols->pending);
 	if (r == 0)
 		r = find_nests(symbols);
-	/* the table stays for long: give back what growing left over, and never mind if that fails
-	 */
+	/* the table lives long, so release spare memory; a failure does not matter */
 	trimmed = realloc(symbols->entries.items,
 			  MAX(symbols->entries.count, 1) * sizeof(*symbols->entries.items));
 	if (trimmed) {

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * The functions of one module, sorted by address. Where they overlap, an address belongs to the one
- * that starts nearest before it. Pure: made of bytes or of an open file, no clock, no globals, no
- * log. "Not found" is success with NULL.
+ * The functions of one module, sorted by address. If they overlap, an address belongs to the one
+ * with the nearest start before it. Pure: made from bytes or an open file, without clock, globals
+ * or log. A missing function is not an error.
  */
 
 #include <stddef.h>
@@ -17,9 +17,9 @@ struct symbols;
 
 struct symbol {
 	uint64_t start;
-	/* the first address behind start that is not in it */
+	/* The first address behind the function. */
 	uint64_t end;
-	/* demangled; borrowed from the symbols */
+	/* Demangled; valid while the symbols live. */
 	const char *name;
 };
 
@@ -28,23 +28,26 @@ DEFINE_CLEANUP(symbols, struct symbols *, symbols_free)
 
 size_t symbols_count(const struct symbols *symbols);
 /*
- * 1 and *ret_symbol when an address lies in a function, else 0. start is where the function starts,
- * end where the answer stops being the same; another function may lie between start and the
+ * Returns 1 and *ret_symbol if an address is in a function, else 0. `start` is the function's
+ * start; up to `end` the result is the same. Another function may lie between start and the
  * address.
  */
 int symbols_find(const struct symbols *symbols, uint64_t address, struct symbol *ret_symbol);
-/* Names what is open and lies in a function. 0, or as addresses_answer(). */
+/*
+ * Names the open addresses that are in a function. Returns 0, or the errors of addresses_answer().
+ */
 int symbols_answer(const struct symbols *symbols, struct addresses *addresses);
-/* The i-th in address order, i < symbols_count(), with its whole size. */
+/* Returns the i-th function in address order, i < symbols_count(), with its whole size. */
 void symbols_at(const struct symbols *symbols, size_t i, struct symbol *ret_symbol);
 
 /*
- * Building: add in any order, then finish once. symbols_finish() sorts, ends what has no size at
- * its successor, and keeps of several names at one address the one that perf would show.
+ * To build symbols, add them in any order, then finish once. symbols_finish() sorts them, ends
+ * symbols without a size at their successor, and keeps the name that perf would show among several
+ * at one address.
  *
- * A group is what lies together, such as a kernel module: what has no size reaches to a successor
- * of its own group, else to the end of the next page. All are in group 0 unless symbols_set_group()
- * says otherwise for those added from then on.
+ * A group is code that lies together, such as a kernel module. A symbol without a size reaches to
+ * its successor in the same group, else to the end of the next page. All symbols are in group 0,
+ * unless symbols_set_group() sets another one for the following symbols.
  */
 enum symbol_binding {
 	SYMBOL_LOCAL,
@@ -54,8 +57,9 @@ enum symbol_binding {
 int symbols_new(struct symbols **ret_symbols);
 void symbols_set_group(struct symbols *symbols, uint32_t group);
 /*
- * 0, -ENOMEM, or -E2BIG beyond 4 GB of names. The name is cut at a NUL in it. An empty name is no
- * symbol, but ends what has no size before it, as data behind the last function does.
+ * Adds a symbol. The name ends at a NUL in it. A symbol with an empty name only ends one without a
+ * size before it, as data behind the last function does. Returns 0, -ENOMEM, or -E2BIG beyond 4 GB
+ * of names.
  */
 int symbols_add(struct symbols *symbols, uint64_t start, uint64_t size, enum symbol_binding binding,
 		const char *name, size_t name_size);
