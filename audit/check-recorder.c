@@ -7,7 +7,7 @@
 
 #define NAME "recorder"
 /* It tells of itself, and writes, once a second. */
-#define SILENT_NS (5 * NSEC_PER_SEC)
+#define STALLED_NS (5 * NSEC_PER_SEC)
 #define BEHIND_NS (10 * NSEC_PER_SEC)
 #define LOST_SHARE 0.001
 /* Single times are hiccups. */
@@ -52,13 +52,13 @@ static int check_stopped(const struct host *host, struct report *report)
 	return 0;
 }
 
-static int check_silent(const struct host *host, struct report *report)
+static int check_stalled(const struct host *host, struct report *report)
 {
 	const struct audit_recorder *recorder = &host->options->recorder;
 	struct finding *finding;
 	char text[32];
 
-	if (recorder->silent_ns <= SILENT_NS)
+	if (recorder->silent_ns <= STALLED_NS)
 		return 0;
 	finding = check_recorder_find(host, report, SEVERITY_CRITICAL,
 				      "the recorder has fallen silent");
@@ -67,7 +67,7 @@ static int check_silent(const struct host *host, struct report *report)
 	report_line(&finding->lines,
 		    "it has told nothing of itself for %s; it does so once a second",
 		    duration_format(recorder->silent_ns, text, sizeof(text)));
-	report_i64(finding, "silent_ns", recorder->silent_ns);
+	report_i64(finding, "stalled_ns", recorder->silent_ns);
 	report_line(&finding->means, "It is stopped, gets no CPU, or its disk hangs.");
 	report_line(&finding->fix, "What hangs shows in /proc/PID/stack of its threads.");
 	return 0;
@@ -136,7 +136,7 @@ static int check_lost(const struct host *host, struct report *report)
 int check_recorder(const struct host *host, struct report *report)
 {
 	static int (*const troubles[])(const struct host *host,
-				       struct report *report) = { check_silent, check_behind,
+				       struct report *report) = { check_stalled, check_behind,
 								  check_lost };
 	const struct audit_recorder *recorder = &host->options->recorder;
 	int r = 0;

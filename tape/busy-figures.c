@@ -45,8 +45,9 @@ static int add_gauge(struct busy_figures *figures, const struct tape_gauge *gaug
 
 static bool busy_figures_is_of_samples(uint32_t kind)
 {
-	return kind == TAPE_LOSS_MISSING || kind == TAPE_LOSS_SAMPLES || kind == TAPE_LOSS_SHED ||
-	       kind == TAPE_LOSS_THROTTLED || kind == TAPE_LOSS_OFFLINE;
+	return kind == TAPE_LOSS_SKIPPED || kind == TAPE_LOSS_SAMPLES ||
+	       kind == TAPE_LOSS_UNSAVED || kind == TAPE_LOSS_THROTTLED ||
+	       kind == TAPE_LOSS_OFFLINE;
 }
 
 static int compare_losses(const void *a, const void *b)
@@ -228,7 +229,7 @@ void busy_figures_unseen(const struct busy_figures *figures, uint32_t cpu, uint6
 		const struct tape_loss *loss = &figures->losses.items[i];
 		double part = part_of(loss, from_ns, to_ns);
 
-		if (loss->kind == TAPE_LOSS_MISSING)
+		if (loss->kind == TAPE_LOSS_SKIPPED)
 			*ret_held_ns += part * loss->count * sample_ns;
 		else if (loss->kind == TAPE_LOSS_OFFLINE)
 			continue;

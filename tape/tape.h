@@ -38,9 +38,8 @@
 enum tape_module_kind {
 	/* the address lay in no mapping: frames in it have no address */
 	TAPE_MODULE_UNKNOWN = 0,
-	TAPE_MODULE_KERNEL =
-		/* addresses are absolute: [kernel.kallsyms], [nf_tables], BPF programs */
-	1,
+	/* addresses are absolute: [kernel.kallsyms], [nf_tables], BPF programs */
+	TAPE_MODULE_KERNEL = 1,
 	/* addresses are offsets in the file */
 	TAPE_MODULE_ELF = 2,
 	/* addresses are offsets in the image */
@@ -119,27 +118,26 @@ enum tape_loss_kind {
 	/* records that could not be decoded, or bytes on the disk */
 	TAPE_LOSS_DAMAGED = 4,
 	/* samples that were taken and given up, for want of room */
-	TAPE_LOSS_SHED = 5,
+	TAPE_LOSS_UNSAVED = 5,
 	/* the CPU was not there; counts times */
 	TAPE_LOSS_OFFLINE = 6,
 	/* the recorder did not run, or was suspended; counts times */
 	TAPE_LOSS_GAP = 7,
 	/* timer slots of a busy or throttled CPU in which no sample came */
-	TAPE_LOSS_MISSING = 8,
+	TAPE_LOSS_SKIPPED = 8,
 	/* callchains that were cut; the samples are there */
-	TAPE_LOSS_CUT = 9,
-	TAPE_LOSS_LOWERED =
-		/* the kernel allowed fewer samples a second and CPU than were asked for; counts how
+	TAPE_LOSS_TRUNCATED = 9,
+	/* the kernel allowed fewer samples a second and CPU than were asked for; counts how
 		   many */
-	10,
+	TAPE_LOSS_LOWERED = 10,
 	/* trace events: too many at once */
 	TAPE_LOSS_EVENTS = 11,
 	/* the recorder took nothing out of the rings; what they had no room for is told as lost,
 	   and these count nothing */
 	/* stopped by a signal */
-	TAPE_LOSS_STOPPED = 12,
+	TAPE_LOSS_STALLED_SIGNAL = 12,
 	/* no CPU for it, or frozen */
-	TAPE_LOSS_STARVED = 13,
+	TAPE_LOSS_STALLED_CPU = 13,
 };
 
 #define TAPE_ALL_CPUS UINT32_MAX
@@ -311,7 +309,7 @@ static inline bool tape_is_throttled(const struct tape *tape, size_t loss)
 {
 	const struct tape_loss *missing = &tape->losses.items[loss], *before = missing - 1;
 
-	return loss && missing->kind == TAPE_LOSS_MISSING && before->kind == TAPE_LOSS_THROTTLED &&
+	return loss && missing->kind == TAPE_LOSS_SKIPPED && before->kind == TAPE_LOSS_THROTTLED &&
 	       before->cpu == missing->cpu && before->from_ns == missing->from_ns &&
 	       before->to_ns == missing->to_ns;
 }

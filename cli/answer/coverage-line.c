@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
-bool gone_describe(const struct store_gone_list *gone, bool missing, bool utc, struct buffer *text)
+bool gone_describe(const struct store_gone_list *gone, bool vanished, bool utc, struct buffer *text)
 {
 	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE];
 	uint64_t from_ns = UINT64_MAX, to_ns = 0;
@@ -16,7 +16,7 @@ bool gone_describe(const struct store_gone_list *gone, bool missing, bool utc, s
 	for (size_t i = 0; i < gone->list.count; i++) {
 		const struct store_gone *one = &gone->list.items[i];
 
-		if (one->missing != missing)
+		if (one->vanished != vanished)
 			continue;
 		from_ns = MIN(from_ns, one->from_ns);
 		to_ns = MAX(to_ns, one->to_ns);
@@ -53,7 +53,7 @@ static void say_gaps(const struct invocation *invocation, const struct coverage 
 
 		if (option_given(invocation, "quiet") && !gap->unread)
 			continue;
-		fprintf(stderr, "perftape: missing: %s to %s: %s\n",
+		fprintf(stderr, "perftape: gap: %s to %s: %s\n",
 			time_format(gap->from_ns, utc, 3, from),
 			time_format(gap->to_ns, utc, 3, to), gap->why);
 		if (gap->until_ns > gap->to_ns || (gap->until_ns && gap->since_ns < gap->from_ns))
@@ -62,7 +62,7 @@ static void say_gaps(const struct invocation *invocation, const struct coverage 
 }
 
 /* No recorder is that late without being stopped, or kept from the CPUs or the disk. */
-#define SILENT_NS (5 * NSEC_PER_SEC)
+#define STALLED_NS (5 * NSEC_PER_SEC)
 
 /* What is being recorded is in the spool a second later. */
 static void say_recorder(const struct invocation *invocation, struct store_reader *reader,
@@ -78,7 +78,7 @@ static void say_recorder(const struct invocation *invocation, struct store_reade
 		return;
 	now_ns = clock_ns(CLOCK_REALTIME);
 	reached_ns = MAX(reached_ns, since_ns);
-	if (reached_ns && now_ns > reached_ns + SILENT_NS)
+	if (reached_ns && now_ns > reached_ns + STALLED_NS)
 		say(invocation,
 		    "process %d, which records, has written nothing since %s, %s ago: it is stopped, it gets no CPU, or the disk hangs",
 		    pid, time_format(reached_ns, option_given(invocation, "utc"), 0, shown),
@@ -88,8 +88,8 @@ static void say_recorder(const struct invocation *invocation, struct store_reade
 		    "process %d is recording; what it takes can be asked for a second later", pid);
 }
 
-void say_missing(const struct invocation *invocation, struct store_reader *reader,
-		 const struct window *window, const struct coverage *coverage)
+void say_gaps_and_recorder(const struct invocation *invocation, struct store_reader *reader,
+			   const struct window *window, const struct coverage *coverage)
 {
 	say_gaps(invocation, coverage);
 	say_recorder(invocation, reader, window);
@@ -118,8 +118,8 @@ void say_coverage(const struct invocation *invocation, struct store_reader *read
 			text.data ? (char *)text.data : "");
 	}
 	if (option_given(invocation, "verbose"))
-		say_nameless(invocation, &coverage->nameless);
-	say_missing(invocation, reader, window, coverage);
+		say_nameless(invocation, &coverage->unnamed);
+	say_gaps_and_recorder(invocation, reader, window, coverage);
 }
 
 static const struct coverage_gap *first_removed(const struct coverage *coverage)
@@ -204,7 +204,7 @@ int coverage_line_nothing(const struct invocation *invocation, struct store_read
 {
 	const struct coverage_gap *unread = first_unread(coverage);
 	const struct coverage_gap *offline = all_offline(coverage, window);
-	uint64_t lost = coverage->lost_samples + coverage->shed;
+	uint64_t lost = coverage->lost_samples + coverage->unsaved;
 
 	if (!option_given(invocation, "quiet") && (coverage->covered_ns || unread))
 		say_coverage(invocation, reader, window, 0, coverage);

@@ -22,11 +22,12 @@ void say_coverage(const struct invocation *invocation, struct store_reader *read
  * "FROM to TO, in N stretches": what of a store is gone because retention removed it, or because
  * its files are missing. False where there is nothing of that kind.
  */
-bool gone_describe(const struct store_gone_list *gone, bool missing, bool utc, struct buffer *text);
+bool gone_describe(const struct store_gone_list *gone, bool vanished, bool utc,
+		   struct buffer *text);
 
 /* Only what is missing, for an answer that has its coverage in it. */
-void say_missing(const struct invocation *invocation, struct store_reader *reader,
-		 const struct window *window, const struct coverage *coverage);
+void say_gaps_and_recorder(const struct invocation *invocation, struct store_reader *reader,
+			   const struct window *window, const struct coverage *coverage);
 
 /* Says why there is no sample, and gives the exit code of that. */
 int coverage_line_nothing(const struct invocation *invocation, struct store_reader *reader,

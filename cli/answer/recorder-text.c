@@ -13,7 +13,7 @@
 #include "draw/text.h"
 
 /* It tells of itself once a second. */
-#define SILENT_NS (5 * NSEC_PER_SEC)
+#define STALLED_NS (5 * NSEC_PER_SEC)
 
 #define TRACEFS_COSTS                                                                     \
 	"no trace events: who makes and leaves cgroups, and what was killed for want of " \
@@ -87,13 +87,13 @@ static char state_of(int pid)
 	return name_end && name_end[1] == ' ' ? name_end[2] : 0;
 }
 
-static bool is_silent(const struct recorder_text *status, uint64_t now_ns)
+static bool is_stalled(const struct recorder_text *status, uint64_t now_ns)
 {
-	return status->running && now_ns - MIN(now_ns, status->told_ns) > SILENT_NS;
+	return status->running && now_ns - MIN(now_ns, status->told_ns) > STALLED_NS;
 }
 
-/* Why it is silent, by what the kernel says of it now. */
-static const char *why_silent(char state)
+/* Why it is stalled, by what the kernel says of it now. */
+static const char *stall_cause(char state)
 {
 	if (state == 'T')
 		return "a signal stopped it";
@@ -102,11 +102,11 @@ static const char *why_silent(char state)
 	return "it gets no CPU, it is frozen, or the store's disk hangs";
 }
 
-static void print_silent(int pid, const char *since, const char *age)
+static void print_stalled(int pid, const char *since, const char *age)
 {
 	char state = state_of(pid);
 
-	printf("silent     since %s, %s ago: %s", since, age, why_silent(state));
+	printf("stalled    since %s, %s ago: %s", since, age, stall_cause(state));
 	if (state == 'T')
 		printf("; kill -CONT %d lets it go on", pid);
 	putchar('\n');
@@ -126,8 +126,8 @@ static void print_told(const struct recorder_text *status, uint64_t now_ns, bool
 			       ? "was killed"
 			       : "ended with the machine, which was started anew since",
 		       shown, age);
-	else if (is_silent(status, now_ns))
-		print_silent(status->pid, shown, age);
+	else if (is_stalled(status, now_ns))
+		print_stalled(status->pid, shown, age);
 	else if (status->progress.stopping)
 		printf("stopping   seals what is left\n");
 }
@@ -154,14 +154,16 @@ static void print_taken(const struct recorder_progress *progress, bool lately)
 	printf("taken      %llu samples", (unsigned long long)progress->samples);
 	if (lately && progress->now_ns)
 		printf(", %.0f a second now", progress->now_samples * 1e9 / progress->now_ns);
-	printf("; %llu lost, %llu missing, throttled %llu time%s\n",
-	       (unsigned long long)progress->lost, (unsigned long long)progress->missed,
+	printf("; %llu lost, %llu skipped, throttled %llu time%s\n",
+	       (unsigned long long)progress->lost, (unsigned long long)progress->skipped,
 	       (unsigned long long)progress->throttled, progress->throttled == 1 ? "" : "s");
-	if (progress->lost_sideband || progress->damaged || progress->cut || progress->given_up)
+	if (progress->lost_sideband || progress->damaged || progress->truncated ||
+	    progress->unsaved)
 		printf("           %llu records of names and mappings lost, %llu unreadable, %llu callchains cut, %llu samples given up\n",
 		       (unsigned long long)progress->lost_sideband,
-		       (unsigned long long)progress->damaged, (unsigned long long)progress->cut,
-		       (unsigned long long)progress->given_up);
+		       (unsigned long long)progress->damaged,
+		       (unsigned long long)progress->truncated,
+		       (unsigned long long)progress->unsaved);
 	if (progress->lost_events)
 		printf("           %llu trace events lost, too many at once\n",
 		       (unsigned long long)progress->lost_events);
@@ -234,19 +236,19 @@ static void print_dying(const struct recorder_progress *progress, uint64_t now_n
 }
 
 /* The rings went on meanwhile. */
-static void print_held(uint64_t length_ns, const char *why)
+static void print_stall(uint64_t length_ns, const char *why)
 {
 	char length[32];
 
 	if (length_ns)
-		printf("held up    %s for at least %s in all; what the rings had no room for is lost\n",
+		printf("stalled    %s for at least %s in all; what the rings had no room for is lost\n",
 		       why, duration_format(length_ns, length, sizeof(length)));
 }
 
 static void print_lacking(const struct recorder_progress *progress)
 {
-	print_held(progress->held_ns, "a signal stopped it");
-	print_held(progress->starved_ns, "it got no CPU, or was frozen,");
+	print_stall(progress->stalled_signal_ns, "a signal stopped it");
+	print_stall(progress->stalled_cpu_ns, "it got no CPU, or was frozen,");
 	if (progress->limit)
 		printf("lowered    the kernel allows %llu samples a second: kernel.perf_event_max_sample_rate was lowered\n",
 		       (unsigned long long)progress->limit);
@@ -335,7 +337,7 @@ static void print_behind(const struct recorder_progress *progress)
 	       size_format(progress->bytes, bytes, sizeof(bytes)),
 	       (unsigned long long)progress->waiting,
 	       duration_format(progress->spool_lag_ns, lag, sizeof(lag)));
-	if (progress->stalled)
+	if (progress->store_blocked)
 		printf("stalled    %s; what is recorded waits in memory\n", progress->error.text);
 	if (*progress->warning.text)
 		printf("warning    %s\n", progress->warning.text);
@@ -355,7 +357,7 @@ static bool has_tracefs(void)
 	return false;
 }
 
-static const char *rung_costs(const char *name, size_t size)
+static const char *lack_costs(const char *name, size_t size)
 {
 	if (size == strlen("tracefs") && strncmp(name, "tracefs", size) == 0 && !has_tracefs())
 		return TRACEFS_COSTS
@@ -366,15 +368,15 @@ static const char *rung_costs(const char *name, size_t size)
 	return NULL;
 }
 
-static void print_rungs(const char *missing)
+static void print_lacks(const char *lacks)
 {
-	while (*missing) {
-		size_t size = strcspn(missing, ",");
-		const char *costs = rung_costs(missing, size);
+	while (*lacks) {
+		size_t size = strcspn(lacks, ",");
+		const char *costs = lack_costs(lacks, size);
 
-		printf("without    %.*s%s%s\n", (int)size, missing, costs ? ": " : "",
+		printf("without    %.*s%s%s\n", (int)size, lacks, costs ? ": " : "",
 		       costs ? costs : "");
-		missing += size + (missing[size] == ',');
+		lacks += size + (lacks[size] == ',');
 	}
 }
 
@@ -385,7 +387,7 @@ void recorder_text_print(const struct recorder_text *status, uint64_t now_ns, bo
 	if (!status->there)
 		return;
 	print_told(status, now_ns, utc);
-	print_taken(progress, status->running && !is_silent(status, now_ns));
+	print_taken(progress, status->running && !is_stalled(status, now_ns));
 	print_dying(progress, now_ns, utc);
 	if (!status->running)
 		return;
@@ -394,12 +396,12 @@ void recorder_text_print(const struct recorder_text *status, uint64_t now_ns, bo
 	print_sources(progress);
 	print_rings(progress);
 	print_behind(progress);
-	print_rungs(progress->missing);
+	print_lacks(progress->lacks);
 }
 
 void recorder_text_json(const struct recorder_text *status, uint64_t now_ns, struct buffer *json)
 {
-	bool silent = is_silent(status, now_ns);
+	bool stalled = is_stalled(status, now_ns);
 	char shown[TIME_TEXT_SIZE];
 
 	if (!status->there) {
@@ -413,11 +415,11 @@ void recorder_text_json(const struct recorder_text *status, uint64_t now_ns, str
 	json_bool(json, status->running);
 	json_key(json, "told");
 	json_string(json, time_format(status->told_ns, true, 6, shown));
-	json_key(json, "silent");
-	json_bool(json, silent);
-	json_key(json, "silent_why");
-	if (silent)
-		json_string(json, why_silent(state_of(status->pid)));
+	json_key(json, "stalled");
+	json_bool(json, stalled);
+	json_key(json, "stalled_cause");
+	if (stalled)
+		json_string(json, stall_cause(state_of(status->pid)));
 	else
 		json_null(json);
 	json_key(json, "progress");

@@ -33,9 +33,9 @@ unsigned int screen_width(const struct terminal *terminal)
 	return isatty(STDOUT_FILENO) || (columns && *columns) ? terminal->width : 0;
 }
 
-/* "perftape: missing: FROM to TO: ", before the reason; what is said of a process that records is
+/* "perftape: gap: FROM to TO: ", before the reason; what is said of a process that records is
  * as long. */
-#define MISSING_WIDTH 83
+#define GAP_WIDTH 79
 
 unsigned int screen_lines_below(const struct invocation *invocation,
 				const struct terminal *terminal, const struct coverage *coverage)
@@ -47,9 +47,9 @@ unsigned int screen_lines_below(const struct invocation *invocation,
 	for (size_t i = 0; i < coverage->gaps.count && lines < UINT16_MAX; i++) {
 		const struct coverage_gap *gap = &coverage->gaps.items[i];
 
-		lines += 1 + (MISSING_WIDTH + strlen(gap->why)) / terminal->width;
+		lines += 1 + (GAP_WIDTH + strlen(gap->why)) / terminal->width;
 		if (gap->cause && strcmp(gap->cause, "unwritten") == 0)
-			lines += 1 + MISSING_WIDTH / terminal->width;
+			lines += 1 + GAP_WIDTH / terminal->width;
 	}
 	return lines;
 }

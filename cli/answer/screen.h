@@ -17,7 +17,8 @@ int screen_read(const struct invocation *invocation, struct terminal *ret_termin
  * file and $COLUMNS is not set. */
 unsigned int screen_width(const struct terminal *terminal);
 
-/* How many lines say_missing() will take on standard error, about, if that is a terminal. */
+/* How many lines say_gaps_and_recorder() will take on standard error, about, if that is a terminal.
+ */
 unsigned int screen_lines_below(const struct invocation *invocation,
 				const struct terminal *terminal, const struct coverage *coverage);
 

@@ -113,7 +113,7 @@ static int read_recorder(struct audit *audit, struct error *error)
 	recorder->throttled = progress->throttled;
 	recorder->elapsed_ns = progress->elapsed_ns;
 	recorder->dying = progress->dying;
-	recorder->stalled = progress->stalled ? progress->error.text : NULL;
+	recorder->stalled = progress->store_blocked ? progress->error.text : NULL;
 	return 0;
 }
 

@@ -350,7 +350,7 @@ static void gauges_say_covered(const struct gauges_answer *answer, struct store_
 			answer->steps == 1 ? "" : "s", (int)text.size,
 			text.data ? (char *)text.data : "");
 	}
-	say_missing(invocation, reader, &answer->question.window, &answer->coverage);
+	say_gaps_and_recorder(invocation, reader, &answer->question.window, &answer->coverage);
 }
 
 static int gauges_run_answer(struct gauges_answer *answer)

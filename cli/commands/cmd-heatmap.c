@@ -199,7 +199,7 @@ static int heatmap_answer(const struct invocation *invocation, struct heatmap *m
 	}
 	code = option_given(invocation, "json") ? heatmap_print_json(map)
 						: heatmap_print(invocation, map);
-	say_missing(invocation, reader, window, coverage);
+	say_gaps_and_recorder(invocation, reader, window, coverage);
 	return code == EXIT_DONE ? coverage_line_code(invocation, coverage) : code;
 }
 

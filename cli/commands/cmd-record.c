@@ -213,15 +213,15 @@ static void tell_stall(const struct recorder_progress *progress, bool live)
 	static bool told, told_given_up;
 
 	/* at the end it is not for want of memory, and is summed up */
-	if (progress->given_up && !told_given_up && !progress->stopping)
+	if (progress->unsaved && !told_given_up && !progress->stopping)
 		record_talk(
 			live,
 			"there is no more memory for what waits: the oldest samples are given up",
 			"");
-	told_given_up = progress->given_up;
-	if (progress->stalled == told)
+	told_given_up = progress->unsaved;
+	if (progress->store_blocked == told)
 		return;
-	told = progress->stalled;
+	told = progress->store_blocked;
 	if (told)
 		record_talk(
 			live, progress->error.text,
@@ -340,7 +340,7 @@ static void print_command(const struct invocation *invocation, const char *comma
 static void tell_nothing(const struct invocation *invocation,
 			 const struct recorder_progress *progress)
 {
-	if (progress->given_up)
+	if (progress->unsaved)
 		return;
 	if (progress->samples)
 		say(invocation,
@@ -367,10 +367,10 @@ static void record_tell(const struct invocation *invocation,
 			store_path(invocation), (unsigned long long)progress->samples);
 		return;
 	}
-	if (progress->given_up)
+	if (progress->unsaved)
 		fprintf(stderr,
 			"perftape: %llu samples could not be sealed: of them there is what the spool had room for, which the next recording recovers\n",
-			(unsigned long long)progress->given_up);
+			(unsigned long long)progress->unsaved);
 	if (!progress->samples || !progress->segments) {
 		tell_nothing(invocation, progress);
 		return;
@@ -379,8 +379,8 @@ static void record_tell(const struct invocation *invocation,
 	    "recorded %s of %llu CPU%s at %s: %llu samples, %llu lost%s; %llu segment%s, %.2f MB in %s",
 	    duration_format(span_ns, elapsed, sizeof(elapsed)), (unsigned long long)progress->cpus,
 	    progress->cpus == 1 ? "" : "s", progress->event,
-	    (unsigned long long)(progress->samples - MIN(progress->samples, progress->given_up)),
-	    (unsigned long long)progress->lost, progress->given_up ? " by the kernel" : "",
+	    (unsigned long long)(progress->samples - MIN(progress->samples, progress->unsaved)),
+	    (unsigned long long)progress->lost, progress->unsaved ? " by the kernel" : "",
 	    (unsigned long long)progress->segments, progress->segments == 1 ? "" : "s",
 	    progress->bytes / 1e6, store_path(invocation));
 	if (progress->removed)
@@ -391,9 +391,9 @@ static void record_tell(const struct invocation *invocation,
 		say(invocation,
 		    "%llu of the segments, %.2f MB, went with a store that was removed or replaced meanwhile",
 		    (unsigned long long)progress->away, progress->away_bytes / 1e6);
-	if (progress->missed)
+	if (progress->skipped)
 		say(invocation, "%llu samples that were due on busy CPUs did not come",
-		    (unsigned long long)progress->missed);
+		    (unsigned long long)progress->skipped);
 	if (progress->throttled)
 		say(invocation, "the kernel throttled the sampling of a CPU %llu time%s",
 		    (unsigned long long)progress->throttled, progress->throttled == 1 ? "" : "s");

@@ -80,7 +80,7 @@ static int resolve_segment(struct resolving *resolving, const struct store_segme
 	struct error error = { 0 };
 	int r;
 
-	if (segment->unsealed || segment->missing)
+	if (segment->unsealed || segment->vanished)
 		return 0;
 	r = store_reader_load(resolving->reader, segment, &want, &tape, &error);
 	if (r == 0 && !tape->unsealed)

@@ -62,16 +62,16 @@ static void segments_print_gaps(const struct coverage *coverage, size_t *at, uin
 static void say_gone(const struct invocation *invocation, struct store_reader *reader,
 		     const struct window *window)
 {
-	static const char *const what[] = { "removed by retention", "the files are missing" };
+	static const char *const what[] = { "removed by retention", "the files vanished" };
 	struct store_gone_list gone = { 0 };
 	bool utc = option_given(invocation, "utc");
 	int r = store_reader_gone(reader, window->from_ns, window->to_ns, &gone, NULL);
 
-	for (int missing = 0; r == 0 && missing < 2; missing++) {
+	for (int vanished = 0; r == 0 && vanished < 2; vanished++) {
 		_cleanup_(buffer_done) struct buffer text = { 0 };
 
-		if (gone_describe(&gone, missing, utc, &text))
-			say(invocation, "%s: %.*s", what[missing], (int)text.size,
+		if (gone_describe(&gone, vanished, utc, &text))
+			say(invocation, "%s: %.*s", what[vanished], (int)text.size,
 			    text.data ? (char *)text.data : "");
 	}
 	array_done(&gone.list);
@@ -109,7 +109,7 @@ static void segments_put_segment(struct buffer *json, const struct store_segment
 		{ "sequence", segment->sequence },
 		{ "samples", segment->samples },
 		{ "lost", segment->lost },
-		{ "missing", coverage->missing },
+		{ "skipped", coverage->skipped },
 		{ "throttled", coverage->throttled },
 		{ "limit", coverage->limit },
 		{ "offline", coverage->offline },

@@ -193,7 +193,7 @@ static void spikes_say_covered(const struct answer *answer, struct store_reader 
 		say(invocation,
 		    "not looked at, of so many segments: samples that did not come, and CPUs that were throttled or offline; --strict does");
 	if (window_given(invocation))
-		say_missing(invocation, reader, &answer->spikes.window, coverage);
+		say_gaps_and_recorder(invocation, reader, &answer->spikes.window, coverage);
 }
 
 static int spikes_find_here(struct answer *answer, struct store_reader *reader)

@@ -157,17 +157,17 @@ static void print_size(const struct status *status)
  * that it had noticed. */
 static void print_gone(const struct status *status, bool utc)
 {
-	_cleanup_(buffer_done) struct buffer removed = { 0 }, missing = { 0 };
-	uint64_t count = status->totals.missing;
+	_cleanup_(buffer_done) struct buffer removed = { 0 }, vanished = { 0 };
+	uint64_t count = status->totals.vanished;
 
 	if (gone_describe(&status->gone, false, utc, &removed))
 		printf("removed    by retention: %.*s\n", (int)removed.size,
 		       removed.data ? (char *)removed.data : "");
-	if (gone_describe(&status->gone, true, utc, &missing))
-		printf("missing    files of segments: %.*s\n", (int)missing.size,
-		       missing.data ? (char *)missing.data : "");
+	if (gone_describe(&status->gone, true, utc, &vanished))
+		printf("vanished   files of segments: %.*s\n", (int)vanished.size,
+		       vanished.data ? (char *)vanished.data : "");
 	if (count)
-		printf("missing    the file%s of %llu segment%s; perftape segments says which\n",
+		printf("vanished   the file%s of %llu segment%s; perftape segments says which\n",
 		       count == 1 ? "" : "s", (unsigned long long)count, count == 1 ? "" : "s");
 }
 
@@ -248,7 +248,7 @@ static void put_gone(struct buffer *json, const struct store_gone_list *gone)
 		json_time_or_null(json, "from", one->from_ns);
 		json_time_or_null(json, "to", one->to_ns);
 		json_key(json, "why");
-		json_string(json, one->missing ? "missing" : "removed by retention");
+		json_string(json, one->vanished ? "vanished" : "removed by retention");
 		json_close(json, '}');
 	}
 	json_close(json, ']');
@@ -298,7 +298,7 @@ static void put_status(struct buffer *json, const struct status *status)
 	put_limit(json, "keep_free_bytes", status->limits.keep_free_bytes);
 	put_limit(json, "pin_ns", status->limits.pin_ns);
 	status_put_number(json, "damaged", totals->damaged);
-	status_put_number(json, "missing", totals->missing);
+	status_put_number(json, "vanished", totals->vanished);
 	put_gone(json, &status->gone);
 	json_key(json, "gaps_last_day");
 	coverage_put_gaps(&status->day, status->day.gaps.count - (last != NULL), json);

@@ -216,7 +216,7 @@ static int top_answer(const struct invocation *invocation, struct top *top)
 		return fail(r, &error);
 	code = option_given(invocation, "json") ? top_print_json(top)
 						: print_screen(invocation, top);
-	say_missing(invocation, reader, window, coverage);
+	say_gaps_and_recorder(invocation, reader, window, coverage);
 	return code == EXIT_DONE ? coverage_line_code(invocation, coverage) : code;
 }
 

@@ -124,7 +124,7 @@ static int query_events_finish(struct events_answer *answer, const struct questi
 					     coverage);
 	say_events(answer, &answer->told);
 	say_over(answer, &answer->told);
-	say_missing(answer->invocation, reader, &question->window, coverage);
+	say_gaps_and_recorder(answer->invocation, reader, &question->window, coverage);
 	if (!answer->told.count)
 		return say_none(answer);
 	if (code == EXIT_DONE && is_short(&answer->told) &&

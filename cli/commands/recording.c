@@ -117,7 +117,7 @@ static void tell_status(struct recording *recording, const struct recorder_progr
 		    progress->event, (unsigned long long)progress->frequency,
 		    (unsigned long long)progress->cpus, progress->cpus == 1 ? "" : "s",
 		    (unsigned long long)progress->samples, (unsigned long long)progress->lost,
-		    waits, progress->stalled ? "; the store cannot be written" : "");
+		    waits, progress->store_blocked ? "; the store cannot be written" : "");
 }
 
 void recording_tell(struct recording *recording, const struct recorder_progress *progress)

@@ -35,13 +35,12 @@ static void coverage_text_put_count(struct buffer *text, uint64_t count, const c
 		buffer_printf(text, ", %" PRIu64 " %s%s", count, count == 1 ? one : many, what);
 }
 
-static void put_missing(const struct coverage *coverage, struct buffer *text)
+static void put_skipped(const struct coverage *coverage, struct buffer *text)
 {
-	const char *many = coverage->missing == 1 ? "sample that was" : "samples that were";
-
-	if (coverage->missing)
-		buffer_printf(text, ", %s%" PRIu64 " %s due did not come",
-			      coverage->missing_over_edge ? "about " : "", coverage->missing, many);
+	if (coverage->skipped)
+		buffer_printf(text, ", %s%" PRIu64 " sample%s skipped",
+			      coverage->skipped_over_edge ? "about " : "", coverage->skipped,
+			      coverage->skipped == 1 ? "" : "s");
 }
 
 /* Each that was away, and for how long, if these are few. */
@@ -67,7 +66,7 @@ static void put_offline(const struct coverage *coverage, struct buffer *text)
 	}
 }
 
-static void put_held(struct buffer *text, uint64_t length_ns, const char *what)
+static void put_stalled(struct buffer *text, uint64_t length_ns, const char *what)
 {
 	char length[32];
 
@@ -78,24 +77,24 @@ static void put_held(struct buffer *text, uint64_t length_ns, const char *what)
 
 void coverage_describe(const struct coverage *coverage, struct buffer *text)
 {
-	uint64_t missing_ns = coverage->window_ns - coverage->covered_ns;
+	uint64_t gap_ns = coverage->window_ns - coverage->covered_ns;
 	char shown[64];
 
 	buffer_text(text, "covered ");
 	put_percent(text, coverage->covered_ns, coverage->window_ns);
-	if (missing_ns)
-		buffer_printf(text, " (%s missing)",
-			      duration_format(missing_ns, shown, sizeof(shown)));
+	if (gap_ns)
+		buffer_printf(text, " (%s not recorded)",
+			      duration_format(gap_ns, shown, sizeof(shown)));
 	buffer_printf(text, ", %s%" PRIu64 " %s lost%s",
 		      coverage->lost_over_edge && coverage->lost_samples ? "about " : "",
 		      coverage->lost_samples, coverage->lost_samples == 1 ? "sample" : "samples",
 		      coverage->lost_in_part && coverage->lost_samples ? in_part : "");
-	if (coverage->shed)
-		buffer_printf(text, ", %s%" PRIu64 " %s given up for want of room%s",
-			      coverage->lost_over_edge ? "about " : "", coverage->shed,
-			      coverage->shed == 1 ? "sample" : "samples",
+	if (coverage->unsaved)
+		buffer_printf(text, ", %s%" PRIu64 " %s unsaved%s",
+			      coverage->lost_over_edge ? "about " : "", coverage->unsaved,
+			      coverage->unsaved == 1 ? "sample" : "samples",
 			      coverage->lost_in_part ? in_part : "");
-	put_missing(coverage, text);
+	put_skipped(coverage, text);
 	coverage_text_put_count(text, coverage->lost_sideband, "record", "records",
 				" of names lost (names may be wrong)");
 	coverage_text_put_count(text, coverage->throttled, "time", "times", " throttled");
@@ -105,12 +104,11 @@ void coverage_describe(const struct coverage *coverage, struct buffer *text)
 			      coverage->limit, coverage->limit_in_part ? in_part : "");
 	coverage_text_put_count(text, coverage->damaged, "part", "parts",
 				" that could not be read");
-	coverage_text_put_count(text, coverage->stopped, "time", "times",
-				" the recording stood still");
-	put_held(text, coverage->held_ns, "recorder stopped by a signal");
-	put_held(text, coverage->starved_ns, "recorder without a CPU or frozen");
+	coverage_text_put_count(text, coverage->stalled, "time", "times", " the recorder stalled");
+	put_stalled(text, coverage->stalled_signal_ns, "recorder stalled by a signal");
+	put_stalled(text, coverage->stalled_cpu_ns, "recorder stalled without a CPU or frozen");
 	put_offline(coverage, text);
-	coverage_text_put_count(text, coverage->cut, "callchain", "callchains", " cut off");
+	coverage_text_put_count(text, coverage->truncated, "callchain", "callchains", " truncated");
 	if (*coverage->left_out)
 		buffer_printf(text, ", CPU%s %s not recorded%s",
 			      strpbrk(coverage->left_out, ",-") ? "s" : "", coverage->left_out,
@@ -163,17 +161,17 @@ void coverage_put_json(const struct coverage *coverage, const struct window *win
 		{ "window_ns", coverage->window_ns },
 		{ "covered_ns", coverage->covered_ns },
 		{ "lost", coverage->lost_samples },
-		{ "shed", coverage->shed },
-		{ "missing", coverage->missing },
+		{ "unsaved", coverage->unsaved },
+		{ "skipped", coverage->skipped },
 		{ "lost_names", coverage->lost_sideband },
 		{ "throttled", coverage->throttled },
 		{ "limit", coverage->limit },
 		{ "damaged", coverage->damaged },
-		{ "stopped", coverage->stopped },
-		{ "held_ns", coverage->held_ns },
-		{ "starved_ns", coverage->starved_ns },
+		{ "stalled", coverage->stalled },
+		{ "stalled_signal_ns", coverage->stalled_signal_ns },
+		{ "stalled_cpu_ns", coverage->stalled_cpu_ns },
 		{ "offline", coverage->offline },
-		{ "cut", coverage->cut },
+		{ "truncated", coverage->truncated },
 		{ "lost_events", coverage->lost_events },
 		{ "frames", coverage->frames },
 		{ "named", coverage->named },
@@ -194,7 +192,7 @@ void coverage_put_json(const struct coverage *coverage, const struct window *win
 		json_string(json, coverage->left_out);
 	}
 	json_key(json, "unnamed");
-	unnamed_text_put_json(&coverage->nameless, json);
+	unnamed_text_put_json(&coverage->unnamed, json);
 	json_key(json, "whole");
 	json_bool(json, coverage_is_whole(coverage));
 	json_key(json, "gaps");

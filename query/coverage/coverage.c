@@ -165,17 +165,17 @@ static void count_loss(struct coverage *coverage, const struct tape_loss *loss)
 	case TAPE_LOSS_DAMAGED:
 		coverage->damaged += loss->count;
 		break;
-	case TAPE_LOSS_SHED:
-		coverage->shed += loss->count;
+	case TAPE_LOSS_UNSAVED:
+		coverage->unsaved += loss->count;
 		break;
 	case TAPE_LOSS_GAP:
-		coverage->stopped += loss->count;
+		coverage->stalled += loss->count;
 		break;
-	case TAPE_LOSS_MISSING:
-		coverage->missing += loss->count;
+	case TAPE_LOSS_SKIPPED:
+		coverage->skipped += loss->count;
 		break;
-	case TAPE_LOSS_CUT:
-		coverage->cut += loss->count;
+	case TAPE_LOSS_TRUNCATED:
+		coverage->truncated += loss->count;
 		break;
 	case TAPE_LOSS_EVENTS:
 		coverage->lost_events += loss->count;
@@ -199,8 +199,8 @@ static double share_within(struct coverage_interval at, const struct window *win
 /* Were samples taken away that had been taken, at some moment in it? */
 static bool coverage_is_of_samples(const struct tape_loss *loss)
 {
-	return loss->kind == TAPE_LOSS_SAMPLES || loss->kind == TAPE_LOSS_SHED ||
-	       loss->kind > TAPE_LOSS_STARVED || !loss->kind;
+	return loss->kind == TAPE_LOSS_SAMPLES || loss->kind == TAPE_LOSS_UNSAVED ||
+	       loss->kind > TAPE_LOSS_STALLED_CPU || !loss->kind;
 }
 
 /* A stretch of a loss of samples may be a second or more, of which a short window is a small part.
@@ -209,10 +209,10 @@ static void count_share(struct coverage_shares *shares, const struct tape_loss *
 {
 	double count = (double)loss->count * within;
 
-	if (loss->kind == TAPE_LOSS_MISSING)
-		shares->missing += count;
-	else if (loss->kind == TAPE_LOSS_SHED)
-		shares->shed += count;
+	if (loss->kind == TAPE_LOSS_SKIPPED)
+		shares->skipped += count;
+	else if (loss->kind == TAPE_LOSS_UNSAVED)
+		shares->unsaved += count;
 	else
 		shares->lost += count;
 }
@@ -228,8 +228,9 @@ static struct coverage_interval loss_interval(const struct tape *tape, const str
 	return at;
 }
 
-static int add_shed(struct coverage_parts *parts, const struct tape *tape,
-		    const struct tape_loss *loss, const struct coverage_interval *at)
+static int coverage_add_unsaved_part(struct coverage_parts *parts, const struct tape *tape,
+				     const struct tape_loss *loss,
+				     const struct coverage_interval *at)
 {
 	struct coverage_span span = {
 		.perf_begin_ns = loss->from_ns,
@@ -252,8 +253,9 @@ static int add_loss(struct coverage *coverage, struct coverage_parts *parts,
 
 	if (at.from_ns >= window->to_ns || at.to_ns <= window->from_ns)
 		return 0;
-	if (loss->kind == TAPE_LOSS_STOPPED || loss->kind == TAPE_LOSS_STARVED) {
-		*(loss->kind == TAPE_LOSS_STOPPED ? &coverage->held_ns : &coverage->starved_ns) +=
+	if (loss->kind == TAPE_LOSS_STALLED_SIGNAL || loss->kind == TAPE_LOSS_STALLED_CPU) {
+		*(loss->kind == TAPE_LOSS_STALLED_SIGNAL ? &coverage->stalled_signal_ns
+							 : &coverage->stalled_cpu_ns) +=
 			MIN(at.to_ns, window->to_ns) - MAX(at.from_ns, window->from_ns);
 		return 0;
 	}
@@ -265,7 +267,7 @@ static int add_loss(struct coverage *coverage, struct coverage_parts *parts,
 
 		return array_push(&parts->lasting, piece);
 	}
-	if (within < 1 && (coverage_is_of_samples(loss) || loss->kind == TAPE_LOSS_MISSING))
+	if (within < 1 && (coverage_is_of_samples(loss) || loss->kind == TAPE_LOSS_SKIPPED))
 		count_share(&parts->shares, loss, within);
 	else
 		count_loss(coverage, loss);
@@ -280,8 +282,8 @@ static int add_loss(struct coverage *coverage, struct coverage_parts *parts,
 			why);
 	if (loss->kind == TAPE_LOSS_LOWERED)
 		return array_push(&parts->lowered, at);
-	if (loss->kind == TAPE_LOSS_SHED && loss->cpu == TAPE_ALL_CPUS &&
-	    add_shed(parts, tape, loss, &at) < 0)
+	if (loss->kind == TAPE_LOSS_UNSAVED && loss->cpu == TAPE_ALL_CPUS &&
+	    coverage_add_unsaved_part(parts, tape, loss, &at) < 0)
 		return -ENOMEM;
 	return coverage_is_of_samples(loss) && loss->count ? array_push(&parts->lost, at) : 0;
 }
@@ -316,7 +318,7 @@ int coverage_add_tape(struct coverage *coverage, struct coverage_parts *parts,
 	};
 
 	snprintf(span.boot_id, sizeof(span.boot_id), "%s", tape_fact(tape, "boot_id"));
-	unnamed_text_add(&coverage->nameless, tape_fact(tape, "unnamed"));
+	unnamed_text_add(&coverage->unnamed, tape_fact(tape, "unnamed"));
 	if (array_push(&parts->spans, span) < 0 ||
 	    coverage_add_losses(coverage, parts, window, cpus, tape) < 0 ||
 	    recorded_cpus_add(parts, cpus, tape) < 0)
@@ -339,12 +341,12 @@ int coverage_add_absent(struct coverage_parts *parts, uint64_t from_ns, uint64_t
 	struct coverage_gap gap = {
 		.from_ns = from_ns,
 		.to_ns = to_ns,
-		.cause = "missing",
+		.cause = "vanished",
 		.unread = true,
 		.counts = true,
 	};
 
-	return add_reason(parts, gap, "the files of its segments are missing");
+	return add_reason(parts, gap, "the files of its segments vanished");
 }
 
 int coverage_add_removed(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns)
@@ -360,17 +362,17 @@ int coverage_add_removed(struct coverage_parts *parts, uint64_t from_ns, uint64_
 	return add_reason(parts, gap, "removed by retention");
 }
 
-int coverage_add_given_up(struct coverage *coverage, struct coverage_parts *parts,
-			  const struct window *window, const struct coverage_span *span,
-			  uint64_t samples)
+int coverage_add_unsaved(struct coverage *coverage, struct coverage_parts *parts,
+			 const struct window *window, const struct coverage_span *span,
+			 uint64_t samples)
 {
 	struct coverage_interval at = { span->begin_ns, span->end_ns };
 	double within = share_within(at, window);
 
 	if (within < 1)
-		parts->shares.shed += (double)samples * within;
+		parts->shares.unsaved += (double)samples * within;
 	else
-		coverage->shed += samples;
+		coverage->unsaved += samples;
 	return array_push(&parts->given_up, *span);
 }
 
@@ -434,7 +436,7 @@ static int push_gap(struct coverage *coverage, uint64_t from_ns, uint64_t to_ns,
 
 /* A stretch of the window that nothing covers: some of it has its reason, the rest was not
  * recorded. */
-static int add_missing(struct coverage *coverage, const struct coverage_parts *parts,
+static int add_skipped(struct coverage *coverage, const struct coverage_parts *parts,
 		       uint64_t from_ns, uint64_t to_ns)
 {
 	for (size_t i = 0; i < parts->reasons.count && from_ns < to_ns; i++) {
@@ -495,20 +497,21 @@ static void finish_losses(struct coverage *coverage, const struct coverage_parts
 			  const struct window *window)
 {
 	bool lost = add_share(&coverage->lost_samples, parts->shares.lost);
-	bool shed = add_share(&coverage->shed, parts->shares.shed);
+	bool unsaved = add_share(&coverage->unsaved, parts->shares.unsaved);
 
-	coverage->lost_over_edge = lost || shed;
-	coverage->missing_over_edge = add_share(&coverage->missing, parts->shares.missing);
-	coverage->lost_in_part = parts->lost.count && (coverage->lost_samples || coverage->shed) &&
+	coverage->lost_over_edge = lost || unsaved;
+	coverage->skipped_over_edge = add_share(&coverage->skipped, parts->shares.skipped);
+	coverage->lost_in_part = parts->lost.count &&
+				 (coverage->lost_samples || coverage->unsaved) &&
 				 leave_time(parts->lost.items, parts->lost.count, window);
 }
 
 int coverage_finish(struct coverage *coverage, struct coverage_parts *parts,
 		    const struct window *window)
 {
-	uint64_t reached_ns = window->from_ns, missing_ns = 0;
+	uint64_t reached_ns = window->from_ns, gap_ns = 0;
 
-	if (spans_join(parts) < 0 || spans_explain_given_up(parts) < 0 ||
+	if (spans_join(parts) < 0 || spans_explain_unsaved(parts) < 0 ||
 	    recorded_cpus_finish(coverage, parts) < 0)
 		return -ENOMEM;
 	sort_parts(parts);
@@ -518,14 +521,14 @@ int coverage_finish(struct coverage *coverage, struct coverage_parts *parts,
 
 		if (i < parts->covered.count)
 			next = parts->covered.items[i];
-		if (add_missing(coverage, parts, reached_ns, MIN(next.from_ns, window->to_ns)) < 0)
+		if (add_skipped(coverage, parts, reached_ns, MIN(next.from_ns, window->to_ns)) < 0)
 			return -ENOMEM;
 		reached_ns = MAX(reached_ns, next.to_ns);
 	}
 	for (size_t i = 0; i < coverage->gaps.count; i++)
-		missing_ns += coverage->gaps.items[i].to_ns - coverage->gaps.items[i].from_ns;
+		gap_ns += coverage->gaps.items[i].to_ns - coverage->gaps.items[i].from_ns;
 	coverage->window_ns = window->to_ns - window->from_ns;
-	coverage->covered_ns = coverage->window_ns - missing_ns;
+	coverage->covered_ns = coverage->window_ns - gap_ns;
 	finish_losses(coverage, parts, window);
 	coverage->limit_in_part = parts->lowered.count &&
 				  leave_time(parts->lowered.items, parts->lowered.count, window);
@@ -540,7 +543,7 @@ int coverage_finish(struct coverage *coverage, struct coverage_parts *parts,
 bool coverage_is_whole(const struct coverage *coverage)
 {
 	return coverage->covered_ns == coverage->window_ns && !coverage->lost_samples &&
-	       !coverage->shed && !coverage->missing && !coverage->lost_sideband &&
+	       !coverage->unsaved && !coverage->skipped && !coverage->lost_sideband &&
 	       !coverage->throttled && !coverage->damaged && !*coverage->left_out &&
 	       !coverage->asked_offline;
 }

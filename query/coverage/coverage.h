@@ -42,10 +42,9 @@ struct coverage_gap {
 	char why[256];
 	/* the same as one word, for programs; NULL: not known */
 	const char *cause;
-	char cpus
-		/* "1", "8-15": these were not there, and the others may be covered; "" it is of all
-		 */
-		[64];
+	/* "1", "8-15": these were not there, and the others may be covered; "" it is of all
+	 */
+	char cpus[64];
 	/* the last two of why: something was recorded there */
 	bool unread;
 	/* as damage, for as far as nothing else covers it */
@@ -63,15 +62,15 @@ struct coverage {
 	/* that the kernel had no room for; those of unknown kinds too */
 	uint64_t lost_samples;
 	/* that were taken and given up, for want of room */
-	uint64_t shed;
+	uint64_t unsaved;
 	/* some of these two are such a share */
 	bool lost_over_edge;
 	/* there is time in the window in which none of these two was lost */
 	bool lost_in_part;
 	/* that were due and did not come */
-	uint64_t missing;
+	uint64_t skipped;
 	/* some of them are such a share */
-	bool missing_over_edge;
+	bool skipped_over_edge;
 	uint64_t lost_sideband;
 	/* times that a CPU was throttled; once at least if it was at all */
 	uint64_t throttled;
@@ -85,15 +84,15 @@ struct coverage {
 	/* one that was asked for */
 	bool asked_offline;
 	/* times that the recorder stood still */
-	uint64_t stopped;
+	uint64_t stalled;
 	/* of the window: that a signal kept the recorder from running, and that it got no CPU; the
 	 * rings held what they had room for */
-	uint64_t held_ns;
-	uint64_t starved_ns;
+	uint64_t stalled_signal_ns;
+	uint64_t stalled_cpu_ns;
 	/* records or segments that could not be read */
 	uint64_t damaged;
 	/* callchains */
-	uint64_t cut;
+	uint64_t truncated;
 	/* trace events, which no sample misses */
 	uint64_t lost_events;
 	/* of the samples that were selected, user and kernel */
@@ -101,7 +100,7 @@ struct coverage {
 	/* those that have a name */
 	uint64_t named;
 	/* of all the segments' frames */
-	struct unnamed_text nameless;
+	struct unnamed_text unnamed;
 	/* the largest of the samples that were selected */
 	uint64_t clock_error_ns;
 	/* "4-7": of the CPUs that were asked for, those that the recorder was told to leave alone;
@@ -139,7 +138,7 @@ struct coverage_lasting {
 
 /* Samples, by parts of one: several small shares are a sample together. */
 struct coverage_shares {
-	double lost, shed, missing;
+	double lost, unsaved, skipped;
 };
 
 /* Working state between the feeding and the finish. Zeroed is empty. */
@@ -188,9 +187,9 @@ int coverage_add_absent(struct coverage_parts *parts, uint64_t from_ns, uint64_t
 /* Time of which retention removed the segments. 0 or -ENOMEM. */
 int coverage_add_removed(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns);
 /* A recorder's own word that it could not store so many samples of that span. 0 or -ENOMEM. */
-int coverage_add_given_up(struct coverage *coverage, struct coverage_parts *parts,
-			  const struct window *window, const struct coverage_span *span,
-			  uint64_t samples);
+int coverage_add_unsaved(struct coverage *coverage, struct coverage_parts *parts,
+			 const struct window *window, const struct coverage_span *span,
+			 uint64_t samples);
 /* Time of which nobody can say yet whether something was recorded. 0 or -ENOMEM. */
 int coverage_add_unwritten(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns);
 /* 0 or -ENOMEM. */

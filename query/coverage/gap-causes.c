@@ -29,7 +29,7 @@ struct side {
 	/* of the wall clock: when the machine was started; 0: not known */
 	uint64_t booted_ns;
 	/* samples that were given up */
-	uint64_t shed_from_ns, shed_to_ns;
+	uint64_t unsaved_from_ns, unsaved_to_ns;
 };
 
 struct telling {
@@ -55,15 +55,15 @@ static bool gap_causes_is_near(uint64_t a_ns, uint64_t b_ns)
 	return MAX(a_ns, b_ns) - MIN(a_ns, b_ns) < BESIDE_NS;
 }
 
-static void take_shed(struct side *side, const struct tape *tape)
+static void take_unsaved(struct side *side, const struct tape *tape)
 {
 	for (size_t i = 0; i < tape->losses.count; i++) {
 		const struct tape_loss *loss = &tape->losses.items[i];
 
-		if (loss->kind != TAPE_LOSS_SHED)
+		if (loss->kind != TAPE_LOSS_UNSAVED)
 			continue;
-		side->shed_from_ns = tape_to_realtime(tape, loss->from_ns, NULL);
-		side->shed_to_ns = tape_to_realtime(tape, loss->to_ns, NULL);
+		side->unsaved_from_ns = tape_to_realtime(tape, loss->from_ns, NULL);
+		side->unsaved_to_ns = tape_to_realtime(tape, loss->to_ns, NULL);
 	}
 }
 
@@ -80,7 +80,7 @@ static void gap_causes_take_facts(struct side *side, const struct tape *tape)
 					      tape->begin_ns / TAPE_TIME_UNIT_NS;
 	if (tape->anchors.count && first->boottime_ns)
 		side->booted_ns = first->realtime_ns - MIN(first->boottime_ns, first->realtime_ns);
-	take_shed(side, tape);
+	take_unsaved(side, tape);
 }
 
 static int load_side(struct telling *telling, const struct store_segment *segment,
@@ -241,9 +241,9 @@ static void tell_boot(struct coverage_gap *gap, const struct side *after, const 
 	gap->cause = "rebooted";
 }
 
-static bool is_shed(const struct side *side, const struct coverage_gap *gap)
+static bool is_unsaved(const struct side *side, const struct coverage_gap *gap)
 {
-	return side->shed_from_ns < gap->to_ns && side->shed_to_ns > gap->from_ns;
+	return side->unsaved_from_ns < gap->to_ns && side->unsaved_to_ns > gap->from_ns;
 }
 
 /* Does the recorder that runs now still have what follows? What is of a time before it cannot be
@@ -264,7 +264,7 @@ static void gap_causes_tell_here(const struct telling *telling, struct coverage_
 	describe_end(before, end, sizeof(end), &cause);
 	if (gap->from_ns >= telling->now_ns)
 		gap_causes_set(gap, "future", "that time is still to come");
-	else if ((is_shed(before, gap) || is_shed(after, gap)))
+	else if ((is_unsaved(before, gap) || is_unsaved(after, gap)))
 		gap_causes_set(gap, "given-up", "given up: the store could not be written");
 	else if (before->imported || (after->imported && !*before->ended))
 		return;
@@ -320,10 +320,10 @@ static int split_at(struct coverage *coverage, size_t number, uint64_t at_ns)
 }
 
 /* Up to when samples were given up in it; 0: in none of it, or in all. */
-static uint64_t shed_until(const struct side *side, const struct coverage_gap *gap)
+static uint64_t unsaved_until(const struct side *side, const struct coverage_gap *gap)
 {
-	return is_shed(side, gap) && !gap_causes_is_near(side->shed_to_ns, gap->to_ns)
-		       ? side->shed_to_ns
+	return is_unsaved(side, gap) && !gap_causes_is_near(side->unsaved_to_ns, gap->to_ns)
+		       ? side->unsaved_to_ns
 		       : 0;
 }
 
@@ -343,7 +343,7 @@ static int tell_gap(struct telling *telling, struct coverage *coverage, size_t n
 	r = find_sides(telling, &whole, &before, &after, error);
 	if (r == 0)
 		r = split_at(coverage, number,
-			     MAX(shed_until(&before, gap), shed_until(&after, gap)));
+			     MAX(unsaved_until(&before, gap), unsaved_until(&after, gap)));
 	if (r < 0)
 		return r;
 	gap = &coverage->gaps.items[number];

@@ -39,7 +39,7 @@ static bool spans_follows(const struct coverage_span *span, const struct coverag
 	       span->perf_begin_ns < before->perf_end_ns + COVERAGE_GAP_MIN_NS;
 }
 
-int spans_explain_given_up(struct coverage_parts *parts)
+int spans_explain_unsaved(struct coverage_parts *parts)
 {
 	int r = 0;
 

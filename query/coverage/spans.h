@@ -15,4 +15,4 @@ int spans_join(struct coverage_parts *parts);
  * the wall clock of then only as it was later: it begins where the tape before it ends, if that is
  * in the window too. 0 or -ENOMEM.
  */
-int spans_explain_given_up(struct coverage_parts *parts);
+int spans_explain_unsaved(struct coverage_parts *parts);

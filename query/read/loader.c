@@ -49,8 +49,8 @@ int loader_add_gone(struct store_reader *reader, const struct window *window,
 	for (size_t i = 0; r == 0 && i < gone.list.count; i++) {
 		const struct store_gone *one = &gone.list.items[i];
 
-		r = one->missing ? coverage_add_absent(parts, one->from_ns, one->to_ns)
-				 : coverage_add_removed(parts, one->from_ns, one->to_ns);
+		r = one->vanished ? coverage_add_absent(parts, one->from_ns, one->to_ns)
+				  : coverage_add_removed(parts, one->from_ns, one->to_ns);
 	}
 	array_done(&gone.list);
 	return r;
@@ -67,14 +67,14 @@ static int take_gone(struct loader *loader, const struct store_segment *segment,
 	bool removed = false;
 
 	for (size_t i = 0; r == 0 && i < gone.list.count; i++)
-		removed |= !gone.list.items[i].missing &&
+		removed |= !gone.list.items[i].vanished &&
 			   gone.list.items[i].from_ns <= segment->begin_ns &&
 			   gone.list.items[i].to_ns >= segment->end_ns;
 	array_done(&gone.list);
 	if (r < 0 || removed)
 		return r;
 	loader->coverage.damaged++;
-	snprintf(why, sizeof(why), "%s: its file is missing", segment->name);
+	snprintf(why, sizeof(why), "%s: its file vanished", segment->name);
 	return coverage_add_unread(&loader->parts, segment->begin_ns, segment->end_ns, why);
 }
 
@@ -176,7 +176,7 @@ int loader_add_left(const struct store_reader *reader, const struct window *wind
 		.end_ns = left.to_ns,
 	};
 	memcpy(span.boot_id, left.boot_id, sizeof(span.boot_id));
-	return coverage_add_given_up(coverage, parts, window, &span, left.samples);
+	return coverage_add_unsaved(coverage, parts, window, &span, left.samples);
 }
 
 static int add_later_losses(void *context, const struct tape *tape)

@@ -17,12 +17,12 @@ static int compare_stretches(const void *a, const void *b)
 }
 
 /* The sample that was one too many still comes, so there is one at the least. */
-static int weights_add_stretch(struct weights *weights, const struct tape_loss *missing)
+static int weights_add_stretch(struct weights *weights, const struct tape_loss *skipped)
 {
-	uint64_t slots = (missing->to_ns - missing->from_ns) / weights->sample_ns;
-	uint64_t came = slots - MIN(slots, missing->count) + 1;
-	double weight = MIN((double)missing->count / came + 1, WEIGHT_MAX);
-	struct weights_stretch stretch = { missing->cpu, missing->from_ns, missing->to_ns,
+	uint64_t slots = (skipped->to_ns - skipped->from_ns) / weights->sample_ns;
+	uint64_t came = slots - MIN(slots, skipped->count) + 1;
+	double weight = MIN((double)skipped->count / came + 1, WEIGHT_MAX);
+	struct weights_stretch stretch = { skipped->cpu, skipped->from_ns, skipped->to_ns,
 					   weights->sample_ns * weight };
 
 	return array_push(&weights->throttled, stretch);

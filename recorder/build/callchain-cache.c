@@ -199,9 +199,9 @@ static struct lru_cache_key key_of_step(const struct callchain_cache *chains, si
 	return callchain_cache_key_of(chains->steps.items[step].hash, chains->steps.count - step);
 }
 
-static int callchain_cache_look_here(struct callchain_cache *chains,
-				     const struct tracker_process *process,
-				     const struct perf_record *record, struct chain *chain)
+static int callchain_cache_prefetch_chain(struct callchain_cache *chains,
+					  const struct tracker_process *process,
+					  const struct perf_record *record, struct chain *chain)
 {
 	find_leaf(chain, record);
 	chain->mappings = mappings_of(chains->tracker, process);
@@ -209,16 +209,18 @@ static int callchain_cache_look_here(struct callchain_cache *chains,
 	return hash_whole(chains, chain, record) ? 0 : callchain_cache_split(chains, record, chain);
 }
 
-int callchain_cache_look(struct callchain_cache *chains, const struct tracker_process *process,
-			 const struct perf_record *record, struct chain *ret_chain)
+int callchain_cache_prefetch(struct callchain_cache *chains, const struct tracker_process *process,
+			     const struct perf_record *record, struct chain *ret_chain)
 {
-	int r = callchain_cache_look_here(chains, process, record, ret_chain);
+	int r = callchain_cache_prefetch_chain(chains, process, record, ret_chain);
 
 	if (r < 0)
 		return r;
-	lru_cache_soon(&chains->known, callchain_cache_key_of(ret_chain->hash, ret_chain->depth));
+	lru_cache_prefetch(&chains->known,
+			   callchain_cache_key_of(ret_chain->hash, ret_chain->depth));
 	if (!ret_chain->no_leaf)
-		frame_table_soon(&chains->frames, process, ret_chain->leaf_mode, ret_chain->leaf);
+		frame_table_prefetch(&chains->frames, process, ret_chain->leaf_mode,
+				     ret_chain->leaf);
 	return 0;
 }
 
@@ -234,8 +236,8 @@ static size_t callchain_cache_find_known(struct callchain_cache *chains, uint32_
 		size_t middle = unknown + (known - unknown) / 2;
 		uint32_t stack;
 
-		lru_cache_soon(&chains->known, key_of_step(chains, (unknown + middle) / 2));
-		lru_cache_soon(&chains->known, key_of_step(chains, (middle + known) / 2));
+		lru_cache_prefetch(&chains->known, key_of_step(chains, (unknown + middle) / 2));
+		lru_cache_prefetch(&chains->known, key_of_step(chains, (middle + known) / 2));
 		stack = lru_cache_find(&chains->known, key_of_step(chains, middle));
 		if (stack == LRU_CACHE_NONE) {
 			unknown = middle;
@@ -258,7 +260,7 @@ static int build_stack(struct callchain_cache *chains, struct tracker_process *p
 		return r;
 	left = callchain_cache_find_known(chains, &stack);
 	for (size_t i = 0; i < left; i++)
-		lru_cache_soon(&chains->known, key_of_step(chains, i));
+		lru_cache_prefetch(&chains->known, key_of_step(chains, i));
 	while (r == 0 && left-- > 0) {
 		const struct chain_step *step = &chains->steps.items[left];
 
@@ -283,7 +285,7 @@ int callchain_cache_find(struct callchain_cache *chains, struct tracker_process 
 	int r = 0;
 
 	if (!are_of(&chain.mappings, chains->tracker, process))
-		r = callchain_cache_look_here(chains, process, record, &chain);
+		r = callchain_cache_prefetch_chain(chains, process, record, &chain);
 	if (r == 0 && chain.no_leaf)
 		r = tape_add_no_stack(chains->tape, ret_frame);
 	else if (r == 0)

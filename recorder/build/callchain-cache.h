@@ -74,8 +74,8 @@ void callchain_cache_start(struct callchain_cache *chains, struct tape *tape);
  * has it, and so the more of them are asked for meanwhile, the less is waited for. process may be
  * NULL. 0 or -ENOMEM.
  */
-int callchain_cache_look(struct callchain_cache *chains, const struct tracker_process *process,
-			 const struct perf_record *record, struct chain *ret_chain);
+int callchain_cache_prefetch(struct callchain_cache *chains, const struct tracker_process *process,
+			     const struct perf_record *record, struct chain *ret_chain);
 /*
  * The leaf's frame and the stack of its callers. What was looked at counts if the mappings are
  * still those of then; `chain` may be zeroed. 0; 1 when the callchain had to be cut; -ENOMEM.

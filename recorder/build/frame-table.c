@@ -106,14 +106,14 @@ static struct lru_cache_key frame_table_key_of(const struct maps *maps, uint64_t
 				       hash_u64(address ^ maps->version << 48) };
 }
 
-void frame_table_soon(const struct frame_table *frames, const struct tracker_process *process,
-		      enum perf_cpu_mode mode, uint64_t address)
+void frame_table_prefetch(const struct frame_table *frames, const struct tracker_process *process,
+			  enum perf_cpu_mode mode, uint64_t address)
 {
 	if (mode == PERF_MODE_KERNEL)
-		lru_cache_soon(&frames->addresses,
-			       frame_table_key_of(frames->tracker->kernel, address));
+		lru_cache_prefetch(&frames->addresses,
+				   frame_table_key_of(frames->tracker->kernel, address));
 	else if (mode == PERF_MODE_USER && process)
-		lru_cache_soon(&frames->addresses, frame_table_key_of(process->maps, address));
+		lru_cache_prefetch(&frames->addresses, frame_table_key_of(process->maps, address));
 }
 
 /* Most addresses have been seen before, under the same mappings. */

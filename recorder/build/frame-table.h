@@ -28,8 +28,8 @@ void frame_table_start(struct frame_table *frames, struct tape *tape);
 
 /* An address is to be found soon: where no cache has what is known of it, that is asked for.
  * process may be NULL. */
-void frame_table_soon(const struct frame_table *frames, const struct tracker_process *process,
-		      enum perf_cpu_mode mode, uint64_t address);
+void frame_table_prefetch(const struct frame_table *frames, const struct tracker_process *process,
+			  enum perf_cpu_mode mode, uint64_t address);
 /*
  * 0 or -ENOMEM. An address that lies in no mapping keeps its place in the stack and loses itself:
  * frame 0. process may be NULL. One that is in the middle of an exec may turn out to be through

@@ -197,17 +197,18 @@ void losses_lost_slots(struct losses *losses, uint32_t number, uint64_t count)
 	timer_slots_lost(&cpu->slots, count);
 }
 
-void losses_cut(struct losses *losses, uint32_t number, uint64_t time_ns)
+void losses_truncated(struct losses *losses, uint32_t number, uint64_t time_ns)
 {
 	struct losses_cpu *cpu = losses_get_cpu(losses, number);
 
 	losses->counts.cut++;
 	if (!cpu)
 		return;
-	if (!cpu->cut.count)
-		cpu->cut = (struct tape_loss){ TAPE_LOSS_CUT, number, time_ns, time_ns, 0 };
-	cpu->cut.to_ns = time_ns + 1;
-	cpu->cut.count++;
+	if (!cpu->truncated.count)
+		cpu->truncated =
+			(struct tape_loss){ TAPE_LOSS_TRUNCATED, number, time_ns, time_ns, 0 };
+	cpu->truncated.to_ns = time_ns + 1;
+	cpu->truncated.count++;
 }
 
 /* The samples that did not come for it follow at once and are of the same time:
@@ -222,7 +223,7 @@ static int push_throttled(struct losses *losses, struct losses_cpu *cpu)
 		return 0;
 	if (array_push(&losses->list, piece) < 0)
 		return -ENOMEM;
-	return slots ? losses_add(losses, TAPE_LOSS_MISSING, piece.cpu, piece.from_ns, piece.to_ns,
+	return slots ? losses_add(losses, TAPE_LOSS_SKIPPED, piece.cpu, piece.from_ns, piece.to_ns,
 				  slots)
 		     : 0;
 }
@@ -328,7 +329,7 @@ static int settle_cpu(struct losses *losses, uint32_t number)
 	losses->counts.missed += hole.count;
 	if (!hole.count)
 		return 0;
-	return losses_add(losses, TAPE_LOSS_MISSING, number, hole.from_ns, hole.to_ns, hole.count);
+	return losses_add(losses, TAPE_LOSS_SKIPPED, number, hole.from_ns, hole.to_ns, hole.count);
 }
 
 int losses_settle(struct losses *losses)
@@ -405,7 +406,7 @@ static int give_throttled(struct losses *losses, struct losses_cpu *cpu, struct 
 	r = give_lasting(tape, TAPE_LOSS_THROTTLED, number, &cpu->throttled_ns, until_ns);
 	if (r < 0 || !slots)
 		return r;
-	return array_push(&tape->losses, (struct tape_loss){ TAPE_LOSS_MISSING, number, since_ns,
+	return array_push(&tape->losses, (struct tape_loss){ TAPE_LOSS_SKIPPED, number, since_ns,
 							     until_ns, slots });
 }
 
@@ -413,12 +414,12 @@ static int give_cpu(struct losses *losses, struct losses_cpu *cpu, struct tape *
 		    uint64_t until_ns)
 {
 	uint32_t number = cpu - losses->cpus.items;
-	struct tape_loss cut = cpu->cut;
+	struct tape_loss cut = cpu->truncated;
 	int r = give_throttled(losses, cpu, tape, until_ns);
 
 	if (r == 0)
 		r = give_lasting(tape, TAPE_LOSS_OFFLINE, number, &cpu->offline_ns, until_ns);
-	cpu->cut.count = 0;
+	cpu->truncated.count = 0;
 	return r == 0 && cut.count ? array_push(&tape->losses, cut) : r;
 }
 

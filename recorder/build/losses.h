@@ -60,7 +60,7 @@ struct losses_cpu {
 	/* 0: it is not */
 	uint64_t offline_ns;
 	/* count 0: none */
-	struct tape_loss cut;
+	struct tape_loss truncated;
 	struct timer_slots slots;
 	/* lost samples that LOST records told of */
 	uint64_t told;
@@ -106,7 +106,7 @@ void losses_sample(struct losses *losses, uint32_t cpu, uint64_t time_ns, bool i
 /* The LOST record in its turn: what it tells of is not missing. */
 void losses_lost_slots(struct losses *losses, uint32_t cpu, uint64_t count);
 /* A sample's callchain was cut. */
-void losses_cut(struct losses *losses, uint32_t cpu, uint64_t time_ns);
+void losses_truncated(struct losses *losses, uint32_t cpu, uint64_t time_ns);
 /* A THROTTLE or UNTHROTTLE record, in its turn. */
 int losses_throttle(struct losses *losses, const struct perf_record *record);
 /* The CPU went, or is there again, with new events that have lost nothing. */

@@ -59,7 +59,7 @@ void lru_cache_put(struct lru_cache *recent, struct lru_cache_key key, uint32_t 
 void lru_cache_offer(struct lru_cache *recent, struct lru_cache_key key, uint32_t value);
 
 /* A look is to come soon. */
-static inline void lru_cache_soon(const struct lru_cache *recent, struct lru_cache_key key)
+static inline void lru_cache_prefetch(const struct lru_cache *recent, struct lru_cache_key key)
 {
 	__builtin_prefetch(&recent->sets[key.place & recent->mask]);
 }

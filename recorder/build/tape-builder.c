@@ -85,14 +85,14 @@ int tape_builder_add_thread(struct tape_builder *filler, const struct perf_recor
 	return r == 0 ? tape_builder_thread(filler, record, cgroup, ret_row) : r;
 }
 
-void tape_builder_expect(struct tape_builder *filler, const struct perf_record *record,
-			 struct chain *ret_chain)
+void tape_builder_prefetch(struct tape_builder *filler, const struct perf_record *record,
+			   struct chain *ret_chain)
 {
 	const struct tracker_process *process = tracker_process(filler->tracker, record->pid);
 
 	/* the thread, too, is in the cache by that */
 	tracker_thread(filler->tracker, record->tid);
-	if (callchain_cache_look(&filler->chains, process, record, ret_chain) < 0)
+	if (callchain_cache_prefetch(&filler->chains, process, record, ret_chain) < 0)
 		*ret_chain = (struct chain){ 0 };
 }
 

@@ -25,8 +25,8 @@ void tape_builder_done(struct tape_builder *filler);
 void tape_builder_start(struct tape_builder *filler, struct tape *tape);
 /* A SAMPLE record is to be added soon, after those that were expected before it: what it takes is
  * asked for. */
-void tape_builder_expect(struct tape_builder *filler, const struct perf_record *record,
-			 struct chain *ret_chain);
+void tape_builder_prefetch(struct tape_builder *filler, const struct perf_record *record,
+			   struct chain *ret_chain);
 /* Adds a SAMPLE record. `expected` may be NULL. 0; 1 when its callchain had to be cut, which the
  * caller counts; -ENOMEM. */
 int tape_builder_add(struct tape_builder *filler, const struct perf_record *record,

@@ -62,7 +62,7 @@ static bool is_late(const struct timer_slots *slots, uint64_t time_ns, uint64_t 
 static void judge_late(struct timer_slots *slots, uint64_t time_ns)
 {
 	if (!is_late(slots, time_ns, slot_of(slots, time_ns)) || !follows_last(slots, time_ns)) {
-		take_hole(&slots->missing, &slots->held);
+		take_hole(&slots->skipped, &slots->held);
 		return;
 	}
 	take_hole(&slots->empty, &slots->held);
@@ -184,7 +184,7 @@ static bool take_open(struct timer_slots *slots, uint64_t until_ns)
 static void timer_slots_judge(struct timer_slots *slots, struct timer_slots_span *span)
 {
 	span->empty.count = timer_slots_unexplained(slots->period_ns, span);
-	add_hole(&slots->missing, &span->empty);
+	add_hole(&slots->skipped, &span->empty);
 }
 
 static void judge_past(struct timer_slots *slots, const struct timer_slots_span *span)
@@ -230,7 +230,7 @@ struct timer_slots_hole timer_slots_settle(struct timer_slots *slots, uint64_t u
 					   uint64_t idle_ns)
 {
 	uint64_t length_ns = until_ns - MIN(until_ns, slots->settled_ns);
-	struct timer_slots_hole missing;
+	struct timer_slots_hole skipped;
 	/* a CPU that was never sampled has no grid, and no period either */
 	bool known = idle_ns != TIMER_SLOTS_IDLE_UNKNOWN && slots->settled_ns && slots->period_ns;
 	bool open = take_open(slots, until_ns);
@@ -244,9 +244,9 @@ struct timer_slots_hole timer_slots_settle(struct timer_slots *slots, uint64_t u
 		slots->open_idle_ns = 0;
 		slots->past = (struct timer_slots_span){ 0 };
 	}
-	missing = slots->missing;
-	slots->missing = slots->empty = (struct timer_slots_hole){ 0 };
+	skipped = slots->skipped;
+	slots->skipped = slots->empty = (struct timer_slots_hole){ 0 };
 	slots->idle_samples = 0;
 	slots->settled_ns = until_ns;
-	return missing;
+	return skipped;
 }

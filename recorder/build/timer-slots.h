@@ -3,7 +3,7 @@
 
 /*
  * The timer slots of one CPU. An event of a fixed period fires on a grid; a slot in which no sample
- * came though the CPU was busy is missing: code that had interrupts off, or a hypervisor that ran
+ * came though the CPU was busy is skipped: code that had interrupts off, or a hypervisor that ran
  * somebody else, held the timer up, and the kernel counts no loss then.
  *
  * An idle CPU has a sample in each slot on one kernel and none for seconds on another, so an empty
@@ -17,7 +17,7 @@
  * chance explains some slots even of a CPU that did not idle; so what it explains is added up over
  * half a minute, and judged again.
  *
- * Slots of samples that the kernel said it had no room for are not missing but lost.
+ * Slots of samples that the kernel said it had no room for are not skipped but lost.
  */
 
 #include <stdbool.h>
@@ -39,7 +39,7 @@ struct timer_slots_span {
 };
 
 struct timer_slots {
-	/* 0: there is no grid, and nothing is ever missing */
+	/* 0: there is no grid, and nothing is ever skipped */
 	uint64_t period_ns;
 	/* the rest is slots.c's */
 	/* the slot of the last sample, or the last that was settled; 0: none is known */
@@ -55,7 +55,7 @@ struct timer_slots {
 	/* since the last settling, which idling may explain */
 	struct timer_slots_hole empty;
 	/* for sure */
-	struct timer_slots_hole missing;
+	struct timer_slots_hole skipped;
 	/* since the last settling */
 	uint64_t idle_samples;
 	uint64_t settled_ns;
@@ -79,7 +79,7 @@ void timer_slots_restart(struct timer_slots *slots);
 
 /*
  * All samples up to that moment were there, and of the time since the last such moment the CPU
- * idled for so long, or SLOTS_IDLE_UNKNOWN. What is missing by now; count 0: nothing.
+ * idled for so long, or SLOTS_IDLE_UNKNOWN. What is skipped by now; count 0: nothing.
  */
 struct timer_slots_hole timer_slots_settle(struct timer_slots *slots, uint64_t until_ns,
 					   uint64_t idle_ns);

@@ -80,15 +80,15 @@ void kernel_support_describe(struct buffer *text)
 {
 	static const struct {
 		const char *name;
-		bool (*missing)(void);
-	} rungs[] = {
+		bool (*lacks)(void);
+	} lacks[] = {
 		{ "kallsyms", hides_addresses },
 		{ "ptrace", hides_processes },
 		{ "private-files", hides_private_files },
 		{ "map-files", hides_mapped_files },
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(rungs); i++)
-		if (rungs[i].missing())
-			buffer_printf(text, "%s%s", text->size ? "," : "", rungs[i].name);
+	for (size_t i = 0; i < ARRAY_SIZE(lacks); i++)
+		if (lacks[i].lacks())
+			buffer_printf(text, "%s%s", text->size ? "," : "", lacks[i].name);
 }

@@ -32,7 +32,7 @@ const struct perf_attr_event *perf_attr_event(const char *name)
 
 struct perf_event_attr perf_attr_samples(const struct perf_attr_event *event,
 					 const struct perf_events_options *options,
-					 size_t ring_bytes, unsigned int missing)
+					 size_t ring_bytes, unsigned int lacks)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
@@ -41,9 +41,9 @@ struct perf_event_attr perf_attr_samples(const struct perf_attr_event *event,
 		.freq = !options->period,
 		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
 			       PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN |
-			       (missing & PERF_RUNG_CGROUP ? 0 : PERF_SAMPLE_CGROUP),
+			       (lacks & PERF_LACKS_CGROUP ? 0 : PERF_SAMPLE_CGROUP),
 		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED |
-			       (missing & PERF_RUNG_LOST ? 0 : PERF_FORMAT_LOST),
+			       (lacks & PERF_LACKS_LOST ? 0 : PERF_FORMAT_LOST),
 		.sample_id_all = 1,
 		.disabled = 1,
 		.exclude_callchain_user = options->no_user_stacks,
@@ -71,7 +71,7 @@ struct perf_event_attr perf_attr_samples(const struct perf_attr_event *event,
  * them for everybody else who listens, and a `perf record` that runs beside us writes a file on
  * which perf crashes (6.18 with perf 6.1). Device and inode tell the file, too.
  */
-struct perf_event_attr perf_attr_sideband(unsigned int missing)
+struct perf_event_attr perf_attr_sideband(unsigned int lacks)
 {
 	return (struct perf_event_attr){
 		.size = sizeof(struct perf_event_attr),
@@ -86,8 +86,8 @@ struct perf_event_attr perf_attr_sideband(unsigned int missing)
 		.comm = 1,
 		.comm_exec = 1,
 		.task = 1,
-		.ksymbol = !(missing & PERF_RUNG_KSYMBOL),
-		.cgroup = !(missing & PERF_RUNG_CGROUP),
+		.ksymbol = !(lacks & PERF_LACKS_KSYMBOL),
+		.cgroup = !(lacks & PERF_LACKS_CGROUP),
 		.watermark = 1,
 		/* wakes at once: who starts may be gone after 50 ms */
 		.wakeup_watermark = 1,
@@ -96,7 +96,7 @@ struct perf_event_attr perf_attr_sideband(unsigned int missing)
 
 /* Each one is a record: the kernel does not throttle those, so what bounds a storm is the size of
  * the ring. */
-struct perf_event_attr perf_attr_trace(uint16_t id, size_t ring_bytes, unsigned int missing)
+struct perf_event_attr perf_attr_trace(uint16_t id, size_t ring_bytes, unsigned int lacks)
 {
 	return (struct perf_event_attr){
 		.size = sizeof(struct perf_event_attr),
@@ -105,7 +105,7 @@ struct perf_event_attr perf_attr_trace(uint16_t id, size_t ring_bytes, unsigned 
 		.sample_period = 1,
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
 			       PERF_SAMPLE_RAW |
-			       (missing & PERF_RUNG_CGROUP ? 0 : PERF_SAMPLE_CGROUP),
+			       (lacks & PERF_LACKS_CGROUP ? 0 : PERF_SAMPLE_CGROUP),
 		.sample_id_all = 1,
 		.disabled = 1,
 		.watermark = 1,
@@ -113,31 +113,31 @@ struct perf_event_attr perf_attr_trace(uint16_t id, size_t ring_bytes, unsigned 
 	};
 }
 
-bool perf_attr_try(enum perf_ring ring, unsigned int number, unsigned int *ret_missing)
+bool perf_attr_try(enum perf_ring ring, unsigned int number, unsigned int *ret_lacks)
 {
 	/* the newest first */
 	static const unsigned int tries[PERF_RINGS][4] = {
-		[PERF_RING_SAMPLES] = { 0, PERF_RUNG_LOST, PERF_RUNG_CGROUP,
-					PERF_RUNG_LOST | PERF_RUNG_CGROUP },
-		[PERF_RING_SIDEBAND] = { 0, PERF_RUNG_CGROUP, PERF_RUNG_KSYMBOL,
-					 PERF_RUNG_CGROUP | PERF_RUNG_KSYMBOL },
-		[PERF_RING_TRACE] = { 0, PERF_RUNG_CGROUP },
-		[PERF_RING_ASKED] = { 0, PERF_RUNG_CGROUP },
+		[PERF_RING_SAMPLES] = { 0, PERF_LACKS_LOST, PERF_LACKS_CGROUP,
+					PERF_LACKS_LOST | PERF_LACKS_CGROUP },
+		[PERF_RING_SIDEBAND] = { 0, PERF_LACKS_CGROUP, PERF_LACKS_KSYMBOL,
+					 PERF_LACKS_CGROUP | PERF_LACKS_KSYMBOL },
+		[PERF_RING_TRACE] = { 0, PERF_LACKS_CGROUP },
+		[PERF_RING_ASKED] = { 0, PERF_LACKS_CGROUP },
 	};
 
 	if (number >= ARRAY_SIZE(tries[ring]))
 		return false;
-	*ret_missing = tries[ring][number];
+	*ret_lacks = tries[ring][number];
 	return true;
 }
 
-void perf_attr_describe(unsigned int missing, struct buffer *text)
+void perf_attr_describe(unsigned int lacks, struct buffer *text)
 {
 	static const char *const names[] = { "ksymbol",	    "lost",	 "cgroup",
 					     "trace-rings", "ring-size", "cycles" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (missing & 1u << i)
+		if (lacks & 1u << i)
 			buffer_printf(text, "%s%s", text->size ? "," : "", names[i]);
 }
 

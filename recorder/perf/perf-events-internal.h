@@ -33,8 +33,8 @@ struct perf_events {
 	/* of each ring of trace events */
 	size_t trace_bytes;
 	/* enum perf_rung */
-	unsigned int missing;
-	struct buffer missing_text;
+	unsigned int lacks;
+	struct buffer lacks_text;
 	/* of each kind of ring what is opened; none of those that are not there */
 	struct perf_event_attr *attrs[PERF_RINGS];
 	size_t counts[PERF_RINGS];

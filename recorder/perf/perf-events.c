@@ -64,9 +64,9 @@ size_t perf_events_ring_bytes(const struct perf_events *events, uint64_t *ret_al
 	return events->ring_bytes;
 }
 
-const char *perf_events_missing(const struct perf_events *events)
+const char *perf_events_lacks(const struct perf_events *events)
 {
-	return (const char *)events->missing_text.data;
+	return (const char *)events->lacks_text.data;
 }
 
 const struct perf_layout *perf_events_layout(const struct perf_events *events, enum perf_ring ring)

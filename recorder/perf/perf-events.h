@@ -57,7 +57,7 @@ const char *const *perf_events_known(void);
 /*
  * Opens and starts the events on all online CPUs: `cycles` where 50 ms of work really give samples,
  * else `cpu-clock`. What an old kernel does not know is left out, and trace events that cannot be
- * had, see perf_events_missing(). -EACCES or -EPERM name the right that is missing, -EINVAL the
+ * had, see perf_events_lacks(). -EACCES or -EPERM name the right that is missing, -EINVAL the
  * sysctl that forbids the frequency, -EMFILE and -ENOBUFS (locked memory for the rings) the limit.
  */
 int perf_events_open(const struct perf_events_options *options, struct perf_events **ret_events,
@@ -84,7 +84,7 @@ size_t perf_events_files_left(const struct perf_events *events);
 /* -EMFILE: the error says how many are needed for so many CPUs. */
 int perf_events_few_files(size_t cpus, struct error *error);
 /* What this kernel is too old for, or our rights do not reach, by name: "ksymbol,lost", or "". */
-const char *perf_events_missing(const struct perf_events *events);
+const char *perf_events_lacks(const struct perf_events *events);
 const struct perf_layout *perf_events_layout(const struct perf_events *events, enum perf_ring ring);
 
 /*

@@ -48,7 +48,7 @@ struct perf_events *perf_events_close(struct perf_events *events)
 	array_done(&events->cpus);
 	perf_poll_done(&events->poll);
 	cpu_list_done(&events->wanted);
-	buffer_done(&events->missing_text);
+	buffer_done(&events->lacks_text);
 	source_file_done(&events->online_file);
 	free(events->online);
 	free(events);
@@ -155,13 +155,13 @@ static void make_attrs(struct perf_events *events, enum perf_ring ring)
 
 	if (ring == PERF_RING_SAMPLES)
 		*attrs = perf_attr_samples(events->event, &events->options, events->ring_bytes,
-					   events->missing);
+					   events->lacks);
 	else if (ring == PERF_RING_SIDEBAND)
-		*attrs = perf_attr_sideband(events->missing);
+		*attrs = perf_attr_sideband(events->lacks);
 	else
 		for (size_t i = 0; i < events->counts[ring]; i++)
-			attrs[i] = perf_attr_trace(traced->ids[i], events->trace_bytes,
-						   events->missing);
+			attrs[i] =
+				perf_attr_trace(traced->ids[i], events->trace_bytes, events->lacks);
 	events->layouts[ring] = perf_attr_layout(attrs);
 }
 
@@ -184,17 +184,17 @@ static int perf_open_make_room(struct perf_events *events)
 static int open_channel(struct perf_events *events, enum perf_ring ring, uint32_t cpu,
 			struct perf_channel **ret_channel)
 {
-	unsigned int before = events->missing, rungs;
+	unsigned int before = events->lacks, lacks;
 	int r = -EINVAL;
 
-	for (unsigned int i = 0; r == -EINVAL && perf_attr_try(ring, i, &rungs); i++) {
-		events->missing = before | rungs;
+	for (unsigned int i = 0; r == -EINVAL && perf_attr_try(ring, i, &lacks); i++) {
+		events->lacks = before | lacks;
 		make_attrs(events, ring);
 		r = perf_channel_open(events->attrs[ring], events->counts[ring], cpu, ret_channel);
 	}
-	/* if it was not for what is new, that is not missing */
+	/* if it was not for what is new, that is not lacks */
 	if (r < 0) {
-		events->missing = before;
+		events->lacks = before;
 		make_attrs(events, ring);
 	}
 	return r;
@@ -301,7 +301,7 @@ static int open_samples(struct perf_events *events, struct error *error)
 	if (!name && open_cycles(events, NULL) == 0)
 		return 0;
 	if (!name)
-		events->missing |= PERF_RUNG_CYCLES;
+		events->lacks |= PERF_LACKS_CYCLES;
 	events->event = perf_attr_event(name ? name : "cpu-clock");
 	if (!events->event)
 		return error_set(error, -EINVAL, "there is no event '%s'", name);
@@ -352,7 +352,7 @@ static int raise_file_limit(struct perf_events *events, struct error *error)
 	setrlimit(RLIMIT_NOFILE, &limit);
 	if (has_traced(events) && limit.rlim_cur < needed) {
 		events->counts[PERF_RING_TRACE] = events->counts[PERF_RING_ASKED] = 0;
-		events->missing |= PERF_RUNG_TRACE;
+		events->lacks |= PERF_LACKS_TRACE;
 	}
 	return limit.rlim_cur < 2 * events->cpus.count + FILES_LEAST
 		       ? perf_events_few_files(events->cpus.count, error)
@@ -431,7 +431,7 @@ static int open_traced(struct perf_events *events, enum perf_ring ring)
 		r = open_all(events, ring, NULL);
 	}
 	if (r < 0) {
-		events->missing |= PERF_RUNG_TRACE;
+		events->lacks |= PERF_LACKS_TRACE;
 		events->counts[ring] = 0;
 	}
 	return events_collect(events, ring);
@@ -465,7 +465,7 @@ int perf_events_open(const struct perf_events_options *options, struct perf_even
 	while (r == -ENOBUFS && !options->ring_bytes && events->ring_bytes > RING_BYTES_MIN) {
 		close_ring(events, PERF_RING_SIDEBAND);
 		events->ring_bytes /= 2;
-		events->missing |= PERF_RUNG_RINGS;
+		events->lacks |= PERF_LACKS_RINGS;
 		r = open_rings(events, error);
 	}
 	if (r < 0)
@@ -476,10 +476,10 @@ int perf_events_open(const struct perf_events_options *options, struct perf_even
 			r = open_traced(events, ring);
 	if (r < 0)
 		return r;
-	perf_attr_describe(events->missing, &events->missing_text);
-	kernel_support_describe(&events->missing_text);
-	buffer_u8(&events->missing_text, 0);
-	if (buffer_failed(&events->missing_text))
+	perf_attr_describe(events->lacks, &events->lacks_text);
+	kernel_support_describe(&events->lacks_text);
+	buffer_u8(&events->lacks_text, 0);
+	if (buffer_failed(&events->lacks_text))
 		return -ENOMEM;
 	for (int ring = PERF_RINGS; ring-- > 0;)
 		enable_all(events, ring);

@@ -311,8 +311,8 @@ static int take_sample(struct pipeline *assembler, struct perf_record *record,
 		return 0;
 	r = tape_builder_add(&assembler->filler, record, chain);
 	if (r == 1)
-		losses_cut(&assembler->losses, record->cpu != UINT32_MAX ? record->cpu : 0,
-			   record->time_ns);
+		losses_truncated(&assembler->losses, record->cpu != UINT32_MAX ? record->cpu : 0,
+				 record->time_ns);
 	return MIN(r, 0);
 }
 
@@ -383,7 +383,8 @@ static int apply_record(struct pipeline *assembler, const struct pipeline_source
 }
 
 /* The decoded record borrows from bytes that stay until it is applied. */
-static void pipeline_expect(void *context, const struct reorder_entry *entry, const uint8_t *bytes)
+static void pipeline_prefetch(void *context, const struct reorder_entry *entry,
+			      const uint8_t *bytes)
 {
 	struct pipeline *assembler = context;
 	const struct pipeline_source *source = &assembler->options->sources[entry->source];
@@ -397,7 +398,7 @@ static void pipeline_expect(void *context, const struct reorder_entry *entry, co
 	/* what it was ordered by, also where its body says another */
 	expected->record.time_ns = entry->time_ns;
 	if (expected->record.type == PERF_TYPE_SAMPLE && !source->traced)
-		tape_builder_expect(&assembler->filler, &expected->record, &expected->chain);
+		tape_builder_prefetch(&assembler->filler, &expected->record, &expected->chain);
 }
 
 /* A record in its turn. */
@@ -425,7 +426,7 @@ static int pipeline_flush_here(struct pipeline *assembler, uint64_t before_ns)
 {
 	/* where the last time was given up, some that were expected are so again */
 	assembler->expected_count = assembler->applied_count = 0;
-	return reorder_flush(&assembler->timeline, before_ns, pipeline_expect, pipeline_apply,
+	return reorder_flush(&assembler->timeline, before_ns, pipeline_prefetch, pipeline_apply,
 			     assembler);
 }
 

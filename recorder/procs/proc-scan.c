@@ -62,7 +62,7 @@ static int scan_maps(struct tracker *tracker, int32_t pid)
 static void note_cut(struct tracker *tracker, int r)
 {
 	if (r == -EMFILE || r == -ENFILE || r == -ENOMEM)
-		tracker->scan_cut = true;
+		tracker->scan_truncated = true;
 }
 
 static int scan_thread(struct tracker *tracker, int32_t pid, int32_t tid)
@@ -211,7 +211,7 @@ static bool saw_all(struct tracker *tracker)
 {
 	const struct tracker_process *first = tracker_process(tracker, 1);
 
-	return !tracker->scan_cut && first && first->scanned == tracker->scans;
+	return !tracker->scan_truncated && first && first->scanned == tracker->scans;
 }
 
 int proc_scan_processes(struct tracker *tracker, uint64_t time_ns)

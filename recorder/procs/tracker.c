@@ -373,7 +373,7 @@ const struct mapping *tracker_find(struct tracker *tracker, int32_t pid, bool ke
 void tracker_scan_begin(struct tracker *tracker)
 {
 	tracker->scans++;
-	tracker->scan_cut = false;
+	tracker->scan_truncated = false;
 }
 
 void tracker_scan_see(struct tracker *tracker, int32_t pid, int32_t tid)

@@ -94,7 +94,7 @@ struct tracker {
 	/* of /proc */
 	uint64_t scans;
 	/* the one at hand could not see everybody */
-	bool scan_cut;
+	bool scan_truncated;
 	/* that were in use when the others were forgotten last */
 	size_t kept_names, kept_modules;
 	/* what tracker_comm() made up last */

@@ -66,7 +66,7 @@ void host_facts_collect(struct host_facts *facts, const struct perf_events *even
 		       { "cpus", facts->cpus },
 		       { "cpu_list", cpu_list ? cpu_list : "" },
 		       { "cpus_online", facts->cpus_online },
-		       { "rungs", perf_events_missing(events) },
+		       { "lacks", perf_events_lacks(events) },
 		       { "version", version },
 		       { TAPE_BEGUN, facts->begun },
 		       { 0 },

@@ -48,13 +48,13 @@ void progress_fill_taken(struct recorder_progress *progress, const struct pipeli
 	progress->samples = assembler->samples;
 	progress->lost = counts->lost;
 	progress->lost_sideband = counts->lost_sideband;
-	progress->missed = counts->missed;
+	progress->skipped = counts->missed;
 	progress->throttled = counts->throttled;
 	progress->limit = assembler->losses.lowered.count;
 	progress->offline = counts->offline;
 	progress->offline_now = losses_offline(&assembler->losses);
 	progress->damaged = counts->damaged;
-	progress->cut = counts->cut;
+	progress->truncated = counts->cut;
 	trace_setup_tell(tracing, counts, progress);
 	progress_fill_dying(progress, assembler, trace_dying(tracing->trace));
 	progress->end_ns = pipeline_wall(assembler, pipeline_last_anchor(assembler)->perf_ns);
@@ -75,10 +75,11 @@ void progress_fill_stored(struct recorder_progress *progress, const struct seale
 	progress->spool_lag_ns = drained_ns - MIN(drained_ns, spooled_ns);
 	progress->bytes = status->bytes;
 	progress->waiting = status->waiting;
-	progress->stalled = status->stalled;
-	progress->given_up = status->given_up;
+	progress->store_blocked = status->store_blocked;
+	progress->unsaved = status->unsaved_samples;
 	progress->recovered = status->recovered;
 	/* what was once in the way of the store is not for ever */
-	progress->error = status->stalled || status->failed ? status->error : (struct error){ 0 };
+	progress->error =
+		status->store_blocked || status->failed ? status->error : (struct error){ 0 };
 	progress->warning = *cpu_trouble->text ? *cpu_trouble : status->warning;
 }

@@ -52,9 +52,8 @@ struct recorder_progress {
 	uint64_t frequency;
 	uint64_t cpus;
 	uint64_t segment_ns;
-	char missing
-		/* names of what this kernel, or our rights, do without: "ksymbol,lost" */
-		[512];
+	/* names of what this kernel, or our rights, do without: "ksymbol,lost" */
+	char lacks[512];
 	/* how far it has come */
 	uint64_t elapsed_ns;
 	/* wall clock */
@@ -71,7 +70,7 @@ struct recorder_progress {
 	/* trace events that were too many */
 	uint64_t lost_events;
 	/* samples of busy CPUs that were never taken */
-	uint64_t missed;
+	uint64_t skipped;
 	/* times that the kernel throttled a CPU */
 	uint64_t throttled;
 	/* samples a second that it allows now; 0: as many as were asked for */
@@ -82,9 +81,9 @@ struct recorder_progress {
 	/* records that could not be decoded */
 	uint64_t damaged;
 	/* samples whose callchains were cut */
-	uint64_t cut;
+	uint64_t truncated;
 	/* samples that could not be stored */
-	uint64_t given_up;
+	uint64_t unsaved;
 	/* where it is */
 	/* sealed by this recorder */
 	uint64_t segments;
@@ -101,7 +100,7 @@ struct recorder_progress {
 	/* how far what is on the disk is behind what was taken */
 	uint64_t spool_lag_ns;
 	/* 1: the store cannot be written, `error` says why: all waits in memory */
-	uint64_t stalled;
+	uint64_t store_blocked;
 	struct error error;
 	/* the last trouble that cost no samples */
 	struct error warning;
@@ -164,8 +163,8 @@ struct recorder_progress {
 	uint64_t late_ns;
 	uint64_t late_peak_ns;
 	/* that a signal kept it from running, and that it got no CPU; since it runs */
-	uint64_t held_ns;
-	uint64_t starved_ns;
+	uint64_t stalled_signal_ns;
+	uint64_t stalled_cpu_ns;
 	/* what the last drain took */
 	uint64_t drain_ns;
 	uint64_t drain_peak_ns;

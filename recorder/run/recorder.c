@@ -64,7 +64,7 @@ struct recorder {
 	struct pipeline assembler;
 	struct sealer_options sealing;
 	struct cpu_watch watch;
-	struct stall standstill;
+	struct stall stall;
 	/* of this drain: its anchor */
 	struct clock_reading reading;
 	struct rescan rescan;
@@ -163,8 +163,8 @@ static void recorder_report(struct recorder *recorder)
 	take_status(recorder, &status);
 	progress->elapsed_ns = clock_ns(CLOCK_MONOTONIC) - recorder->started_monotonic_ns;
 	progress->cpus = perf_events_cpus(recorder->events);
-	progress->held_ns = recorder->standstill.held_ns;
-	progress->starved_ns = recorder->standstill.starved_ns;
+	progress->stalled_signal_ns = recorder->stall.signal_ns;
+	progress->stalled_cpu_ns = recorder->stall.cpu_ns;
 	self_stats_tell(&recorder->vitals, progress);
 	gauge_thread_tell(recorder->host, progress);
 	status_thread_tell(recorder->teller, progress);
@@ -292,7 +292,7 @@ static int recorder_turn(struct recorder *recorder)
 
 	recorder->turn_ns = recorder->reading.anchor.monotonic_ns;
 	if (r == 0)
-		r = stall_look(&recorder->standstill, orders_of(recorder)->continued,
+		r = stall_look(&recorder->stall, orders_of(recorder)->continued,
 			       recorder->vitals.late_ns, last_anchor_ns(recorder),
 			       &recorder->assembler.losses);
 	perf_events_nudge(recorder->events);
@@ -498,7 +498,7 @@ static void recorder_prepare(struct recorder *recorder, const struct store_write
 		.limits = &recorder->options->limits,
 		.memory_bytes = recorder->options->memory_bytes,
 		.names_dir = store_writer_names(writer),
-		.shed = unsaved_before(writer, recorder->facts.boot_id),
+		.unsaved = unsaved_before(writer, recorder->facts.boot_id),
 	};
 	recorder->watching = (struct kmsg_options){
 		.catalogue = recorder->options->catalogue,
@@ -543,17 +543,17 @@ static void tell_again(void *context)
 	recorder_report(context);
 }
 
-static void recorder_leave_unsaved(const struct recorder *recorder, const struct tape_loss *shed,
+static void recorder_leave_unsaved(const struct recorder *recorder, const struct tape_loss *unsaved,
 				   bool failed)
 {
 	const struct pipeline *pipeline = &recorder->assembler;
 	uint64_t from_ns = 0, to_ns = 0;
 
 	if (pipeline_last_anchor(pipeline)) {
-		from_ns = pipeline_wall(pipeline, shed->from_ns);
-		to_ns = pipeline_wall(pipeline, shed->to_ns);
+		from_ns = pipeline_wall(pipeline, unsaved->from_ns);
+		to_ns = pipeline_wall(pipeline, unsaved->to_ns);
 	}
-	unsaved_leave(shed, from_ns, to_ns, shutdown_reason(orders_of(recorder), failed),
+	unsaved_leave(unsaved, from_ns, to_ns, shutdown_reason(orders_of(recorder), failed),
 		      recorder->writer);
 }
 
@@ -574,7 +574,7 @@ static int recorder_stop(struct recorder *recorder, int r, struct error *error)
 	if (ended && !recorder->progress.hung)
 		recorder->sealer = sealer_stop(recorder->sealer, &status);
 	take_status(recorder, &status);
-	recorder_leave_unsaved(recorder, &status.shed, r < 0);
+	recorder_leave_unsaved(recorder, &status.unsaved, r < 0);
 	if (!ended)
 		return recorder_tell_hung(recorder, error);
 	if (!recorder->progress.hung) {

@@ -13,13 +13,13 @@ struct stall {
 	/* signals, by the last look */
 	int continued;
 	/* so far: that a signal stopped it, and that it got no CPU */
-	uint64_t held_ns;
-	uint64_t starved_ns;
+	uint64_t signal_ns;
+	uint64_t cpu_ns;
 };
 
 /*
  * At a turn that came so late, at that moment of the perf clock; `continued` counts the signals
  * that let it go on. Tells the losses of what is long enough. 0 or -ENOMEM.
  */
-int stall_look(struct stall *standstill, int continued, uint64_t late_ns, uint64_t now_ns,
+int stall_look(struct stall *stall, int continued, uint64_t late_ns, uint64_t now_ns,
 	       struct losses *losses);

@@ -13,12 +13,12 @@ static void take_timeout(void *context, uint64_t time_ns, const char *line)
 int trace_setup_open(struct trace_setup *tracing, const char *asked, struct error *error)
 {
 	struct trace_options options = { .timeout = take_timeout, .context = tracing };
-	int r = trace_set_open("", asked, &tracing->set, &tracing->missing, error);
+	int r = trace_set_open("", asked, &tracing->set, &tracing->lacks, error);
 
 	if (r < 0)
 		return r;
-	buffer_u8(&tracing->missing, 0);
-	if (buffer_failed(&tracing->missing))
+	buffer_u8(&tracing->lacks, 0);
+	if (buffer_failed(&tracing->lacks))
 		return -ENOMEM;
 	options.set = tracing->set;
 	return trace_new(&options, &tracing->trace);
@@ -36,17 +36,17 @@ void trace_setup_done(struct trace_setup *tracing)
 {
 	trace_free(tracing->trace);
 	trace_set_close(tracing->set);
-	buffer_done(&tracing->missing);
+	buffer_done(&tracing->lacks);
 }
 
 void trace_setup_describe(const struct trace_setup *tracing, const struct perf_events *events,
 			  struct recorder_progress *progress)
 {
-	const char *others = perf_events_missing(events);
-	const char *missing = (const char *)tracing->missing.data;
+	const char *others = perf_events_lacks(events);
+	const char *lacks = (const char *)tracing->lacks.data;
 
-	snprintf(progress->missing, sizeof(progress->missing), "%s%s%s", others,
-		 *others && *missing ? "," : "", missing);
+	snprintf(progress->lacks, sizeof(progress->lacks), "%s%s%s", others,
+		 *others && *lacks ? "," : "", lacks);
 }
 
 void trace_setup_sources(const struct perf_events *events,

@@ -17,7 +17,7 @@ struct trace_setup {
 	/* the rest is tracing.c's */
 	struct trace_set *set;
 	/* the names of what is not to be had */
-	struct buffer missing;
+	struct buffer lacks;
 };
 
 /* Finds them, of trace_set_open(). It stays where it is. */
@@ -26,7 +26,7 @@ int trace_setup_open(struct trace_setup *tracing, const char *asked, struct erro
 void trace_setup_ask(const struct trace_setup *tracing, struct perf_events_options *events);
 void trace_setup_done(struct trace_setup *tracing);
 
-/* What this kernel is too old for, or our rights do not reach, with what else is missing. */
+/* What this kernel is too old for, or our rights do not reach, with what else is lacks. */
 void trace_setup_describe(const struct trace_setup *tracing, const struct perf_events *events,
 			  struct recorder_progress *progress);
 /* What comes out of which ring. */

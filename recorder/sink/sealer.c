@@ -13,7 +13,7 @@
  * Invariants:
  * (1) the lock guards what stands below it in the struct; what stands above is the thread's alone
  * once it runs, but for the spooler, which has a lock of its own, taken inside of ours; (2) tapes
- * are sealed in the order in which they were put; the blocks of one that is sealed or shed are
+ * are sealed in the order in which they were put; the blocks of one that is sealed or unsaved are
  * dropped; (3) tapes.items[0] is the one at work, if one is; nobody else looks into that.
  */
 
@@ -62,7 +62,7 @@ struct sealer {
 	struct store_limits limits;
 	bool limits_noted;
 	/* what was given up and no segment tells of yet; count 0: nothing */
-	struct tape_loss shed;
+	struct tape_loss unsaved;
 	struct sealer_status status;
 };
 
@@ -178,7 +178,7 @@ static void sealer_make_room(struct sealer *sealer)
  */
 static bool is_inherited(const struct sealer *sealer)
 {
-	return sealer->leftovers && !sealer->heard && sealer->options->shed.count;
+	return sealer->leftovers && !sealer->heard && sealer->options->unsaved.count;
 }
 
 /* The oldest tape, how hard to pack it, and what it is to tell of. */
@@ -194,7 +194,7 @@ static bool take_tape(struct sealer *sealer, struct waiting *ret_waiting,
 		*ret_effort =
 			sealer->tapes.count > 1 || sealer->ending ? SEGMENT_HASTY : SEGMENT_USUAL;
 		if (!is_inherited(sealer))
-			*ret_shed = sealer->shed;
+			*ret_shed = sealer->unsaved;
 		sealer->at_work = true;
 	}
 	pthread_mutex_unlock(&sealer->lock);
@@ -213,9 +213,9 @@ static struct tape *take_out(struct sealer *sealer, size_t at)
 	return tape;
 }
 
-/* What has been shed since it was taken, it does not tell of. */
+/* What has been unsaved since it was taken, it does not tell of. */
 static void sealer_sealed(struct sealer *sealer, const struct waiting *waiting,
-			  const struct tape_loss *shed, uint64_t bytes)
+			  const struct tape_loss *unsaved, uint64_t bytes)
 {
 	struct sealer_status *status = &sealer->status;
 	bool heard = false;
@@ -224,9 +224,9 @@ static void sealer_sealed(struct sealer *sealer, const struct waiting *waiting,
 	status->segments++;
 	status->bytes += bytes;
 	status->spooled_ns = MAX(status->spooled_ns, waiting->tape->end_ns);
-	if (shed->count) {
-		sealer->shed.count -= shed->count;
-		sealer->shed.from_ns = shed->to_ns;
+	if (unsaved->count) {
+		sealer->unsaved.count -= unsaved->count;
+		sealer->unsaved.from_ns = unsaved->to_ns;
 		heard = !sealer->heard;
 		sealer->heard = true;
 	}
@@ -235,12 +235,12 @@ static void sealer_sealed(struct sealer *sealer, const struct waiting *waiting,
 	sealer->at_work = false;
 	pthread_cond_broadcast(&sealer->changed);
 	pthread_mutex_unlock(&sealer->lock);
-	if (heard && sealer->options->shed.count)
+	if (heard && sealer->options->unsaved.count)
 		store_writer_heard(sealer->writer);
 }
 
 /* Until it is known how much of it came into the spool. */
-static void keep_given_up(struct sealer *sealer, struct tape *tape)
+static void keep_unsaved(struct sealer *sealer, struct tape *tape)
 {
 	if (array_push(&sealer->given_up, tape) < 0)
 		tape_free(tape);
@@ -254,9 +254,9 @@ static void not_sealed(struct sealer *sealer, const struct waiting *waiting, int
 	sealer->tapes.items[0].named = waiting->named;
 	if (sealer->ending || r == -EFBIG || !waiting->tape->anchors.count) {
 		sealer->status.failed = r;
-		sealer->status.given_up += waiting->tape->samples.count;
+		sealer->status.unsaved_samples += waiting->tape->samples.count;
 		sealer->status.error = *error;
-		keep_given_up(sealer, take_out(sealer, 0));
+		keep_unsaved(sealer, take_out(sealer, 0));
 		pthread_cond_broadcast(&sealer->changed);
 	}
 	sealer->at_work = false;
@@ -288,17 +288,17 @@ static int seal_one(struct sealer *sealer, struct error *error)
 {
 	enum segment_effort effort;
 	struct waiting waiting;
-	struct tape_loss shed = { 0 };
+	struct tape_loss unsaved = { 0 };
 	uint64_t bytes = 0;
 	size_t losses;
 	int r;
 
-	if (!take_tape(sealer, &waiting, &effort, &shed))
+	if (!take_tape(sealer, &waiting, &effort, &unsaved))
 		return 0;
 	losses = waiting.tape->losses.count;
 	r = name_tape(sealer, &waiting, error);
-	if (r == 0 && shed.count)
-		r = array_push(&waiting.tape->losses, shed);
+	if (r == 0 && unsaved.count)
+		r = array_push(&waiting.tape->losses, unsaved);
 	if (r == 0)
 		r = store_writer_seal(sealer->writer, waiting.tape, effort, &bytes, error);
 	if (store_is_full(r) && sealer_retain(sealer))
@@ -307,7 +307,7 @@ static int seal_one(struct sealer *sealer, struct error *error)
 		sealer_warn(sealer, error);
 	if (r >= 0) {
 		note_renewed(sealer);
-		sealer_sealed(sealer, &waiting, &shed, bytes);
+		sealer_sealed(sealer, &waiting, &unsaved, bytes);
 		sealer_retain(sealer);
 		return 1;
 	}
@@ -326,7 +326,7 @@ static void sealer_stall(struct sealer *sealer, int r, const struct error *error
 	until.tv_sec += r == -ENOSPC ? 0 : sealer->patience;
 	sealer->patience = MIN(2 * sealer->patience + 1, 15u);
 	pthread_mutex_lock(&sealer->lock);
-	sealer->status.stalled = true;
+	sealer->status.store_blocked = true;
 	sealer->status.error = *error;
 	pthread_cond_broadcast(&sealer->changed);
 	while (!sealer->ending &&
@@ -393,7 +393,7 @@ static void sealer_work(struct sealer *sealer)
 	if (r == 1 && sealer->leftovers)
 		sealer_recover(sealer);
 	pthread_mutex_lock(&sealer->lock);
-	sealer->status.stalled = false;
+	sealer->status.store_blocked = false;
 	pthread_mutex_unlock(&sealer->lock);
 }
 
@@ -457,7 +457,7 @@ int sealer_start(struct store_writer *writer, const struct sealer_options *optio
 	sealer->options = options;
 	if (options->limits)
 		sealer->limits = *options->limits;
-	sealer->shed = options->shed;
+	sealer->unsaved = options->unsaved;
 	sealer->owner = (struct spooler_owner){ want_room, sealer };
 	worker_lock_init(&sealer->lock, &sealer->changed);
 	/* without it names are found anew */
@@ -518,9 +518,9 @@ struct sealer *sealer_stop(struct sealer *sealer, struct sealer_status *ret_stat
 	sealer_end(sealer);
 	pthread_join(sealer->thread, NULL);
 	sealer->spooler = spooler_stop(sealer->spooler, &spooled_ns);
-	sealer->status.shed = sealer->shed;
+	sealer->status.unsaved = sealer->unsaved;
 	for (size_t i = 0; i < sealer->given_up.count; i++)
-		unsaved_behind(&sealer->status.shed, sealer->given_up.items[i], spooled_ns);
+		unsaved_behind(&sealer->status.unsaved, sealer->given_up.items[i], spooled_ns);
 	if (ret_status)
 		*ret_status = sealer->status;
 	sealer_free(sealer);
@@ -543,12 +543,12 @@ int sealer_put_block(struct sealer *sealer, struct spool_block *block)
 }
 
 /* Gives up one tape; the lock is held. */
-static void shed_tape(struct sealer *sealer, size_t at)
+static void leave_tape_unsaved(struct sealer *sealer, size_t at)
 {
 	const struct tape *tape = sealer->tapes.items[at].tape;
 
-	unsaved_add(&sealer->shed, tape->begin_ns, tape->end_ns, tape->samples.count);
-	sealer->status.given_up += tape->samples.count;
+	unsaved_add(&sealer->unsaved, tape->begin_ns, tape->end_ns, tape->samples.count);
+	sealer->status.unsaved_samples += tape->samples.count;
 	tape_free(take_out(sealer, at));
 }
 
@@ -565,7 +565,7 @@ static void sealer_keep_bound(struct sealer *sealer)
 	       sealer->tapes.count > first + 1 &&
 	       spooler_forget(sealer->spooler, sealer->tapes.items[first].sequence) == 0) {
 		bytes -= sealer->tapes.items[first].bytes;
-		shed_tape(sealer, first);
+		leave_tape_unsaved(sealer, first);
 	}
 }
 
@@ -596,8 +596,8 @@ void sealer_status(struct sealer *sealer, struct sealer_status *ret_status)
 	*ret_status = sealer->status;
 	pthread_mutex_unlock(&sealer->lock);
 	ret_status->spooled_ns = MAX(ret_status->spooled_ns, spool.spooled_ns);
-	if (spool.stalled && !ret_status->stalled) {
-		ret_status->stalled = true;
+	if (spool.stalled && !ret_status->store_blocked) {
+		ret_status->store_blocked = true;
 		ret_status->error = spool.error;
 	}
 }
@@ -607,9 +607,9 @@ int sealer_wait(struct sealer *sealer, size_t fewer_than)
 	bool stalled;
 
 	pthread_mutex_lock(&sealer->lock);
-	while (sealer->status.waiting >= fewer_than && !sealer->status.stalled)
+	while (sealer->status.waiting >= fewer_than && !sealer->status.store_blocked)
 		pthread_cond_wait(&sealer->changed, &sealer->lock);
-	stalled = sealer->status.stalled || sealer->status.failed;
+	stalled = sealer->status.store_blocked || sealer->status.failed;
 	pthread_mutex_unlock(&sealer->lock);
 	return stalled ? -EIO : 0;
 }

@@ -34,7 +34,7 @@ struct sealer_options {
 	uint64_t memory_bytes;
 	/* what a recorder before us of this boot could not store: the next segment tells of it;
 	 * count 0: nothing */
-	struct tape_loss shed;
+	struct tape_loss unsaved;
 	/* a folder for names that were found, to find them again; NULL: none */
 	const char *names_dir;
 };
@@ -51,13 +51,13 @@ struct sealer_status {
 	/* tapes not sealed yet, the one at work included */
 	size_t waiting;
 	/* the store cannot be written: tried again each second, `error` says why */
-	bool stalled;
+	bool store_blocked;
 	/* 0, or a negative errno: a tape was given up at the end, `error` says why */
 	int failed;
 	/* samples of tapes that will not be sealed */
-	uint64_t given_up;
+	uint64_t unsaved_samples;
 	/* by sealer_stop(): what is neither in a segment nor in the spool; count 0: nothing */
-	struct tape_loss shed;
+	struct tape_loss unsaved;
 	/* how far the spool reaches: all before it is on the disk */
 	uint64_t spooled_ns;
 	/* so far: what could not be is tried again behind each segment */

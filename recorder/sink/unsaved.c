@@ -3,38 +3,39 @@
 
 #include <stdio.h>
 
-void unsaved_add(struct tape_loss *shed, uint64_t from_ns, uint64_t to_ns, uint64_t samples)
+void unsaved_add(struct tape_loss *unsaved, uint64_t from_ns, uint64_t to_ns, uint64_t samples)
 {
-	if (!shed->count)
-		*shed = (struct tape_loss){ TAPE_LOSS_SHED, TAPE_ALL_CPUS, from_ns, to_ns, 0 };
+	if (!unsaved->count)
+		*unsaved =
+			(struct tape_loss){ TAPE_LOSS_UNSAVED, TAPE_ALL_CPUS, from_ns, to_ns, 0 };
 	/* one that was at work when younger ones were given up may be next */
-	shed->from_ns = MIN(shed->from_ns, from_ns);
-	shed->to_ns = MAX(shed->to_ns, to_ns);
-	shed->count += MAX(samples, 1u);
+	unsaved->from_ns = MIN(unsaved->from_ns, from_ns);
+	unsaved->to_ns = MAX(unsaved->to_ns, to_ns);
+	unsaved->count += MAX(samples, 1u);
 }
 
-void unsaved_behind(struct tape_loss *shed, const struct tape *tape, uint64_t spooled_ns)
+void unsaved_behind(struct tape_loss *unsaved, const struct tape *tape, uint64_t spooled_ns)
 {
 	uint64_t from_ns = MAX(tape->begin_ns, spooled_ns), samples = 0;
 
 	for (size_t i = 0; i < tape->samples.count; i++)
 		samples += tape->samples.items[i].time_ns >= from_ns;
 	if (from_ns < tape->end_ns)
-		unsaved_add(shed, from_ns, tape->end_ns, samples);
+		unsaved_add(unsaved, from_ns, tape->end_ns, samples);
 }
 
-void unsaved_leave(const struct tape_loss *shed, uint64_t wall_from_ns, uint64_t wall_to_ns,
+void unsaved_leave(const struct tape_loss *unsaved, uint64_t wall_from_ns, uint64_t wall_to_ns,
 		   const char *ended, struct store_writer *writer)
 {
 	struct store_unsaved left = {
 		.from_ns = wall_from_ns,
 		.to_ns = wall_to_ns,
-		.perf_from_ns = shed->from_ns,
-		.perf_to_ns = shed->to_ns,
-		.samples = shed->count,
+		.perf_from_ns = unsaved->from_ns,
+		.perf_to_ns = unsaved->to_ns,
+		.samples = unsaved->count,
 	};
 
-	if (!shed->count || !wall_from_ns)
+	if (!unsaved->count || !wall_from_ns)
 		return;
 	snprintf(left.ended, sizeof(left.ended), "%s", ended);
 	/* where even that cannot be written, the spool ends without a word */
@@ -43,10 +44,10 @@ void unsaved_leave(const struct tape_loss *shed, uint64_t wall_from_ns, uint64_t
 
 struct tape_loss unsaved_before(const struct store_writer *writer, const char *boot_id)
 {
-	struct tape_loss shed = { 0 };
+	struct tape_loss unsaved = { 0 };
 	struct store_unsaved left;
 
 	if (store_writer_left(writer, &left) == 1 && strcmp(left.boot_id, boot_id) == 0)
-		unsaved_add(&shed, left.perf_from_ns, left.perf_to_ns, left.samples);
-	return shed;
+		unsaved_add(&unsaved, left.perf_from_ns, left.perf_to_ns, left.samples);
+	return unsaved;
 }

@@ -114,7 +114,7 @@ static int trace_set_add(struct trace_set *set, const struct tracefs *tracefs, c
 		     : array_push(&set->always, event.format->id);
 }
 
-static int add_always(struct trace_set *set, const struct tracefs *tracefs, struct buffer *missing)
+static int add_always(struct trace_set *set, const struct tracefs *tracefs, struct buffer *lacks)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(always); i++) {
 		int r = trace_set_add(set, tracefs, always[i].name, always[i].role, false);
@@ -122,7 +122,7 @@ static int add_always(struct trace_set *set, const struct tracefs *tracefs, stru
 		if (r == -ENOMEM)
 			return r;
 		if (r < 0)
-			buffer_printf(missing, "%s%s", missing->size ? "," : "", always[i].name);
+			buffer_printf(lacks, "%s%s", lacks->size ? "," : "", always[i].name);
 	}
 	return 0;
 }
@@ -170,7 +170,7 @@ static int add_each_asked(struct trace_set *set, const struct tracefs *tracefs, 
 	return r;
 }
 
-static int miss_tracefs(int r, const char *asked, struct buffer *missing, struct error *error)
+static int miss_tracefs(int r, const char *asked, struct buffer *lacks, struct error *error)
 {
 	if (asked && *asked)
 		return r == -ENOENT
@@ -181,12 +181,12 @@ static int miss_tracefs(int r, const char *asked, struct buffer *missing, struct
 					 error, r,
 					 "%s may not be read: trace events need root or CAP_DAC_READ_SEARCH",
 					 TRACEFS_PLACE);
-	buffer_printf(missing, "%stracefs", missing->size ? "," : "");
+	buffer_printf(lacks, "%stracefs", lacks->size ? "," : "");
 	return 0;
 }
 
 int trace_set_open(const char *root, const char *asked, struct trace_set **ret_set,
-		   struct buffer *missing, struct error *error)
+		   struct buffer *lacks, struct error *error)
 {
 	_cleanup_(cleanup_trace_set) struct trace_set *set = calloc(1, sizeof(*set));
 	struct tracefs tracefs;
@@ -196,9 +196,9 @@ int trace_set_open(const char *root, const char *asked, struct trace_set **ret_s
 		return -ENOMEM;
 	r = tracefs_open(root, &tracefs);
 	if (r < 0)
-		r = miss_tracefs(r, asked, missing, error);
+		r = miss_tracefs(r, asked, lacks, error);
 	else
-		r = add_always(set, &tracefs, missing);
+		r = add_always(set, &tracefs, lacks);
 	if (r == 0)
 		r = add_each_asked(set, &tracefs, asked, error);
 	tracefs_close(&tracefs);

@@ -45,11 +45,11 @@ bool trace_set_check(const char *asked);
 
 /*
  * Of the host below the root, "" for this one; asked may be NULL. What there is none of is named in
- * `missing`, "tracefs" or "oom:mark_victim", if it was not asked for. Else: -ENOENT where this
+ * `lacks`, "tracefs" or "oom:mark_victim", if it was not asked for. Else: -ENOENT where this
  * kernel does not have it, -EACCES where it may not be read, with a text that names it; -ENOMEM.
  */
 int trace_set_open(const char *root, const char *asked, struct trace_set **ret_set,
-		   struct buffer *missing, struct error *error);
+		   struct buffer *lacks, struct error *error);
 struct trace_set *trace_set_close(struct trace_set *set);
 DEFINE_CLEANUP(trace_set, struct trace_set *, trace_set_close)
 

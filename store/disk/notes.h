@@ -20,14 +20,13 @@ enum notes_kind {
 	NOTES_PIN = 3,
 	NOTES_SETTINGS = 4,
 	NOTES_IMPORT = 5,
-	NOTES_STATUS =
-		/* "pid", "text"; only in a file of its own: what a recorder tells of itself */
-	6,
+	/* "pid", "text"; only in a file of its own: what a recorder tells of itself */
+	NOTES_STATUS = 6,
 	/* "below": all numbers of incidents below that are given away */
 	NOTES_IDS = 7,
 	/* of the file of what is gone (store/disk/removed-ranges.h): "from_ns", "to_ns" */
 	NOTES_REMOVED = 8,
-	NOTES_MISSING = 9,
+	NOTES_VANISHED = 9,
 	/* only in a file of its own: store/disk/unsaved-note.h */
 	NOTES_LAST_WORDS = 10,
 };

@@ -16,7 +16,7 @@ static uint64_t removed_ranges_distance(const struct store_gone *before,
 
 static bool are_near(const struct store_gone *a, const struct store_gone *b)
 {
-	return a->missing == b->missing &&
+	return a->vanished == b->vanished &&
 	       removed_ranges_distance(a, b) <= REMOVED_RANGES_JOIN_NS &&
 	       removed_ranges_distance(b, a) <= REMOVED_RANGES_JOIN_NS;
 }
@@ -29,7 +29,7 @@ static void removed_ranges_widen(struct store_gone *gone, const struct store_gon
 
 static bool is_before(const struct store_gone *a, const struct store_gone *b)
 {
-	return a->missing != b->missing ? b->missing : a->from_ns < b->from_ns;
+	return a->vanished != b->vanished ? b->vanished : a->from_ns < b->from_ns;
 }
 
 static void remove_at(struct store_gone_list *gone, size_t at)
@@ -46,7 +46,7 @@ static void join_nearest(struct store_gone_list *gone)
 	size_t nearest = 0;
 
 	for (size_t i = 1; i < gone->list.count; i++)
-		if (items[i].missing == items[i - 1].missing &&
+		if (items[i].vanished == items[i - 1].vanished &&
 		    (!nearest ||
 		     removed_ranges_distance(&items[i - 1], &items[i]) <
 			     removed_ranges_distance(&items[nearest - 1], &items[nearest])))
@@ -78,13 +78,13 @@ int removed_ranges_add(struct store_gone_list *gone, const struct store_gone *on
 	return 0;
 }
 
-bool removed_ranges_has(const struct store_gone_list *gone, bool missing, uint64_t from_ns,
+bool removed_ranges_has(const struct store_gone_list *gone, bool vanished, uint64_t from_ns,
 			uint64_t to_ns)
 {
 	for (size_t i = 0; i < gone->list.count; i++) {
 		const struct store_gone *one = &gone->list.items[i];
 
-		if (one->missing == missing && one->from_ns <= from_ns && one->to_ns >= to_ns)
+		if (one->vanished == vanished && one->from_ns <= from_ns && one->to_ns >= to_ns)
 			return true;
 	}
 	return false;
@@ -95,10 +95,10 @@ static int removed_ranges_see_note(void *context, const struct note *note)
 	struct store_gone one = {
 		.from_ns = note_u64(note, "from_ns", 0),
 		.to_ns = note_u64(note, "to_ns", 0),
-		.missing = note->kind == NOTES_MISSING,
+		.vanished = note->kind == NOTES_VANISHED,
 	};
 
-	if ((note->kind != NOTES_REMOVED && !one.missing) || one.from_ns >= one.to_ns)
+	if ((note->kind != NOTES_REMOVED && !one.vanished) || one.from_ns >= one.to_ns)
 		return 0;
 	return removed_ranges_add(context, &one);
 }
@@ -115,7 +115,7 @@ static int removed_ranges_encode(const struct store_gone *one, uint64_t now_ns,
 	char from[24], to[24];
 	const struct notes_field fields[] = { { "from_ns", from }, { "to_ns", to } };
 	const struct note note = {
-		.kind = one->missing ? NOTES_MISSING : NOTES_REMOVED,
+		.kind = one->vanished ? NOTES_VANISHED : NOTES_REMOVED,
 		.realtime_ns = now_ns,
 		.fields = fields,
 		.field_count = ARRAY_SIZE(fields),

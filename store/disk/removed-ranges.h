@@ -24,7 +24,7 @@
 int removed_ranges_add(struct store_gone_list *gone, const struct store_gone *one);
 
 /* Is all of [from, to) in one stretch of that kind? */
-bool removed_ranges_has(const struct store_gone_list *gone, bool missing, uint64_t from_ns,
+bool removed_ranges_has(const struct store_gone_list *gone, bool vanished, uint64_t from_ns,
 			uint64_t to_ns);
 
 /* Adds what the store says is gone; no file is no error. *ret_damaged as with notes_read(). */

@@ -235,7 +235,7 @@ static int drop_removed(const char *path, struct store_segments *segments)
 	for (size_t i = 0; r != -ENOMEM && i < segments->list.count; i++) {
 		const struct store_segment *segment = &segments->list.items[i];
 
-		if (!segment->missing ||
+		if (!segment->vanished ||
 		    !removed_ranges_has(&gone, false, segment->begin_ns, segment->end_ns))
 			segments->list.items[kept++] = *segment;
 	}
@@ -257,9 +257,9 @@ int segment_dir_check_rows(const char *path, struct segment_dir_names *names,
 			return r;
 		if (!r)
 			continue;
-		segment->missing = any = true;
+		segment->vanished = any = true;
 		segment->bytes = segment->samples = segment->lost = 0;
-		snprintf(segment->damage, sizeof(segment->damage), "its file is missing");
+		snprintf(segment->damage, sizeof(segment->damage), "its file vanished");
 	}
 	return any ? drop_removed(path, segments) : 0;
 }

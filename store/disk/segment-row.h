@@ -34,7 +34,7 @@ struct store_segment {
 	 * leave free */
 	char damage[160];
 	/* its file is gone, and not by retention: that is its damage */
-	bool missing;
+	bool vanished;
 };
 
 struct store_segments {
@@ -46,7 +46,7 @@ struct store_gone {
 	uint64_t from_ns;
 	uint64_t to_ns;
 	/* their files were taken away, and not by retention */
-	bool missing;
+	bool vanished;
 };
 
 struct store_gone_list {

@@ -54,7 +54,7 @@ void reader_distrust(struct store_reader *reader)
 }
 
 /* By so much a recorder that is there tells of itself late when it hangs. */
-#define SILENT_NS (3 * NSEC_PER_SEC)
+#define STALLED_NS (3 * NSEC_PER_SEC)
 
 /*
  * Where the store's file system is frozen, or its disk hangs, the recorder waits for it, and
@@ -71,7 +71,7 @@ static bool may_hang(const struct store_reader *reader)
 	if (!writer.there || store_file(reader->path, STORE_STATUS, file, NULL) < 0 ||
 	    stat(file, &about) < 0)
 		return false;
-	return about.st_mtim.tv_sec * NSEC_PER_SEC + about.st_mtim.tv_nsec + SILENT_NS <
+	return about.st_mtim.tv_sec * NSEC_PER_SEC + about.st_mtim.tv_nsec + STALLED_NS <
 	       clock_ns(CLOCK_REALTIME);
 }
 

@@ -102,7 +102,7 @@ struct store_totals {
 	/* how far the latest of them reaches */
 	uint64_t unsealed_end_ns;
 	/* segments whose files were taken away since the last recorder was there */
-	uint64_t missing;
+	uint64_t vanished;
 	/* segments whose header cannot be read, and stretches of the notes; not those that were
 	 * changed in place, with the size they had */
 	uint64_t damaged;

@@ -12,8 +12,8 @@
 
 static void totals_add_segment(struct store_totals *totals, const struct store_segment *segment)
 {
-	if (segment->missing) {
-		totals->missing++;
+	if (segment->vanished) {
+		totals->vanished++;
 		return;
 	}
 	if (*segment->damage) {

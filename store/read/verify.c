@@ -101,7 +101,7 @@ static int verify_files(struct verifying *verifying, const struct store_segments
 	for (size_t i = 0; r == 0 && i < all->list.count; i++) {
 		const struct store_segment *segment = &all->list.items[i];
 
-		if (segment->missing)
+		if (segment->vanished)
 			verify_find(verifying, segment->name, segment->damage);
 		else
 			r = segment->unsealed ? verify_spool(verifying, segment)

@@ -50,7 +50,7 @@ static int reconcile_adopt(struct store_writer *writer, const struct store_segme
  * Marks the rows whose files are gone. What retention did not remove is written down: nobody else
  * would know of it without its row. What is sound of a damaged file is written anew.
  */
-static int note_missing(struct reconciling *reconciling, struct store_gone_list *gone)
+static int note_vanished(struct reconciling *reconciling, struct store_gone_list *gone)
 {
 	const char *path = reconciling->writer->path;
 	uint64_t damaged = 0;
@@ -62,9 +62,9 @@ static int note_missing(struct reconciling *reconciling, struct store_gone_list 
 		struct store_gone one = { row->begin_ns, row->end_ns, true };
 
 		r = segment_dir_has(&reconciling->names, row->name);
-		row->missing = r == 0;
+		row->vanished = r == 0;
 		r = MIN(r, 0);
-		if (!row->missing || removed_ranges_has(gone, false, one.from_ns, one.to_ns))
+		if (!row->vanished || removed_ranges_has(gone, false, one.from_ns, one.to_ns))
 			continue;
 		r = removed_ranges_add(gone, &one);
 		any = true;
@@ -76,13 +76,13 @@ static int note_missing(struct reconciling *reconciling, struct store_gone_list 
 static int forget_gone(struct reconciling *reconciling)
 {
 	struct store_gone_list gone = { 0 };
-	int r = note_missing(reconciling, &gone);
+	int r = note_vanished(reconciling, &gone);
 
 	array_done(&gone.list);
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
 	for (size_t i = 0; r == 0 && i < reconciling->rows.list.count; i++)
-		if (reconciling->rows.list.items[i].missing)
+		if (reconciling->rows.list.items[i].vanished)
 			r = index_remove(reconciling->writer->index,
 					 reconciling->rows.list.items[i].name, reconciling->error);
 	return r;

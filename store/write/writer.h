@@ -67,9 +67,8 @@ struct store_writer {
 	pthread_mutex_t spool_lock;
 	/* spools */
 	array_of(struct spool_file) open;
-	uint64_t closed
-		/* numbers of tapes whose spools were removed, + 1; each at its remainder */
-		[WRITER_CLOSED];
+	/* numbers of tapes whose spools were removed, + 1; each at its remainder */
+	uint64_t closed[WRITER_CLOSED];
 };
 
 struct spool_file {

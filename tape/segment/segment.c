@@ -251,7 +251,7 @@ int segment_peek(const void *data, size_t size, uint64_t file_bytes,
 
 static bool segment_is_of_samples(uint32_t kind)
 {
-	return kind == TAPE_LOSS_SAMPLES || kind == TAPE_LOSS_DAMAGED || kind == TAPE_LOSS_SHED;
+	return kind == TAPE_LOSS_SAMPLES || kind == TAPE_LOSS_DAMAGED || kind == TAPE_LOSS_UNSAVED;
 }
 
 void segment_summarize(const struct tape *tape, struct segment_summary *ret_summary)

@@ -208,7 +208,7 @@ static struct tape *make_spiky(unsigned int begin, unsigned int end)
 		}
 	if (begin <= 30 && end >= 33)
 		CHECK_EQ(array_push(&tape->losses,
-				    (struct tape_loss){ TAPE_LOSS_MISSING, 2,
+				    (struct tape_loss){ TAPE_LOSS_SKIPPED, 2,
 							TAPES_PERF + 30 * NSEC_PER_SEC,
 							TAPES_PERF + 33 * NSEC_PER_SEC, 291 }),
 			 0);

@@ -90,7 +90,7 @@ static int move(struct play *play, struct reader *reader)
 		losses_lost_slots(losses, cpu, number);
 		return 0;
 	case 3:
-		losses_cut(losses, cpu, play->now_ns);
+		losses_truncated(losses, cpu, play->now_ns);
 		return 0;
 	case 4:
 		return throttle(play, cpu, number & 1);

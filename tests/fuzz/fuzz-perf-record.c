@@ -26,7 +26,7 @@ static int apply(void *context, const struct reorder_entry *entry, const uint8_t
 	if (perf_record_decode(&whole->layout, bytes, entry->size, &record) != 0)
 		return 0;
 	if (record.type == PERF_TYPE_SAMPLE) {
-		tape_builder_expect(&whole->filler, &record, &chain);
+		tape_builder_prefetch(&whole->filler, &record, &chain);
 		return tape_builder_add(&whole->filler, &record, &chain);
 	}
 	if (tracker_apply(&whole->tracker, &record) < 0)

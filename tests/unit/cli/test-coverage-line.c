@@ -107,7 +107,7 @@ static void test_quiet(void)
 		 0);
 	tapes_store_put(&store, tape);
 	CHECK_EQ(ask(&store, "@1794971522", "@1794971542", true, &gap), EXIT_DONE);
-	CHECK_STR(gap, "perftape: 8 samples; covered 40.0 % (12 s missing), 0 samples lost, names: "
+	CHECK_STR(gap, "perftape: 8 samples; covered 40.0 % (12 s not recorded), 0 samples lost, names: "
 		       "0.0 %, times within 1 us\n");
 	CHECK_EQ(ask(&store, "@1794971520", "@1794971525", true, &lost), EXIT_DONE);
 	CHECK_STR(lost, "perftape: 5 samples; covered 100 %, 5 samples lost in part of the window, "
@@ -158,7 +158,7 @@ static void test_all_damaged(void)
 	CHECK(strstr(quiet, ".tape: the header is cut short\n"));
 	CHECK(!strstr(quiet, "nothing is recorded"));
 	CHECK_EQ(ask(&store, "@1794971522", "@1794971525", false, &loud), EXIT_FAILED);
-	CHECK(strstr(loud, "covered 0.0 % (3 s missing), 0 samples lost, 1 part that could not be "
+	CHECK(strstr(loud, "covered 0.0 % (3 s not recorded), 0 samples lost, 1 part that could not be "
 			   "read\n"));
 }
 
@@ -218,7 +218,7 @@ static void test_while_recording(void)
 	CHECK(strstr(within, "perftape: 8 samples; covered 100 %, 0 samples lost, "));
 	CHECK(!strstr(within, "is recording"));
 	CHECK_EQ(ask(&store, "@1794971521", "@1794971525", false, &beyond), EXIT_DONE);
-	CHECK(strstr(beyond, "perftape: 8 samples; covered 50.0 % (2 s missing), "));
+	CHECK(strstr(beyond, "perftape: 8 samples; covered 50.0 % (2 s not recorded), "));
 	CHECK(strstr(beyond, " is recording; what it takes can be asked for a second later\n"));
 	listed = list(&store);
 	CHECK(strstr(listed, "2026-11-18T03:12:00.000Z"));
@@ -252,7 +252,7 @@ static void test_not_written_yet(void)
 	snprintf(from, sizeof(from), "@%" PRIu64, second);
 	snprintf(to, sizeof(to), "@%" PRIu64, second + 2);
 	CHECK_EQ(ask(&store, from, to, false, &live), EXIT_DONE);
-	CHECK(strstr(live, "covered 50.0 % (1 s missing)"));
+	CHECK(strstr(live, "covered 50.0 % (1 s not recorded)"));
 	CHECK(strstr(live, ": not written yet\n"));
 	CHECK(!strstr(live, "nothing recorded"));
 }

@@ -288,17 +288,17 @@ static void test_in_part(void)
 
 	tapes_store_init(&store);
 	add_loss(tape, TAPE_LOSS_LOWERED, TAPE_ALL_CPUS, 2, 5, 300);
-	add_loss(tape, TAPE_LOSS_MISSING, 1, 3, 4, 70);
+	add_loss(tape, TAPE_LOSS_SKIPPED, 1, 3, 4, 70);
 	add_loss(next, TAPE_LOSS_LOWERED, TAPE_ALL_CPUS, 5, 6, 300);
 	tapes_store_put(&store, tape);
 	tapes_store_put(&store, next);
 	check_said(store.path, 2, 6, NULL, 4, false,
-		   ", 70 samples that were due did not come, at most 300 samples a second allowed",
+		   ", 70 samples skipped, at most 300 samples a second allowed",
 		   "part");
 	check_said(store.path, 2, 7, NULL, 5, false,
 		   "at most 300 samples a second allowed by the kernel in part of the window",
 		   NULL);
-	check_said(store.path, 3.5, 5, NULL, 1.5, false, ", about 35 samples that were due",
+	check_said(store.path, 3.5, 5, NULL, 1.5, false, ", about 35 samples skipped",
 		   "part");
 }
 
@@ -310,31 +310,31 @@ static void test_shares(void)
 	struct tape *tape = tapes_new(0, 40);
 
 	tapes_store_init(&store);
-	add_loss(tape, TAPE_LOSS_MISSING, 1, 3, 4, 7);
-	add_loss(tape, TAPE_LOSS_MISSING, 2, 3.25, 3.75, 90);
+	add_loss(tape, TAPE_LOSS_SKIPPED, 1, 3, 4, 7);
+	add_loss(tape, TAPE_LOSS_SKIPPED, 2, 3.25, 3.75, 90);
 	add_loss(tape, TAPE_LOSS_SAMPLES, 1, 10, 40, 300);
 	add_loss(tape, TAPE_LOSS_THROTTLED, 4, 6, 8, 6);
-	add_loss(tape, TAPE_LOSS_MISSING, 4, 6, 8, 180);
+	add_loss(tape, TAPE_LOSS_SKIPPED, 4, 6, 8, 180);
 	for (uint32_t cpu = 5; cpu < 9; cpu++)
-		add_loss(tape, TAPE_LOSS_SHED, cpu, 8, 10, 1);
+		add_loss(tape, TAPE_LOSS_UNSAVED, cpu, 8, 10, 1);
 	tapes_store_put(&store, tape);
 	check_said(store.path, 3.1, 3.105, "1", 0.005, true, ", 0 samples lost", "did not come");
-	check_said(store.path, 3, 4, NULL, 1, false, ", 97 samples that were due did", "about");
-	check_said(store.path, 3, 3.5, "1", 0.5, false, ", about 4 samples that were due", "part");
-	check_said(store.path, 3, 3.5, "2", 0.5, false, ", about 45 samples that were due", "part");
+	check_said(store.path, 3, 4, NULL, 1, false, ", 97 samples skipped", "about");
+	check_said(store.path, 3, 3.5, "1", 0.5, false, ", about 4 samples skipped", "part");
+	check_said(store.path, 3, 3.5, "2", 0.5, false, ", about 45 samples skipped", "part");
 	check_said(store.path, 12, 12.04, NULL, 0.04, true, ", 0 samples lost", "part");
 	check_said(store.path, 9.5, 12, "1", 2.5, false, ", about 20 samples lost in part", "due");
 	check_said(store.path, 6.5, 6.75, "4", 0.25, false, ", 1 time throttled", "part");
-	check_said(store.path, 6.5, 6.75, "4", 0.25, false, ", about 23 samples that", "part");
+	check_said(store.path, 6.5, 6.75, "4", 0.25, false, ", about 23 samples skipped", "part");
 	check_said(store.path, 7, 8, "4", 1, false,
-		   ", about 90 samples that were due did not come, "
+		   ", about 90 samples skipped, "
 		   "3 times throttled",
 		   NULL);
 	check_said(store.path, 8, 9, NULL, 1, false, ", 0 samples lost, about 2 samples given up",
 		   "due");
 	all = selected(store.path, 0, 40);
-	CHECK_EQ(all->coverage.missing, 277);
-	CHECK(!all->coverage.missing_over_edge && !all->coverage.lost_over_edge);
+	CHECK_EQ(all->coverage.skipped, 277);
+	CHECK(!all->coverage.skipped_over_edge && !all->coverage.lost_over_edge);
 }
 
 /* The recorder did not run: told, and no gap, as the rings go on. */
@@ -344,16 +344,16 @@ static void test_held(void)
 	struct tape *tape = tapes_new(0, 10);
 
 	tapes_store_init(&store);
-	add_loss(tape, TAPE_LOSS_STOPPED, TAPE_ALL_CPUS, 1, 4, 0);
-	add_loss(tape, TAPE_LOSS_STARVED, TAPE_ALL_CPUS, 5, 8, 0);
+	add_loss(tape, TAPE_LOSS_STALLED_SIGNAL, TAPE_ALL_CPUS, 1, 4, 0);
+	add_loss(tape, TAPE_LOSS_STALLED_CPU, TAPE_ALL_CPUS, 5, 8, 0);
 	tapes_store_put(&store, tape);
 	check_said(
 		store.path, 0, 10, NULL, 10, true,
-		", recorder stopped by a signal for at least 3 s, recorder without a CPU or frozen "
+		", recorder stalled by a signal for at least 3 s, recorder stalled without a CPU or frozen "
 		"for at least 3 s",
 		NULL);
 	check_said(store.path, 2, 5, "1", 3, true,
-		   ", recorder stopped by a signal for at least 2 s", "frozen");
+		   ", recorder stalled by a signal for at least 2 s", "frozen");
 	check_said(store.path, 8, 10, NULL, 2, true, ", 0 samples lost", "recorder");
 }
 
@@ -372,7 +372,7 @@ static void test_segments(void)
 	tapes_store_init(&store);
 	add_loss(tape, TAPE_LOSS_SAMPLES, 0, 1, 2, 9);
 	add_loss(tape, TAPE_LOSS_THROTTLED, 0, 2, 3, 20);
-	add_loss(tape, TAPE_LOSS_MISSING, 0, 2, 3, 70);
+	add_loss(tape, TAPE_LOSS_SKIPPED, 0, 2, 3, 70);
 	add_loss(tape, TAPE_LOSS_LOWERED, TAPE_ALL_CPUS, 2, 3, 300);
 	add_loss(tape, TAPE_LOSS_OFFLINE, 1, 4, 5, 1);
 	tapes_store_put(&store, tape);
@@ -381,10 +381,10 @@ static void test_segments(void)
 	CHECK_EQ(recorded_cover(reader, &segments, &window, &losses, &all, NULL), 0);
 	CHECK_EQ(recorded_cover(reader, &segments, &window, NULL, &some, NULL), 0);
 	CHECK_EQ(some.lost_samples, 9);
-	CHECK_EQ(some.missing, 0);
+	CHECK_EQ(some.skipped, 0);
 	CHECK_EQ(all.lost_samples, 9);
 	CHECK_EQ(all.throttled, 20);
-	CHECK_EQ(all.missing, 70);
+	CHECK_EQ(all.skipped, 70);
 	CHECK_EQ(all.limit, 300);
 	CHECK_EQ(all.offline, 1);
 	CHECK_EQ(all.covered_ns, 5 * NSEC_PER_SEC);

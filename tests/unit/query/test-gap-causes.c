@@ -160,7 +160,7 @@ static void test_ended(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
 	struct tape *rebooted = tapes_new(60, 62), *given_up = tapes_new(72, 74);
-	struct tape_loss shed = { TAPE_LOSS_SHED, TAPE_ALL_CPUS, PERF(62), PERF(72), 300 };
+	struct tape_loss shed = { TAPE_LOSS_UNSAVED, TAPE_ALL_CPUS, PERF(62), PERF(72), 300 };
 
 	tapes_store_init(&store);
 	put_part(&store, 10, 12, "10", NULL);
@@ -206,7 +206,7 @@ static void test_given_up_and_set(void)
 	struct store_segments segments = { 0 };
 	struct coverage listed = { 0 };
 	struct tape *next = tapes_new(22, 24);
-	struct tape_loss shed = { TAPE_LOSS_SHED, TAPE_ALL_CPUS, PERF(12), PERF(20), 300 };
+	struct tape_loss shed = { TAPE_LOSS_UNSAVED, TAPE_ALL_CPUS, PERF(12), PERF(20), 300 };
 
 	tapes_store_init(&store);
 	put_part(&store, 10, 12, "10", "SIGTERM");
@@ -330,8 +330,8 @@ static void test_last_words(void)
 		_cleanup_(cleanup_selection) struct selection *all = selected(store.path, 10, 16);
 		_cleanup_(cleanup_selection) struct selection *half = selected(store.path, 12, 14);
 
-		CHECK_EQ(all->coverage.shed, 400);
-		CHECK_EQ(half->coverage.shed, 200);
+		CHECK_EQ(all->coverage.unsaved, 400);
+		CHECK_EQ(half->coverage.unsaved, 200);
 		check_gap(&all->coverage, 0, 12, 16, "given up: the store could not be written");
 	}
 	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);

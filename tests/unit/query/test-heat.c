@@ -86,11 +86,11 @@ static void test_throttled(void)
 				    .to_ns = TAPES_REALTIME + 2 * NSEC_PER_SEC };
 	const uint64_t begin_ns = TAPES_PERF + NSEC_PER_SEC, end_ns = TAPES_PERF + 2 * NSEC_PER_SEC;
 	const struct tape_loss losses[] = {
-		{ TAPE_LOSS_MISSING, 0, begin_ns - 1, end_ns, 50 },
+		{ TAPE_LOSS_SKIPPED, 0, begin_ns - 1, end_ns, 50 },
 		{ TAPE_LOSS_THROTTLED, 0, begin_ns, end_ns, 50 },
-		{ TAPE_LOSS_MISSING, 0, begin_ns, end_ns, 50 },
+		{ TAPE_LOSS_SKIPPED, 0, begin_ns, end_ns, 50 },
 		{ TAPE_LOSS_THROTTLED, 1, TAPES_PERF, begin_ns, 90 },
-		{ TAPE_LOSS_MISSING, 1, TAPES_PERF, begin_ns, 90 },
+		{ TAPE_LOSS_SKIPPED, 1, TAPES_PERF, begin_ns, 90 },
 	};
 	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, 2);
 	_cleanup_(cleanup_heat) struct heat *heat = NULL;

@@ -104,13 +104,13 @@ static void test_gaps(void)
 	CHECK_EQ(wide->coverage.gaps.items[1].to_ns, AT(3));
 	CHECK_STR(wide->coverage.gaps.items[1].why, "nothing recorded");
 	CHECK_EQ(wide->coverage.gaps.items[2].from_ns, AT(4));
-	CHECK_STR(described(&wide->coverage), "covered 42.8 % (4 s missing), 0 samples lost, "
+	CHECK_STR(described(&wide->coverage), "covered 42.8 % (4 s not recorded), 0 samples lost, "
 					      "names: 100 %, times within 1 us");
 	none = selected(&store, AT(10), AT(20), NULL);
 	CHECK_EQ(none->rows.count, 0);
 	CHECK_EQ(none->coverage.covered_ns, 0);
 	CHECK_EQ(none->coverage.gaps.count, 1);
-	CHECK_STR(described(&none->coverage), "covered 0.0 % (10 s missing), 0 samples lost");
+	CHECK_STR(described(&none->coverage), "covered 0.0 % (10 s not recorded), 0 samples lost");
 }
 
 static void add_loss(struct tape *tape, uint32_t kind, uint32_t cpu, double from, double to,
@@ -159,18 +159,18 @@ static void test_kinds_of_losses(void)
 		bool is_whole;
 	} kinds[] = {
 		{ TAPE_LOSS_SAMPLES, "2 samples lost in part of the window", false },
-		{ TAPE_LOSS_SHED,
-		  "0 samples lost, 2 samples given up for want of room "
+		{ TAPE_LOSS_UNSAVED,
+		  "0 samples lost, 2 samples unsaved "
 		  "in part of the window",
 		  false },
-		{ TAPE_LOSS_MISSING, "0 samples lost, 2 samples that were due did not come",
+		{ TAPE_LOSS_SKIPPED, "0 samples lost, 2 samples skipped",
 		  false },
 		{ TAPE_LOSS_SIDEBAND,
 		  "0 samples lost, 2 records of names lost (names may be wrong)", false },
 		{ TAPE_LOSS_THROTTLED, "0 samples lost, 2 times throttled", false },
 		{ TAPE_LOSS_DAMAGED, "0 samples lost, 2 parts that could not be read", false },
 		{ TAPE_LOSS_OFFLINE, "0 samples lost, CPU 1 was offline for 250 ms", true },
-		{ TAPE_LOSS_CUT, "0 samples lost, 2 callchains cut off", true },
+		{ TAPE_LOSS_TRUNCATED, "0 samples lost, 2 callchains truncated", true },
 		{ TAPE_LOSS_LOWERED,
 		  "0 samples lost, at most 2 samples a second allowed by the kernel in part "
 		  "of the window",
@@ -235,7 +235,7 @@ static void test_recorder_stood_still(void)
 	tapes_store_put(&store, tape);
 	selection = selected(&store, AT(0), AT(4), NULL);
 	CHECK_EQ(selection->coverage.covered_ns, 2 * NSEC_PER_SEC);
-	CHECK_EQ(selection->coverage.stopped, 3);
+	CHECK_EQ(selection->coverage.stalled, 3);
 	CHECK_EQ(selection->coverage.gaps.count, 2);
 	CHECK_EQ(selection->coverage.gaps.items[0].from_ns, AT(1));
 	CHECK_EQ(selection->coverage.gaps.items[1].to_ns, AT(3));
@@ -248,9 +248,9 @@ static void test_recorder_stood_still(void)
 	CHECK_STR((char *)json.data,
 		  "{\"coverage\":{\"from\":\"2026-11-18T03:12:00.000000Z\","
 		  "\"to\":\"2026-11-18T03:12:04.000000Z\",\"window_ns\":4000000000,"
-		  "\"covered_ns\":2000000000,\"lost\":0,\"shed\":0,\"missing\":0,\"lost_names\":0,"
-		  "\"throttled\":0,\"limit\":0,\"damaged\":0,\"stopped\":3,\"held_ns\":0,"
-		  "\"starved_ns\":0,\"offline\":0,\"cut\":0,"
+		  "\"covered_ns\":2000000000,\"lost\":0,\"unsaved\":0,\"skipped\":0,\"lost_names\":0,"
+		  "\"throttled\":0,\"limit\":0,\"damaged\":0,\"stalled\":3,\"stalled_signal_ns\":0,"
+		  "\"stalled_cpu_ns\":0,\"offline\":0,\"truncated\":0,"
 		  "\"lost_events\":0,"
 		  "\"frames\":240,\"named\":240,\"clock_error_ns\":900,\"unnamed\":{},\"whole\":"
 		  "false,"
@@ -417,7 +417,7 @@ static void test_missing_file(void)
 	CHECK_EQ(selection->coverage.gaps.count, 1);
 	CHECK_EQ(selection->coverage.gaps.items[0].from_ns, AT(0.5));
 	printf("# %s\n", selection->coverage.gaps.items[0].why);
-	CHECK(strstr(selection->coverage.gaps.items[0].why, "its file is missing"));
+	CHECK(strstr(selection->coverage.gaps.items[0].why, "its file vanished"));
 }
 
 /* Anchors 2 s apart, with the wall clock set by `step` seconds in between: the step lies at the

@@ -168,17 +168,17 @@ static void test_throttled_slots(void)
 	}
 	throttle(&losses, true, 5 * SECOND_NS);
 	first = give(&losses, 0, 6 * SECOND_NS);
-	CHECK_EQ(count(first, TAPE_LOSS_MISSING, 3), 500 + 1000);
-	CHECK_EQ(find(first, TAPE_LOSS_MISSING)->count, 500);
-	CHECK_EQ(find(first, TAPE_LOSS_MISSING)->from_ns,
+	CHECK_EQ(count(first, TAPE_LOSS_SKIPPED, 3), 500 + 1000);
+	CHECK_EQ(find(first, TAPE_LOSS_SKIPPED)->count, 500);
+	CHECK_EQ(find(first, TAPE_LOSS_SKIPPED)->from_ns,
 		 find(first, TAPE_LOSS_THROTTLED)->from_ns);
-	CHECK_EQ(find(first, TAPE_LOSS_MISSING)->to_ns, find(first, TAPE_LOSS_THROTTLED)->to_ns);
+	CHECK_EQ(find(first, TAPE_LOSS_SKIPPED)->to_ns, find(first, TAPE_LOSS_THROTTLED)->to_ns);
 	/* the record of its end is lost */
 	losses_sample(&losses, 3, 7 * SECOND_NS, false);
 	losses_sample(&losses, 3, 7 * SECOND_NS + MSEC_NS, false);
 	second = give(&losses, 6 * SECOND_NS, 12 * SECOND_NS);
-	CHECK_EQ(count(second, TAPE_LOSS_MISSING, 3), 1000);
-	CHECK_EQ(find(second, TAPE_LOSS_MISSING)->to_ns, 7 * SECOND_NS);
+	CHECK_EQ(count(second, TAPE_LOSS_SKIPPED, 3), 1000);
+	CHECK_EQ(find(second, TAPE_LOSS_SKIPPED)->to_ns, 7 * SECOND_NS);
 	CHECK_EQ(losses.counts.missed, 2500);
 }
 
@@ -206,7 +206,7 @@ static void test_throttled_and_lost(void)
 	losses_sample(&losses, 3, 2 * SECOND_NS + 130 * MSEC_NS, false);
 	CHECK_EQ(losses.counts.missed, 10);
 	tape = give(&losses, 0, 3 * SECOND_NS);
-	CHECK_EQ(count(tape, TAPE_LOSS_MISSING, 3), 10);
+	CHECK_EQ(count(tape, TAPE_LOSS_SKIPPED, 3), 10);
 	losses_lost_slots(&losses, 3, 90);
 	CHECK_EQ(losses.counts.missed, 10);
 }
@@ -280,7 +280,7 @@ static void test_missing(void)
 	CHECK_EQ(losses.counts.missed, 97);
 	tape = give(&losses, 0, 100 * SECOND_NS);
 	CHECK_EQ(tape->losses.count, 1);
-	CHECK_EQ(count(tape, TAPE_LOSS_MISSING, 0), 97);
+	CHECK_EQ(count(tape, TAPE_LOSS_SKIPPED, 0), 97);
 	/* a reading that counts backwards says nothing */
 	settle(&losses, SECOND_NS + 284 * PERIOD_NS,
 	       "cpu0 1 2 3 1000 400 6\ncpu2 1 2 3 50 160 7\n");

@@ -27,7 +27,7 @@ static void test_model(void)
 			uint32_t a = random_below(KEYS), b = random_below(MORES), value;
 			struct lru_cache_key key = key_of(a, b, (a * MORES + b) * 0x9e3779b9u >> 8);
 
-			lru_cache_soon(&recent, key);
+			lru_cache_prefetch(&recent, key);
 			value = lru_cache_find(&recent, key);
 			CHECK(value == LRU_CACHE_NONE || value == model[a][b]);
 			found += value != LRU_CACHE_NONE;

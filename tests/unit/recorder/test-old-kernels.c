@@ -111,7 +111,7 @@ static struct perf_events *opened(struct perf_events_options options)
 /* What is missing for the kernel's age, without what our rights do not reach. */
 static bool lacks(const struct perf_events *events, const char *name)
 {
-	return strstr(perf_events_missing(events), name);
+	return strstr(perf_events_lacks(events), name);
 }
 
 static void test_ladder(void)

@@ -54,11 +54,11 @@ static void wait_for_stall(struct sealer *sealer)
 	struct timespec pause = { .tv_nsec = 10000000 };
 	struct sealer_status status = { 0 };
 
-	for (int i = 0; i < 1000 && !status.stalled; i++) {
+	for (int i = 0; i < 1000 && !status.store_blocked; i++) {
 		nanosleep(&pause, NULL);
 		sealer_status(sealer, &status);
 	}
-	CHECK(status.stalled);
+	CHECK(status.store_blocked);
 }
 
 struct found {
@@ -88,8 +88,8 @@ static struct found look(const struct tapes_store *store)
 			CHECK_FAIL("%s", error.text);
 		found.samples += tape->samples.count;
 		for (size_t k = 0; k < tape->losses.count; k++)
-			if (tape->losses.items[k].kind == TAPE_LOSS_SHED) {
-				found.shed += tape->losses.items[k].count;
+			if (tape->losses.items[k].kind == TAPE_LOSS_UNSAVED) {
+				found.unsaved += tape->losses.items[k].count;
 				found.shed_rows++;
 				found.last_shed = tape->losses.items[k];
 			}
@@ -132,7 +132,7 @@ static void test_waits(void)
 	tapes_store_init(&store);
 	status = run(&store, 0, true);
 	found = look(&store);
-	CHECK_EQ(status.given_up, 0);
+	CHECK_EQ(status.unsaved_samples, 0);
 	CHECK_EQ(found.segments, TAPES);
 	CHECK_EQ(found.samples, TAPES * SAMPLES);
 	CHECK_EQ(found.shed_rows, 0);
@@ -221,8 +221,8 @@ static void test_leftovers_and_last_words(void)
 	writer = store_writer_close(writer);
 
 	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
-	options.shed = (struct tape_loss){ TAPE_LOSS_SHED, TAPE_ALL_CPUS, left.perf_from_ns,
-					   left.perf_to_ns, left.samples };
+	options.unsaved = (struct tape_loss){ TAPE_LOSS_UNSAVED, TAPE_ALL_CPUS, left.perf_from_ns,
+					      left.perf_to_ns, left.samples };
 	let_write(&store, false);
 	CHECK_EQ(sealer_start(writer, &options, &sealer, NULL), 0);
 	CHECK_EQ(sealer_put(sealer, make_tape(sealer, 0, SAMPLES)), 0);
@@ -235,8 +235,8 @@ static void test_leftovers_and_last_words(void)
 	sealer_stop(sealer, &status);
 	CHECK_EQ(status.recovered.tapes, 1);
 	check_ended(&store, number, "SIGINT");
-	CHECK_EQ(look(&store).shed, 400);
-	CHECK_EQ(status.shed.count, 0);
+	CHECK_EQ(look(&store).unsaved, 400);
+	CHECK_EQ(status.unsaved.count, 0);
 	CHECK_EQ(store_writer_left(writer, &left), 0);
 }
 
@@ -265,10 +265,10 @@ static void test_sheds(void)
 	tapes_store_init(&store);
 	status = run(&store, MEMORY, true);
 	found = look(&store);
-	CHECK(status.given_up >= (TAPES / 2) * SAMPLES);
+	CHECK(status.unsaved_samples >= (TAPES / 2) * SAMPLES);
 	CHECK(found.segments >= 2);
-	CHECK_EQ(found.samples + found.shed, TAPES * SAMPLES);
-	CHECK_EQ(found.shed, status.given_up);
+	CHECK_EQ(found.samples + found.unsaved, TAPES * SAMPLES);
+	CHECK_EQ(found.unsaved, status.unsaved_samples);
 	CHECK_EQ(found.shed_rows, 1);
 	CHECK_EQ(status.failed, 0);
 }
@@ -298,8 +298,8 @@ static void test_sheds_the_one_at_work(void)
 	let_write(&store, true);
 	sealer_stop(sealer, &status);
 	found = look(&store);
-	CHECK(status.given_up >= 200 * SAMPLES);
-	CHECK_EQ(found.samples + found.shed, (200 + 4) * SAMPLES);
+	CHECK(status.unsaved_samples >= 200 * SAMPLES);
+	CHECK_EQ(found.samples + found.unsaved, (200 + 4) * SAMPLES);
 	CHECK_EQ(found.shed_rows, 1);
 	CHECK_EQ(found.last_shed.from_ns, TAPES_PERF);
 	CHECK(found.last_shed.to_ns >= TAPES_PERF + NSEC_PER_SEC);
@@ -315,11 +315,11 @@ static void test_gives_up(void)
 	status = run(&store, 0, false);
 	CHECK(status.failed < 0);
 	CHECK(*status.error.text);
-	CHECK_EQ(status.given_up, TAPES * SAMPLES);
+	CHECK_EQ(status.unsaved_samples, TAPES * SAMPLES);
 	/* no spool has any of it */
-	CHECK_EQ(status.shed.count, TAPES * SAMPLES);
-	CHECK_EQ(status.shed.kind, TAPE_LOSS_SHED);
-	CHECK(status.shed.from_ns < status.shed.to_ns);
+	CHECK_EQ(status.unsaved.count, TAPES * SAMPLES);
+	CHECK_EQ(status.unsaved.kind, TAPE_LOSS_UNSAVED);
+	CHECK(status.unsaved.from_ns < status.unsaved.to_ns);
 	CHECK_EQ(look(&store).segments, 0);
 }
 
@@ -353,7 +353,7 @@ static void wait_for_spool(struct sealer *sealer, uint64_t until_ns)
 	}
 	CHECK_EQ(status.spooled_ns, until_ns);
 	CHECK_EQ(status.segments, 0);
-	CHECK(!status.stalled);
+	CHECK(!status.store_blocked);
 }
 
 /* A block of a tape that is sealed comes too late, whichever thread is faster: nothing is left in
@@ -387,7 +387,7 @@ static void test_spools_meanwhile(void)
 	put_second(sealer, &spooling);
 	CHECK_EQ(sealer_put(sealer, take_ptr(spooling.tape)), 0);
 	sealer_stop(sealer, &status);
-	CHECK_EQ(status.given_up, 0);
+	CHECK_EQ(status.unsaved_samples, 0);
 	CHECK_EQ(status.segments, 2);
 	CHECK_EQ(look(&store).segments, 2);
 	CHECK_EQ(look(&store).samples, 10 + 4 * 4);

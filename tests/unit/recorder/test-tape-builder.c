@@ -134,11 +134,11 @@ static void test_expected(void)
 	fill_init(&filling);
 	apply_comm(&filling, "app", false);
 	apply_mmap(&filling, 0x1000, "/bin/app");
-	tape_builder_expect(&filling.filler, &record, &chain);
+	tape_builder_prefetch(&filling.filler, &record, &chain);
 	CHECK_EQ(chain.depth, 2);
 	CHECK_EQ(tape_builder_add(&filling.filler, &record, &chain), 0);
 	CHECK_STR(module_path(&filling, sample_at(&filling, 0)->frame), "/bin/app");
-	tape_builder_expect(&filling.filler, &record, &chain);
+	tape_builder_prefetch(&filling.filler, &record, &chain);
 	apply_comm(&filling, "other", true);
 	apply_mmap(&filling, 0x1000, "/bin/other");
 	CHECK_EQ(tape_builder_add(&filling.filler, &record, &chain), 0);
@@ -146,7 +146,7 @@ static void test_expected(void)
 	CHECK(sample_at(&filling, 0)->stack != sample_at(&filling, 1)->stack);
 	/* of a process that nobody knew then */
 	record.pid = record.tid = 11;
-	tape_builder_expect(&filling.filler, &record, &chain);
+	tape_builder_prefetch(&filling.filler, &record, &chain);
 	record.pid = record.tid = 10;
 	CHECK_EQ(tape_builder_add(&filling.filler, &record, &chain), 0);
 	CHECK_EQ(sample_at(&filling, 2)->stack, sample_at(&filling, 1)->stack);
@@ -177,7 +177,7 @@ static void test_hashes(void)
 
 		addresses[1 + depth] = 0x1000 + 37 * depth;
 		record.sample.chain_count = 2 + depth;
-		tape_builder_expect(&filling.filler, &record, &chain);
+		tape_builder_prefetch(&filling.filler, &record, &chain);
 		CHECK_EQ(chain.depth, depth);
 		CHECK_EQ(tape_builder_add(&filling.filler, &record, &chain), 0);
 		key = (struct lru_cache_key){ chain.hash, depth, hash_u64(chain.hash) };

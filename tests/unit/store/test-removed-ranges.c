@@ -27,7 +27,7 @@ static const char *stretches(const struct store_gone_list *gone)
 	for (size_t i = 0; i < gone->list.count && used < sizeof(text); i++)
 		used += snprintf(
 			text + used, sizeof(text) - used, "%s%c%llu-%llu", i ? " " : "",
-			gone->list.items[i].missing ? 'm' : 'r',
+			gone->list.items[i].vanished ? 'm' : 'r',
 			(unsigned long long)(gone->list.items[i].from_ns - AT(0)) / NSEC_PER_SEC,
 			(unsigned long long)(gone->list.items[i].to_ns - AT(0)) / NSEC_PER_SEC);
 	return text;
@@ -179,7 +179,7 @@ static void check_gaps(const struct tapes_store *store, unsigned int from, unsig
 	for (size_t i = 0; i < selection->coverage.gaps.count && used < sizeof(text); i++) {
 		const struct coverage_gap *gap = &selection->coverage.gaps.items[i];
 
-		CHECK_EQ(gap->unread, strstr(gap->why, "missing") != NULL);
+		CHECK_EQ(gap->unread, strstr(gap->why, "vanished") != NULL);
 		CHECK_EQ(gap->until_ns != 0, strstr(gap->why, "retention") != NULL);
 		used += snprintf(text + used, sizeof(text) - used, "%s%llu-%llu %s", i ? "; " : "",
 				 (unsigned long long)(gap->from_ns - AT(0)) / NSEC_PER_SEC,
@@ -228,14 +228,14 @@ static struct listed list(const struct tapes_store *store)
 	for (size_t i = 0; i < segments.list.count; i++) {
 		const struct store_segment *segment = &segments.list.items[i];
 
-		listed.segments += !segment->missing;
-		listed.missing += segment->missing;
-		CHECK_STR(segment->damage, segment->missing ? "its file is missing" : "");
+		listed.segments += !segment->vanished;
+		listed.missing += segment->vanished;
+		CHECK_STR(segment->damage, segment->vanished ? "its file vanished" : "");
 	}
 	array_done(&segments.list);
 	CHECK_EQ(store_reader_totals(reader, &totals, NULL), 0);
 	CHECK_EQ(totals.segments, listed.segments);
-	CHECK_EQ(totals.missing, listed.missing);
+	CHECK_EQ(totals.vanished, listed.missing);
 	CHECK_EQ(totals.samples, listed.segments);
 	return listed;
 }
@@ -270,7 +270,7 @@ static void test_missing(void)
 	CHECK_EQ(damage_in(&store), 2);
 	check_gaps(&store, 20, 60,
 		   "20-30 removed by retention; 50-60 "
-		   "11111111-2222-3333-4444-555555555555-0000000005.tape: its file is missing");
+		   "11111111-2222-3333-4444-555555555555-0000000005.tape: its file vanished");
 	reopen(&store, false);
 	listed = list(&store);
 	CHECK_EQ(listed.segments, 5);
@@ -278,7 +278,7 @@ static void test_missing(void)
 	CHECK_STR(gone_in(&store), "r0-30 m50-70");
 	CHECK_EQ(damage_in(&store), 0);
 	check_gaps(&store, 20, 75,
-		   "20-30 removed by retention; 50-70 the files of its segments are missing");
+		   "20-30 removed by retention; 50-70 the files of its segments vanished");
 	reopen(&store, true);
 	CHECK_STR(gone_in(&store), "r0-30 m50-70");
 }

@@ -275,7 +275,7 @@ static void check_taken(const struct tapes_store *store)
 	CHECK_EQ(verify(store->path, &findings), 2);
 	CHECK_STR(findings.text,
 		  "index.sqlite: it has a segment that is gone\n"
-		  "11111111-2222-3333-4444-555555555555-0000000000.tape: its file is missing\n");
+		  "11111111-2222-3333-4444-555555555555-0000000000.tape: its file vanished\n");
 }
 
 static void test_stale(void)

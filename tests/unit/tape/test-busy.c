@@ -247,8 +247,8 @@ static void test_losses(void)
 		unsigned int from, to;
 		size_t cells;
 	} cases[] = {
-		{ TAPE_LOSS_MISSING, 1, 8, 10, 7 }, /* its timer was held up */
-		{ TAPE_LOSS_MISSING, 0, 8, 10, 5 },
+		{ TAPE_LOSS_SKIPPED, 1, 8, 10, 7 }, /* its timer was held up */
+		{ TAPE_LOSS_SKIPPED, 0, 8, 10, 5 },
 		{ TAPE_LOSS_SAMPLES, 1, 8, 10, 5 }, /* it may have idled as well */
 		{ TAPE_LOSS_GAP, TAPE_ALL_CPUS, 4, 6, 3 },
 		{ TAPE_LOSS_DAMAGED, TAPE_ALL_CPUS, 0, 12, 0 },

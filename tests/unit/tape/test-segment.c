@@ -319,7 +319,7 @@ static void test_lost(void)
 			 0);
 	segment_summarize(tape, &summary);
 	CHECK_EQ(summary.lost,
-		 1u << TAPE_LOSS_SAMPLES | 1u << TAPE_LOSS_DAMAGED | 1u << TAPE_LOSS_SHED);
+		 1u << TAPE_LOSS_SAMPLES | 1u << TAPE_LOSS_DAMAGED | 1u << TAPE_LOSS_UNSAVED);
 }
 
 static void test_too_large(void)
