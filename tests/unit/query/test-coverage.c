@@ -330,7 +330,7 @@ static void test_shares(void)
 		   ", about 90 samples skipped, "
 		   "3 times throttled",
 		   NULL);
-	check_said(store.path, 8, 9, NULL, 1, false, ", 0 samples lost, about 2 samples given up",
+	check_said(store.path, 8, 9, NULL, 1, false, ", 0 samples lost, about 2 samples unsaved",
 		   "due");
 	all = selected(store.path, 0, 40);
 	CHECK_EQ(all->coverage.skipped, 277);
