@@ -22,7 +22,7 @@ void coverage_parts_done(struct coverage_parts *parts)
 	array_done(&parts->lowered);
 	array_done(&parts->reasons);
 	array_done(&parts->spans);
-	array_done(&parts->given_up);
+	array_done(&parts->unsaved);
 	array_done(&parts->lasting);
 	cpu_filter_done(&parts->left_out);
 	cpu_filter_done(&parts->recorded);
@@ -240,7 +240,7 @@ static int coverage_add_unsaved_part(struct coverage_parts *parts, const struct 
 	};
 
 	snprintf(span.boot_id, sizeof(span.boot_id), "%s", tape_fact(tape, "boot_id"));
-	return array_push(&parts->given_up, span);
+	return array_push(&parts->unsaved, span);
 }
 
 static int add_loss(struct coverage *coverage, struct coverage_parts *parts,
@@ -373,7 +373,7 @@ int coverage_add_unsaved(struct coverage *coverage, struct coverage_parts *parts
 		parts->shares.unsaved += (double)samples * within;
 	else
 		coverage->unsaved += samples;
-	return array_push(&parts->given_up, *span);
+	return array_push(&parts->unsaved, *span);
 }
 
 int coverage_add_unwritten(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns)

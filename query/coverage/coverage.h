@@ -148,7 +148,7 @@ struct coverage_parts {
 	array_of(struct coverage_gap) reasons;
 	array_of(struct coverage_span) spans;
 	/* what was taken and not stored */
-	array_of(struct coverage_span) given_up;
+	array_of(struct coverage_span) unsaved;
 	array_of(struct coverage_lasting) lasting;
 	/* of the losses over the window's edges */
 	struct coverage_shares shares;

@@ -43,8 +43,8 @@ int spans_explain_unsaved(struct coverage_parts *parts)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < parts->given_up.count; i++) {
-		const struct coverage_span *span = &parts->given_up.items[i];
+	for (size_t i = 0; r == 0 && i < parts->unsaved.count; i++) {
+		const struct coverage_span *span = &parts->unsaved.items[i];
 		struct coverage_gap gap = { .from_ns = span->begin_ns,
 					    .to_ns = span->end_ns,
 					    .cause = "given-up" };

@@ -64,7 +64,7 @@ static void wait_for_stall(struct sealer *sealer)
 struct found {
 	size_t segments;
 	uint64_t samples;
-	uint64_t shed;
+	uint64_t unsaved;
 	size_t shed_rows;
 	struct tape_loss last_shed;
 };
@@ -245,13 +245,13 @@ static void test_words_of_none(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
-	const struct tape_loss none = { 0 }, shed = { TAPE_LOSS_SHED, TAPE_ALL_CPUS, 1, 2, 400 };
+	const struct tape_loss none = { 0 }, unsaved = { TAPE_LOSS_UNSAVED, TAPE_ALL_CPUS, 1, 2, 400 };
 	struct store_unsaved left;
 
 	tapes_store_init(&store);
 	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
 	unsaved_leave(&none, TAPES_REALTIME, TAPES_REALTIME + 1, "failure", writer);
-	unsaved_leave(&shed, 0, 0, "failure", writer);
+	unsaved_leave(&unsaved, 0, 0, "failure", writer);
 	CHECK_EQ(store_writer_left(writer, &left), 0);
 }
 
@@ -273,7 +273,7 @@ static void test_sheds(void)
 	CHECK_EQ(status.failed, 0);
 }
 
-/* While the first one is at work others are shed, and then itself: what tells of them covers them
+/* While the first one is at work others are unsaved, and then itself: what tells of them covers them
  * all. */
 static void test_sheds_the_one_at_work(void)
 {
@@ -511,12 +511,12 @@ static void test_space(void)
 }
 
 CHECK_MAIN({ "tapes wait for the store", test_waits },
-	   { "beyond the bound the oldest is shed, and told of", test_sheds },
+	   { "beyond the bound the oldest is unsaved, and told of", test_sheds },
 	   { "what was left is tried again", test_leftovers },
 	   { "and its last words are heard then", test_leftovers_and_last_words },
 	   { "who did not begin has no last words", test_words_of_none },
 	   { "while a segment is made the spool goes on", test_spools_meanwhile },
-	   { "one that was at work is shed behind others", test_sheds_the_one_at_work },
+	   { "one that was at work is unsaved behind others", test_sheds_the_one_at_work },
 	   { "a store that hangs at the end", test_hangs },
 	   { "a stop of the process is no fault of the store", test_stopped_while_it_waits },
 	   { "too little free space is told of once", test_space },
