@@ -152,26 +152,26 @@ def test_stopped_recorder(folder):
     before = progress(store)
     pause(recorder)
     stopped = time.monotonic()
-    wrongs += expect("a recorder that is stopped is silent", wait_for(lambda: recording_of(store).get("silent")), status(store))
+    wrongs += expect("a recorder that is stopped is stalled", wait_for(lambda: recording_of(store).get("stalled")), status(store))
     text, recording = perftape("status", "--store", store).stdout, recording_of(store)
-    wrongs += expect("the signal as the cause, and the command that lets it go on", re.search(f"^silent .*: a signal stopped it; kill -CONT {recorder.pid} lets it go on$", text, re.MULTILINE), text)
-    wrongs += expect("the same cause for programs", recording["silent_why"] == "a signal stopped it", recording)
+    wrongs += expect("the signal as the cause, and the command that lets it go on", re.search(f"^stalled .*: a signal stopped it; kill -CONT {recorder.pid} lets it go on$", text, re.MULTILINE), text)
+    wrongs += expect("the same cause for programs", recording["stalled_cause"] == "a signal stopped it", recording)
     wrongs += expect("no rate, as it was before the stop", not re.search("^taken .* a second now", text, re.MULTILINE), text)
     said = perftape("query", "--store", store, "--from", "now-1m", "-o", folder / "x").stderr
-    wrongs += expect("query says that the recorder is silent, and not to ask a second later", f"process {recorder.pid}, which records, has written nothing since" in said and "a second later" not in said, said)
+    wrongs += expect("query says that the recorder is stalled, and not to ask a second later", f"process {recorder.pid}, which records, has written nothing since" in said and "a second later" not in said, said)
     least = time.monotonic() - stopped - SLEEP
     recorder.send_signal(signal.SIGCONT)
-    goes_on = wait_for(lambda: (told := recording_of(store)) and not told["silent"] and told["progress"]["held_ns"])
+    goes_on = wait_for(lambda: (told := recording_of(store)) and not told["stalled"] and told["progress"]["stalled_signal_ns"])
     recording, text = recording_of(store), perftape("status", "--store", store).stdout
-    wrongs += expect("a recorder that goes on is not silent, and tells of the stop", goes_on and recording["silent_why"] is None, recording)
+    wrongs += expect("a recorder that goes on is not stalled, and tells of the stop", goes_on and recording["stalled_cause"] is None, recording)
     told = recording["progress"]
     most = (told["elapsed_ns"] - before["elapsed_ns"] + before["drain_ns"]) / 1e9
     wrongs += expect(f"a turn that is at least {least:.2f} s late", told["late_peak_ns"] / 1e9 >= least, told)
-    wrongs += expect(f"a stop of {least:.2f} to {most:.2f} s", least <= told["held_ns"] / 1e9 <= most, told)
-    line = re.search(r"^held up    a signal stopped it for at least ([\d.]+) s", text, re.MULTILINE)
-    wrongs += expect(f"{told['held_ns'] / 1e9:.2f} s in the text", line and abs(float(line[1]) - told["held_ns"] / 1e9) <= 0.1, text)
+    wrongs += expect(f"a stop of {least:.2f} to {most:.2f} s", least <= told["stalled_signal_ns"] / 1e9 <= most, told)
+    line = re.search(r"^stalled    a signal stopped it for at least ([\d.]+) s", text, re.MULTILINE)
+    wrongs += expect(f"{told['stalled_signal_ns'] / 1e9:.2f} s in the text", line and abs(float(line[1]) - told["stalled_signal_ns"] / 1e9) <= 0.1, text)
     stop(recorder)
-    held = coverage_of(store)["held_ns"] / 1e9
+    held = coverage_of(store)["stalled_signal_ns"] / 1e9
     return wrongs + expect(f"a stop of {least:.2f} to {most:.2f} s in the store", least <= held <= most, held)
 
 
@@ -209,7 +209,7 @@ def test_why_not(folder):
     wrongs += expect("status says why nothing records now", re.search(r"^recording  no, since .*: the recorder was killed$", text, re.MULTILINE), text)
     wrongs += expect(f"status has a line for each gap: {whys}", re.findall(r"^gap  .* to \S+ \(\d.*\): (.*)$", text, re.MULTILINE) == whys, text)
     said = perftape("query", "--store", store, "--from", "now-1h", "-o", folder / "x").stderr
-    listed = re.findall(r"missing: \S+ to \S+: (.*)", said)
+    listed = re.findall(r"gap: \S+ to \S+: (.*)", said)
     return wrongs + expect("query says why of each, and of what lies before and behind", listed == ["before the first recording", *whys, "the recorder was killed"], said)
 
 

@@ -110,7 +110,7 @@ def test_full_disk(folder):
         wrongs += expect("a segment could not be sealed, and later samples are taken", wait_for(is_waiting), progress(store))
         wrongs += expect("no segment is on the full disk", not sealed(store), segments(store))
         make_room(store)
-        wait_for(lambda: sealed(store) or progress(store).get("given_up"))
+        wait_for(lambda: sealed(store) or progress(store).get("unsaved"))
         wrongs += expect("the segment that waited is sealed once there is room", sealed(store), progress(store))
         said += hear(recorder, "can be written again")
         said += stop(recorder, signal.SIGINT)
@@ -119,7 +119,7 @@ def test_full_disk(folder):
         rows = segments(store)
         wrongs += expect("at least two segments, all sealed", len(rows) >= 2 and all(row["sealed"] for row in rows), rows)
         coverage = query(store, "--from", rows[0]["begin"], "--to", rows[-1]["end"])[1]
-        return wrongs + expect("the coverage has no gap and no sample that was given up", not coverage["gaps"] and not coverage["shed"], coverage)
+        return wrongs + expect("the coverage has no gap and no unsaved sample", not coverage["gaps"] and not coverage["unsaved"], coverage)
 
 
 @live.test()
@@ -144,9 +144,9 @@ def test_full_to_the_end(folder):
             coverage = query(store, *window)[1]
             gaps = {gap["cause"]: gap["why"] for gap in coverage["gaps"]}
             expected = {"given-up": "given up: the store could not be written", "stopped": "the recorder was stopped (SIGTERM)"}
-            wrongs += expect("a gap for what was given up, one for the end, each with its reason", expected.items() <= gaps.items(), gaps)
+            wrongs += expect("a gap for unsaved samples, one for the end, each with its reason", expected.items() <= gaps.items(), gaps)
             wrongs += expect("no gap has another reason, and nothing is damaged", set(gaps) <= {*expected, "not-begun"} and not coverage["damaged"], coverage)
-            told.append(coverage["shed"])
+            told.append(coverage["unsaved"])
             more = perftape("record", "--store", store, "--duration", "200ms").stderr  # recovers what was spooled
         unsealed = int(found[1]) if found else 0
         return wrongs + expect("both answers tell the same number of samples, and at most as many as could not be sealed", unsealed >= told[0] == told[1] > 0, unsealed, told, said, more)

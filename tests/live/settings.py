@@ -173,7 +173,7 @@ def kernel_is_named(store):
 
 def lacking(told):
     """What rights or the kernel's age keep from a recorder. A machine that cannot count cycles samples something else; only a recorder that began as root mounts tracefs."""
-    missing = set(filter(None, told["missing"].split(",")))
+    missing = set(filter(None, told["lacks"].split(",")))
     if not any(map(os.path.exists, TRACEFS)):
         missing -= {"tracefs"}
     return (missing - {"cycles"}) | ({"cycles and another event"} if ("cycles" in missing) != (told["event"] != "cycles") else set())
@@ -195,7 +195,7 @@ def test_user(folder):
         is_sampled(pid)
         told = progress(store)
         # It looked for trace events while it was root.
-        wrongs += expect("it lacks nothing, also no trace events", not lacking(told) and "tracefs" not in told["missing"], told)
+        wrongs += expect("it lacks nothing, also no trace events", not lacking(told) and "tracefs" not in told["lacks"], told)
         said = stop(recorder)
     wrongs += expect("exit code 0", recorder.returncode == 0, recorder.returncode, said)
     owners = {path.stat().st_uid for path in [store, *store.rglob("*")]}
