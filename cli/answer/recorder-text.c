@@ -159,7 +159,7 @@ static void print_taken(const struct recorder_progress *progress, bool lately)
 	       (unsigned long long)progress->throttled, progress->throttled == 1 ? "" : "s");
 	if (progress->lost_sideband || progress->damaged || progress->truncated ||
 	    progress->unsaved)
-		printf("           %llu records of names and mappings lost, %llu unreadable, %llu callchains cut, %llu samples given up\n",
+		printf("           %llu records of names and mappings lost, %llu unreadable, %llu callchains truncated, %llu samples unsaved\n",
 		       (unsigned long long)progress->lost_sideband,
 		       (unsigned long long)progress->damaged,
 		       (unsigned long long)progress->truncated,

@@ -210,15 +210,15 @@ static void record_talk(bool live, const char *text, const char *more)
 /* A store that cannot be written is said once, and once more when it can again. */
 static void tell_stall(const struct recorder_progress *progress, bool live)
 {
-	static bool told, told_given_up;
+	static bool told, told_unsaved;
 
 	/* at the end it is not for want of memory, and is summed up */
-	if (progress->unsaved && !told_given_up && !progress->stopping)
+	if (progress->unsaved && !told_unsaved && !progress->stopping)
 		record_talk(
 			live,
-			"there is no more memory for what waits: the oldest samples are given up",
+			"there is no more memory for what waits: the oldest samples stay unsaved",
 			"");
-	told_given_up = progress->unsaved;
+	told_unsaved = progress->unsaved;
 	if (progress->store_blocked == told)
 		return;
 	told = progress->store_blocked;

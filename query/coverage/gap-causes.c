@@ -265,7 +265,7 @@ static void gap_causes_tell_here(const struct telling *telling, struct coverage_
 	if (gap->from_ns >= telling->now_ns)
 		gap_causes_set(gap, "future", "that time is still to come");
 	else if ((is_unsaved(before, gap) || is_unsaved(after, gap)))
-		gap_causes_set(gap, "given-up", "given up: the store could not be written");
+		gap_causes_set(gap, "unsaved", "unsaved: the store could not be written");
 	else if (before->imported || (after->imported && !*before->ended))
 		return;
 	else if (before->there && after->there && !after->imported &&
@@ -337,7 +337,7 @@ static int tell_gap(struct telling *telling, struct coverage *coverage, size_t n
 	struct side before = { 0 }, after = { 0 };
 	int r;
 
-	if (previous && previous->cause && strcmp(previous->cause, "given-up") == 0 &&
+	if (previous && previous->cause && strcmp(previous->cause, "unsaved") == 0 &&
 	    previous->to_ns == gap->from_ns)
 		whole.from_ns = previous->from_ns;
 	r = find_sides(telling, &whole, &before, &after, error);

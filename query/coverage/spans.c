@@ -47,12 +47,12 @@ int spans_explain_unsaved(struct coverage_parts *parts)
 		const struct coverage_span *span = &parts->unsaved.items[i];
 		struct coverage_gap gap = { .from_ns = span->begin_ns,
 					    .to_ns = span->end_ns,
-					    .cause = "given-up" };
+					    .cause = "unsaved" };
 
 		for (size_t j = 0; j < parts->spans.count; j++)
 			if (spans_follows(span, &parts->spans.items[j]))
 				gap.from_ns = MIN(gap.from_ns, parts->spans.items[j].end_ns);
-		snprintf(gap.why, sizeof(gap.why), "given up: the store could not be written");
+		snprintf(gap.why, sizeof(gap.why), "unsaved: the store could not be written");
 		r = array_push(&parts->reasons, gap);
 	}
 	return r;

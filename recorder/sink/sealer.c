@@ -51,7 +51,7 @@ struct sealer {
 	pthread_cond_t changed;
 	array_of(struct waiting) tapes;
 	/* at the end; some of them is in the spool */
-	array_of(struct tape *) given_up;
+	array_of(struct tape *) unsaved_tapes;
 	bool at_work;
 	/* for the spool */
 	bool room_wanted;
@@ -242,7 +242,7 @@ static void sealer_sealed(struct sealer *sealer, const struct waiting *waiting,
 /* Until it is known how much of it came into the spool. */
 static void keep_unsaved(struct sealer *sealer, struct tape *tape)
 {
-	if (array_push(&sealer->given_up, tape) < 0)
+	if (array_push(&sealer->unsaved_tapes, tape) < 0)
 		tape_free(tape);
 }
 
@@ -422,9 +422,9 @@ static void sealer_free(struct sealer *sealer)
 	for (size_t i = 0; i < sealer->tapes.count; i++)
 		tape_free(sealer->tapes.items[i].tape);
 	array_done(&sealer->tapes);
-	for (size_t i = 0; i < sealer->given_up.count; i++)
-		tape_free(sealer->given_up.items[i]);
-	array_done(&sealer->given_up);
+	for (size_t i = 0; i < sealer->unsaved_tapes.count; i++)
+		tape_free(sealer->unsaved_tapes.items[i]);
+	array_done(&sealer->unsaved_tapes);
 	namer_free(sealer->namer);
 	name_cache_close(sealer->cache);
 	worker_lock_done(&sealer->lock, &sealer->changed);
@@ -519,8 +519,8 @@ struct sealer *sealer_stop(struct sealer *sealer, struct sealer_status *ret_stat
 	pthread_join(sealer->thread, NULL);
 	sealer->spooler = spooler_stop(sealer->spooler, &spooled_ns);
 	sealer->status.unsaved = sealer->unsaved;
-	for (size_t i = 0; i < sealer->given_up.count; i++)
-		unsaved_behind(&sealer->status.unsaved, sealer->given_up.items[i], spooled_ns);
+	for (size_t i = 0; i < sealer->unsaved_tapes.count; i++)
+		unsaved_behind(&sealer->status.unsaved, sealer->unsaved_tapes.items[i], spooled_ns);
 	if (ret_status)
 		*ret_status = sealer->status;
 	sealer_free(sealer);

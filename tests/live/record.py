@@ -143,7 +143,7 @@ def test_full_to_the_end(folder):
         for _ in range(2):
             coverage = query(store, *window)[1]
             gaps = {gap["cause"]: gap["why"] for gap in coverage["gaps"]}
-            expected = {"given-up": "given up: the store could not be written", "stopped": "the recorder was stopped (SIGTERM)"}
+            expected = {"unsaved": "unsaved: the store could not be written", "stopped": "the recorder was stopped (SIGTERM)"}
             wrongs += expect("a gap for unsaved samples, one for the end, each with its reason", expected.items() <= gaps.items(), gaps)
             wrongs += expect("no gap has another reason, and nothing is damaged", set(gaps) <= {*expected, "not-begun"} and not coverage["damaged"], coverage)
             told.append(coverage["unsaved"])

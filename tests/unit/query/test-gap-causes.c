@@ -192,7 +192,7 @@ static void test_ended(void)
 	check_why(store.path, 38, 40, "the recorder ended (whim)", "ended");
 	check_why(store.path, 42, 60,
 		  "the recorder was stopped (SIGHUP); the machine was started anew", "rebooted");
-	check_why(store.path, 62, 72, "given up: the store could not be written", "given-up");
+	check_why(store.path, 62, 72, "unsaved: the store could not be written", "unsaved");
 }
 
 /* The wall clock was set while a recorder could not store: the tape that tells of it knows only how
@@ -216,14 +216,14 @@ static void test_given_up_and_set(void)
 	tapes_store_put(&store, next);
 	all = selected(store.path, 10, 24);
 	CHECK_EQ(all->coverage.gaps.count, 2);
-	check_gap(&all->coverage, 0, 12, 20.005, "given up: the store could not be written");
+	check_gap(&all->coverage, 0, 12, 20.005, "unsaved: the store could not be written");
 	check_gap(&all->coverage, 1, 20.005, 22.005, "the recorder was stopped (SIGTERM)");
 	/* also to who does not look at all losses */
 	CHECK_EQ(store_reader_open(store.path, &reader, NULL), 0);
 	CHECK_EQ(store_reader_find(reader, AT(10), AT(24), &segments, NULL), 0);
 	CHECK_EQ(recorded_cover(reader, &segments, &window, NULL, &listed, NULL), 0);
 	CHECK_EQ(listed.gaps.count, 2);
-	check_gap(&listed, 0, 12, 20.005, "given up: the store could not be written");
+	check_gap(&listed, 0, 12, 20.005, "unsaved: the store could not be written");
 	check_gap(&listed, 1, 20.005, 22.005, "the recorder was stopped (SIGTERM)");
 	array_done(&listed.gaps);
 	array_done(&segments.list);
@@ -325,14 +325,14 @@ static void test_last_words(void)
 	CHECK_EQ(stat(file, &about), 0);
 	CHECK_EQ(about.st_size, 4096);
 	writer = store_writer_close(writer);
-	CHECK_STR(outside(store.path, 13, 15), "given up: the store could not be written");
+	CHECK_STR(outside(store.path, 13, 15), "unsaved: the store could not be written");
 	{
 		_cleanup_(cleanup_selection) struct selection *all = selected(store.path, 10, 16);
 		_cleanup_(cleanup_selection) struct selection *half = selected(store.path, 12, 14);
 
 		CHECK_EQ(all->coverage.unsaved, 400);
 		CHECK_EQ(half->coverage.unsaved, 200);
-		check_gap(&all->coverage, 0, 12, 16, "given up: the store could not be written");
+		check_gap(&all->coverage, 0, 12, 16, "unsaved: the store could not be written");
 	}
 	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
 	CHECK_EQ(store_writer_left(writer, &heard), 1);
