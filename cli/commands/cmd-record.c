@@ -392,7 +392,7 @@ static void record_tell(const struct invocation *invocation,
 		    "%llu of the segments, %.2f MB, went with a store that was removed or replaced meanwhile",
 		    (unsigned long long)progress->away, progress->away_bytes / 1e6);
 	if (progress->skipped)
-		say(invocation, "%llu samples that were due on busy CPUs did not come",
+		say(invocation, "%llu samples of busy CPUs skipped",
 		    (unsigned long long)progress->skipped);
 	if (progress->throttled)
 		say(invocation, "the kernel throttled the sampling of a CPU %llu time%s",

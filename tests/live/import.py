@@ -413,7 +413,7 @@ def test_gap(folder):
         wide = error + ROUNDING
         wrongs += expect(f"a file has samples of between {earliest} and {latest}, within {wide} s", earliest - wide <= begin <= end <= latest + wide, begin, end)
     done = perftape("query", store, "--from", f"@{times[0][0]:.3f}", "--to", f"@{times[1][1]:.3f}", "-o", folder / "gap.stacks")
-    missing = re.findall(r"missing: (\S+) to (\S+): nothing recorded", done.stderr)
+    missing = re.findall(r"gap: (\S+) to (\S+): nothing recorded", done.stderr)
     wrongs += expect("query ends with exit code 0 and tells of one gap", done.returncode == 0 and len(missing) == 1, done.returncode, done.stderr)
     gaps = [tuple(datetime.datetime.fromisoformat(moment).timestamp() for moment in pair) for pair in missing]
     # a file's last record may be younger than its last sample
