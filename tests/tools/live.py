@@ -33,6 +33,7 @@ import tap
 
 AT_ONCE = 6
 LOCK = pathlib.Path(tempfile.gettempdir()) / "perftape-live.lock"
+TURN = pathlib.Path(tempfile.gettempdir()) / "perftape-live.turn"
 TESTS = []
 
 
@@ -85,8 +86,11 @@ def setting(path, value):
 @contextlib.contextmanager
 def machine(alone):
     """Keeps tests of other trees away from a test that needs the machine alone."""
-    with open(LOCK, "w", encoding="ascii") as file:
+    with open(LOCK, "w", encoding="ascii") as file, open(TURN, "w", encoding="ascii") as turn:
+        # Tests that come later wait behind one that waits to be alone: else there might always be one that runs.
+        fcntl.flock(turn, fcntl.LOCK_EX)
         fcntl.flock(file, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        fcntl.flock(turn, fcntl.LOCK_UN)
         yield
 
 
