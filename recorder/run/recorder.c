@@ -4,15 +4,12 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "recorder/pipeline/pipeline.h"
-#include "recorder/perf/clock-reading.h"
+#include "recorder/run/drain.h"
 #include "recorder/run/shutdown.h"
 #include "recorder/run/host-facts.h"
 #include "recorder/sink/unsaved.h"
 #include "recorder/run/gauge-thread.h"
 #include "recorder/kmsg/kmsg-watch.h"
-#include "recorder/files/opener.h"
-#include "recorder/perf/perf-events.h"
 #include "recorder/procs/proc-scan.h"
 #include "recorder/run/progress-fill.h"
 #include "recorder/pipeline/rescan.h"
@@ -21,10 +18,7 @@
 #include "recorder/run/stall.h"
 #include "recorder/run/status-thread.h"
 #include "recorder/run/trace-setup.h"
-#include "recorder/run/self-stats.h"
 #include "recorder/run/cpu-watch.h"
-
-#define DRAIN_NS NSEC_PER_SEC
 
 /* Beside two segments, for a tape that waits for its turn to be named. */
 #define OPENER_SLACK_NS (60 * NSEC_PER_SEC)
@@ -41,10 +35,8 @@
 
 struct recorder {
 	const struct recorder_options *options;
-	struct perf_events *events;
+	struct drain drain;
 	struct trace_setup tracing;
-	/* NULL: files are looked for when a tape is named */
-	struct opener *opener;
 	/* of the run */
 	struct store_writer *writer;
 	struct sealer *sealer;
@@ -55,18 +47,12 @@ struct recorder {
 	struct gauge_thread *host;
 	/* of the perf clock: what happened before is on its way to the spool */
 	uint64_t turned_ns;
-	/* of the monotonic clock: when the last turn began */
-	uint64_t turn_ns;
 	struct host_facts facts;
-	struct self_stats vitals;
-	struct pipeline_source sources[PERF_RINGS];
 	struct pipeline_options assembly;
 	struct pipeline assembler;
 	struct sealer_options sealing;
 	struct cpu_watch watch;
 	struct stall stall;
-	/* of this drain: its anchor */
-	struct clock_reading reading;
 	struct rescan rescan;
 	/* why a CPU that is there is not sampled, or "" */
 	struct error cpu_trouble;
@@ -79,71 +65,6 @@ struct recorder {
 	uint64_t started_monotonic_ns;
 	struct recorder_progress progress;
 };
-
-/* What is mapped is opened at once. */
-static void look_at_sideband(struct recorder *recorder, const uint8_t *bytes, size_t size)
-{
-	const struct perf_layout *layout = perf_events_layout(recorder->events, PERF_RING_SIDEBAND);
-	struct perf_record record;
-
-	if (perf_record_decode(layout, bytes, size, &record) != 0)
-		return;
-	if (recorder->opener)
-		opener_see(recorder->opener, &record);
-	tracker_started(&recorder->assembler.tracker, &record);
-	clock_reading_see(&recorder->reading, &record);
-}
-
-static int recorder_collect(void *context, enum perf_ring ring, const uint8_t *bytes, size_t size)
-{
-	struct recorder *recorder = context;
-	struct perf_record_place place =
-		perf_record_place(recorder->sources[ring].layout, bytes, size);
-
-	if (ring == PERF_RING_SIDEBAND)
-		look_at_sideband(recorder, bytes, size);
-	if (self_stats_record(&recorder->vitals, ring, &place, size) < 0)
-		return -ENOMEM;
-	return pipeline_add(&recorder->assembler, ring, &place, bytes, size);
-}
-
-/* Takes what is in rings of some kinds. */
-static int empty_rings(struct recorder *recorder, unsigned int rings)
-{
-	int r = perf_events_drain(recorder->events, rings, recorder_collect, recorder);
-
-	self_stats_emptied(&recorder->vitals);
-	tracker_ask_started(&recorder->assembler.tracker);
-	if (recorder->opener)
-		opener_turn(recorder->opener);
-	return r;
-}
-
-static void begin_drain(struct recorder *recorder)
-{
-	self_stats_begin(&recorder->vitals, recorder->turn_ns ? recorder->turn_ns + DRAIN_NS : 0);
-}
-
-/* Takes everything out of the rings, and reads the clocks. Where our own record was lost there is
- * no anchor this time; the others will do. */
-static int recorder_drain(struct recorder *recorder)
-{
-	int r;
-
-	begin_drain(recorder);
-	clock_reading_begin(&recorder->reading);
-	/* our own record is no news, nor is what we take now */
-	perf_events_wait(recorder->events, 0);
-	r = empty_rings(recorder, PERF_ALL_RINGS);
-	if (r == 0 && recorder->reading.complete)
-		r = pipeline_anchor(&recorder->assembler, &recorder->reading.anchor);
-	return r;
-}
-
-static uint64_t last_anchor_ns(const struct recorder *recorder)
-{
-	return pipeline_last_anchor(&recorder->assembler)->perf_ns;
-}
 
 static void take_status(struct recorder *recorder, const struct sealer_status *status)
 {
@@ -162,10 +83,10 @@ static void recorder_report(struct recorder *recorder)
 	progress_fill_taken(progress, &recorder->assembler, &recorder->tracing);
 	take_status(recorder, &status);
 	progress->elapsed_ns = clock_ns(CLOCK_MONOTONIC) - recorder->started_monotonic_ns;
-	progress->cpus = perf_events_cpus(recorder->events);
+	progress->cpus = perf_events_cpus(recorder->drain.events);
 	progress->stalled_signal_ns = recorder->stall.signal_ns;
 	progress->stalled_cpu_ns = recorder->stall.cpu_ns;
-	self_stats_tell(&recorder->vitals, progress);
+	self_stats_tell(&recorder->drain.stats, progress);
 	gauge_thread_tell(recorder->host, progress);
 	status_thread_tell(recorder->teller, progress);
 	if (recorder->options->progress)
@@ -190,18 +111,11 @@ static bool recorder_finished(const struct recorder *recorder)
 /* Until a second after the last turn began, so that they keep their step. */
 static uint64_t time_to_sleep(const struct recorder *recorder)
 {
-	uint64_t now = clock_ns(CLOCK_MONOTONIC), wake = recorder->turn_ns + DRAIN_NS;
+	uint64_t now = clock_ns(CLOCK_MONOTONIC), wake = recorder->drain.turn_ns + DRAIN_NS;
 
 	if (recorder->options->duration_ns)
 		wake = MIN(wake, recorder->started_monotonic_ns + recorder->options->duration_ns);
 	return wake > now ? wake - now : 0;
-}
-
-/* The last anchor may be of the turn before: where our record of it was written on a CPU whose
- * events are not open yet. */
-static uint64_t perf_now_ns(const struct recorder *recorder)
-{
-	return clock_reading_now(pipeline_last_anchor(&recorder->assembler));
 }
 
 /* What a CPU lost is counted by its events, which are replaced. Of one that came it is known who
@@ -213,11 +127,11 @@ static void cpu_changed(void *context, uint32_t cpu, bool online, uint64_t time_
 
 	recorder->rescan.wanted |= online;
 	if (online)
-		time_ns = perf_now_ns(recorder);
+		time_ns = drain_now_ns(&recorder->drain);
 	else
 		r = pipeline_counted(&recorder->assembler, cpu,
-				     perf_events_lost(recorder->events, cpu),
-				     last_anchor_ns(recorder));
+				     perf_events_lost(recorder->drain.events, cpu),
+				     drain_anchor_ns(&recorder->drain));
 	if (r == 0)
 		r = pipeline_cpu(&recorder->assembler, cpu, online,
 				 time_ns ? time_ns : recorder->assembler.tape->begin_ns);
@@ -227,8 +141,8 @@ static void cpu_changed(void *context, uint32_t cpu, bool online, uint64_t time_
 /* A CPU for which no events can be opened is offline for as long as that is so. */
 static int look_for_cpus(struct recorder *recorder)
 {
-	if (perf_events_refresh(recorder->events, perf_now_ns(recorder), cpu_changed, recorder,
-				&recorder->cpu_trouble) == 0)
+	if (perf_events_refresh(recorder->drain.events, drain_now_ns(&recorder->drain), cpu_changed,
+				recorder, &recorder->cpu_trouble) == 0)
 		recorder->cpu_trouble.text[0] = 0;
 	return recorder->changing;
 }
@@ -258,63 +172,37 @@ static int take_context(struct recorder *recorder)
 	return r < 0 ? r : gauge_thread_take(recorder->host, recorder->assembler.tape, anchor);
 }
 
-static uint64_t settled_ns(const struct recorder *recorder)
-{
-	return clock_reading_settled(pipeline_last_anchor(&recorder->assembler),
-				     recorder->vitals.begun_ns);
-}
-
-/*
- * A ring fills up before it is time for a turn. What comes out of it is applied while the cache
- * still has it, and the clocks are not read: our own record would wake us once more. 1 when it
- * needs a turn: it would end a tape, or no sample is what woke us but a CPU that went.
- */
-static int recorder_relieve(struct recorder *recorder)
-{
-	uint64_t samples = recorder->vitals.now.samples;
-	int r;
-
-	begin_drain(recorder);
-	r = empty_rings(recorder, PERF_ALL_RINGS);
-	self_stats_end(&recorder->vitals);
-	if (r < 0)
-		return r;
-	if (recorder->vitals.now.samples == samples ||
-	    settled_ns(recorder) >= recorder->assembler.tape->end_ns)
-		return 1;
-	return pipeline_flush(&recorder->assembler, settled_ns(recorder));
-}
-
 /* One turn: everything up to a little before the drain is applied, and on its way to the spool. */
 static int recorder_turn(struct recorder *recorder)
 {
-	int r = recorder_drain(recorder);
+	int r = drain_all(&recorder->drain);
 
-	recorder->turn_ns = recorder->reading.anchor.monotonic_ns;
+	recorder->drain.turn_ns = recorder->drain.reading.anchor.monotonic_ns;
 	if (r == 0)
 		r = stall_look(&recorder->stall, orders_of(recorder)->continued,
-			       recorder->vitals.late_ns, last_anchor_ns(recorder),
+			       recorder->drain.stats.late_ns, drain_anchor_ns(&recorder->drain),
 			       &recorder->assembler.losses);
-	perf_events_nudge(recorder->events);
+	perf_events_nudge(recorder->drain.events);
 	if (r == 0)
 		r = look_for_cpus(recorder);
 	if (r == 0)
-		r = cpu_watch_look(&recorder->watch, recorder->events, &recorder->assembler);
+		r = cpu_watch_look(&recorder->watch, recorder->drain.events, &recorder->assembler);
 	if (r < 0)
 		return r;
 	/* of a tape that is about to end, and of the one that then begins */
 	r = take_context(recorder);
 	if (r == 0)
-		r = pipeline_flush(&recorder->assembler, settled_ns(recorder));
+		r = pipeline_flush(&recorder->assembler, drain_settled_ns(&recorder->drain));
 	if (r == 0)
 		r = take_context(recorder);
 	if (r == 0)
 		r = rescan_look(&recorder->rescan, &recorder->assembler);
 	if (r == 0)
-		r = recorder_carry_out(recorder, settled_ns(recorder));
-	recorder->turned_ns = settled_ns(recorder);
+		r = recorder_carry_out(recorder, drain_settled_ns(&recorder->drain));
+	recorder->turned_ns = drain_settled_ns(&recorder->drain);
 	tracker_forget_started(&recorder->assembler.tracker, recorder->turned_ns);
-	return r == 0 ? pipeline_spool(&recorder->assembler, settled_ns(recorder)) : r;
+	return r == 0 ? pipeline_spool(&recorder->assembler, drain_settled_ns(&recorder->drain))
+		      : r;
 }
 
 /* What starts is looked at a moment later, together with what it starts. */
@@ -323,7 +211,7 @@ static int look_at_started(struct recorder *recorder, unsigned int rings)
 	uint64_t pause_ns = exec_cgroups_pause(&recorder->assembler.tracker.cgroup_starts);
 
 	usleep(MIN(pause_ns, time_to_sleep(recorder)) / NSEC_PER_USEC);
-	return empty_rings(recorder, rings);
+	return drain_rings(&recorder->drain, rings);
 }
 
 /* Until the next turn; what cannot wait for it is done meanwhile. 0, 1 or -ENOMEM. */
@@ -333,11 +221,11 @@ static int wait_for_turn(struct recorder *recorder)
 	int r = 0;
 
 	while (r == 0 && !recorder_finished(recorder) && (left_ns = time_to_sleep(recorder))) {
-		unsigned int rings = perf_events_wait(recorder->events, left_ns);
+		unsigned int rings = perf_events_wait(recorder->drain.events, left_ns);
 
 		if (!rings)
 			break;
-		r = rings & 1u << PERF_RING_SAMPLES ? recorder_relieve(recorder)
+		r = rings & 1u << PERF_RING_SAMPLES ? drain_relieve(&recorder->drain)
 						    : look_at_started(recorder, rings);
 	}
 	return r;
@@ -353,8 +241,8 @@ static int recorder_record(struct recorder *recorder, struct error *error)
 			r = recorder_turn(recorder);
 		if (r < 0)
 			return error_set(error, r, "out of memory");
-		self_stats_end(&recorder->vitals);
-		self_stats_mark(&recorder->vitals);
+		self_stats_end(&recorder->drain.stats);
+		self_stats_mark(&recorder->drain.stats);
 		recorder_report(recorder);
 	}
 	return r;
@@ -366,22 +254,22 @@ static int recorder_begin(struct recorder *recorder, struct error *error)
 	uint64_t begin_ns;
 	int r = proc_scan(&recorder->assembler.tracker);
 
-	if (recorder->opener)
-		opener_begin(recorder->opener, &recorder->assembler.tracker,
-			     perf_events_files_left(recorder->events));
+	if (recorder->drain.opener)
+		opener_begin(recorder->drain.opener, &recorder->assembler.tracker,
+			     perf_events_files_left(recorder->drain.events));
 	/* where so many start meanwhile that our own record was lost, there is room for it once the
 	 * ring was read */
 	for (int tries = 0;
 	     r == 0 && tries < FIRST_ANCHOR_TRIES && !pipeline_last_anchor(&recorder->assembler);
 	     tries++)
-		r = recorder_drain(recorder);
+		r = drain_all(&recorder->drain);
 	if (r < 0)
 		return error_set(error, r, "out of memory");
 	if (!pipeline_last_anchor(&recorder->assembler))
 		return error_set(error, -EIO, "the kernel did not report our own thread's name");
-	begin_ns = last_anchor_ns(recorder);
+	begin_ns = drain_anchor_ns(&recorder->drain);
 	recorder->started_monotonic_ns = clock_ns(CLOCK_MONOTONIC);
-	recorder->turn_ns = recorder->reading.anchor.monotonic_ns;
+	recorder->drain.turn_ns = recorder->drain.reading.anchor.monotonic_ns;
 	recorder->begun_ns = begin_ns;
 	recorder->progress.begin_ns = pipeline_wall(&recorder->assembler, begin_ns);
 	host_facts_begin(&recorder->facts, begin_ns);
@@ -401,16 +289,16 @@ static int recorder_finish(struct recorder *recorder, bool failed, struct error 
 			? cpu_watch_last_idle(&recorder->watch, &recorder->assembler)
 			: 0;
 
-	perf_events_stop(recorder->events);
+	perf_events_stop(recorder->drain.events);
 	kmsg_watch_stop(recorder->log, LAST_LINES_NS);
 	if (r == 0)
-		r = recorder_drain(recorder);
+		r = drain_all(&recorder->drain);
 	if (r == 0 && recorder->assembler.tape)
 		r = take_context(recorder);
 	if (r == 0)
-		r = cpu_watch_count(recorder->events, &recorder->assembler);
+		r = cpu_watch_count(recorder->drain.events, &recorder->assembler);
 	if (r == 0)
-		r = pipeline_end(&recorder->assembler, last_anchor_ns(recorder),
+		r = pipeline_end(&recorder->assembler, drain_anchor_ns(&recorder->drain),
 				 shutdown_reason(orders_of(recorder), failed));
 	progress_fill_taken(&recorder->progress, &recorder->assembler, &recorder->tracing);
 	return r < 0 ? error_set(error, r, "out of memory") : 0;
@@ -420,11 +308,9 @@ struct recorder *recorder_close(struct recorder *recorder)
 {
 	if (!recorder)
 		return NULL;
-	perf_events_close(recorder->events);
-	opener_free(recorder->opener);
+	drain_done(&recorder->drain);
 	pipeline_done(&recorder->assembler);
 	trace_setup_done(&recorder->tracing);
-	self_stats_done(&recorder->vitals);
 	cpu_watch_done(&recorder->watch);
 	free(recorder);
 	return NULL;
@@ -439,6 +325,7 @@ int recorder_new(const struct recorder_options *options, struct recorder **ret_r
 	if (!recorder)
 		return -ENOMEM;
 	recorder->options = options;
+	recorder->drain.pipeline = &recorder->assembler;
 	cpu_watch_init(&recorder->watch);
 	r = pipeline_init(&recorder->assembler, &recorder->assembly);
 	if (r == 0)
@@ -466,8 +353,8 @@ int recorder_open(struct recorder *recorder, struct error *error)
 	trace_setup_ask(&recorder->tracing, &events);
 	/* it forks, so before anything is large; without it names are looked for later, and some
 	 * are gone by then */
-	r = opener_new(2 * options->segment_ns + OPENER_SLACK_NS, &recorder->opener);
-	return r < 0 ? r : perf_events_open(&events, &recorder->events, error);
+	r = opener_new(2 * options->segment_ns + OPENER_SLACK_NS, &recorder->drain.opener);
+	return r < 0 ? r : perf_events_open(&events, &recorder->drain.events, error);
 }
 
 static void recorder_describe(struct recorder *recorder)
@@ -476,24 +363,25 @@ static void recorder_describe(struct recorder *recorder)
 
 	snprintf(progress->version, sizeof(progress->version), "%s", recorder->options->version);
 	snprintf(progress->event, sizeof(progress->event), "%s",
-		 perf_events_name(recorder->events));
-	trace_setup_describe(&recorder->tracing, recorder->events, progress);
+		 perf_events_name(recorder->drain.events));
+	trace_setup_describe(&recorder->tracing, recorder->drain.events, progress);
 	progress->frequency = recorder->options->frequency;
 	progress->segment_ns = recorder->options->segment_ns;
-	progress->ring_bytes = perf_events_ring_bytes(recorder->events, &progress->rings_bytes);
+	progress->ring_bytes =
+		perf_events_ring_bytes(recorder->drain.events, &progress->rings_bytes);
 }
 
 static void recorder_prepare(struct recorder *recorder, const struct store_writer *writer)
 {
 	recorder_describe(recorder);
 	cpu_watch_start(&recorder->watch, &recorder->assembler.tracker, &orders_of(recorder)->stop);
-	host_facts_collect(&recorder->facts, recorder->events, recorder->options->cpus,
+	host_facts_collect(&recorder->facts, recorder->drain.events, recorder->options->cpus,
 			   recorder->options->frequency, recorder->options->version);
-	trace_setup_sources(recorder->events, recorder->sources);
+	trace_setup_sources(recorder->drain.events, recorder->drain.sources);
 	recorder->sealing = (struct sealer_options){
 		.finder.live = true,
-		.finder.delegate = recorder->opener ? opener_find : NULL,
-		.finder.context = recorder->opener,
+		.finder.delegate = recorder->drain.opener ? opener_find : NULL,
+		.finder.context = recorder->drain.opener,
 		.boot_id = recorder->facts.boot_id,
 		.limits = &recorder->options->limits,
 		.memory_bytes = recorder->options->memory_bytes,
@@ -610,10 +498,10 @@ int recorder_run(struct recorder *recorder, const char *store, struct store_writ
 		return r;
 	recorder->assembly = (struct pipeline_options){
 		.segment_ns = recorder->options->segment_ns,
-		.sources = recorder->sources,
+		.sources = recorder->drain.sources,
 		.facts = recorder->facts.rows,
 		.sealer = recorder->sealer,
-		.period_ns = perf_events_timer_ns(recorder->events),
+		.period_ns = perf_events_timer_ns(recorder->drain.events),
 		.trace = recorder->tracing.trace,
 	};
 	recorder->watch.frequency = recorder->options->frequency;

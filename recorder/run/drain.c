@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "recorder/run/drain.h"
+
+/* What is mapped is opened at once. */
+static void drain_look_at_sideband(struct drain *drain, const uint8_t *bytes, size_t size)
+{
+	const struct perf_layout *layout = perf_events_layout(drain->events, PERF_RING_SIDEBAND);
+	struct perf_record record;
+
+	if (perf_record_decode(layout, bytes, size, &record) != 0)
+		return;
+	if (drain->opener)
+		opener_see(drain->opener, &record);
+	tracker_started(&drain->pipeline->tracker, &record);
+	clock_reading_see(&drain->reading, &record);
+}
+
+static int drain_take(void *context, enum perf_ring ring, const uint8_t *bytes, size_t size)
+{
+	struct drain *drain = context;
+	struct perf_record_place place =
+		perf_record_place(drain->sources[ring].layout, bytes, size);
+
+	if (ring == PERF_RING_SIDEBAND)
+		drain_look_at_sideband(drain, bytes, size);
+	if (self_stats_record(&drain->stats, ring, &place, size) < 0)
+		return -ENOMEM;
+	return pipeline_add(drain->pipeline, ring, &place, bytes, size);
+}
+
+int drain_rings(struct drain *drain, unsigned int rings)
+{
+	int r = perf_events_drain(drain->events, rings, drain_take, drain);
+
+	self_stats_emptied(&drain->stats);
+	tracker_ask_started(&drain->pipeline->tracker);
+	if (drain->opener)
+		opener_turn(drain->opener);
+	return r;
+}
+
+static void drain_begin(struct drain *drain)
+{
+	self_stats_begin(&drain->stats, drain->turn_ns ? drain->turn_ns + DRAIN_NS : 0);
+}
+
+int drain_all(struct drain *drain)
+{
+	int r;
+
+	drain_begin(drain);
+	clock_reading_begin(&drain->reading);
+	/* our own record is no news, nor is what we take now */
+	perf_events_wait(drain->events, 0);
+	r = drain_rings(drain, PERF_ALL_RINGS);
+	if (r == 0 && drain->reading.complete)
+		r = pipeline_anchor(drain->pipeline, &drain->reading.anchor);
+	return r;
+}
+
+int drain_relieve(struct drain *drain)
+{
+	uint64_t samples = drain->stats.now.samples;
+	int r;
+
+	drain_begin(drain);
+	r = drain_rings(drain, PERF_ALL_RINGS);
+	self_stats_end(&drain->stats);
+	if (r < 0)
+		return r;
+	if (drain->stats.now.samples == samples ||
+	    drain_settled_ns(drain) >= drain->pipeline->tape->end_ns)
+		return 1;
+	return pipeline_flush(drain->pipeline, drain_settled_ns(drain));
+}
+
+uint64_t drain_anchor_ns(const struct drain *drain)
+{
+	return pipeline_last_anchor(drain->pipeline)->perf_ns;
+}
+
+uint64_t drain_now_ns(const struct drain *drain)
+{
+	return clock_reading_now(pipeline_last_anchor(drain->pipeline));
+}
+
+uint64_t drain_settled_ns(const struct drain *drain)
+{
+	return clock_reading_settled(pipeline_last_anchor(drain->pipeline), drain->stats.begun_ns);
+}
+
+void drain_done(struct drain *drain)
+{
+	perf_events_close(drain->events);
+	opener_free(drain->opener);
+	self_stats_done(&drain->stats);
+}
