@@ -5,6 +5,7 @@
 #include <sys/prctl.h>
 
 #include "naming/namer.h"
+#include "recorder/sink/retainer.h"
 #include "recorder/sink/unsaved.h"
 #include "recorder/sink/spooler.h"
 #include "base/worker.h"
@@ -37,7 +38,7 @@ struct sealer {
 	pthread_t thread;
 	struct spooler *spooler;
 	struct spooler_owner owner;
-	bool told_space, told_starved;
+	struct retainer retainer;
 	/* times that the store was found gone or replaced */
 	uint64_t renewed;
 	/* seconds more, until what failed is tried again */
@@ -81,31 +82,17 @@ static bool sealer_wait_for_work(struct sealer *sealer)
 
 static void sealer_warn(struct sealer *sealer, const struct error *error)
 {
+	if (!*error->text)
+		return;
 	pthread_mutex_lock(&sealer->lock);
 	sealer->status.warning = *error;
 	pthread_mutex_unlock(&sealer->lock);
 }
 
-/* Once that something goes for want of space, and once that nothing more does; again when there was
- * plenty between. */
-static void tell_space(struct sealer *sealer, const struct store_limits *limits,
-		       const struct store_retained *retained)
+/* The limits that hold now, noted in the store. */
+static void sealer_note_limits(struct sealer *sealer, struct store_limits *ret_limits,
+			       struct error *warning)
 {
-	bool *told = retained->starved ? &sealer->told_starved : &sealer->told_space;
-	struct error text;
-
-	if (retained->free_bytes / 5 > limits->keep_free_bytes / 4)
-		sealer->told_starved = sealer->told_space = false;
-	if (*told || !store_space_describe(limits, retained, &text))
-		return;
-	*told = true;
-	sealer_warn(sealer, &text);
-}
-
-/* What holds now. Who applies the limits later by hand applies the same. */
-static void note_limits(struct sealer *sealer, struct store_limits *ret_limits)
-{
-	struct error error = { 0 };
 	bool noted;
 
 	pthread_mutex_lock(&sealer->lock);
@@ -114,34 +101,31 @@ static void note_limits(struct sealer *sealer, struct store_limits *ret_limits)
 	sealer->limits_noted = true;
 	pthread_mutex_unlock(&sealer->lock);
 	if (!noted)
-		sealer->told_starved = sealer->told_space = false;
-	if (!noted && store_writer_note_limits(sealer->writer, ret_limits, &error) < 0)
-		sealer_warn(sealer, &error);
+		retainer_note(&sealer->retainer, ret_limits, warning);
 }
 
-/* What would be said with the first segment is said before the night, and not again then. */
-static void look_for_space(struct sealer *sealer, const struct store_limits *limits)
+static void sealer_look_for_space(struct sealer *sealer)
 {
-	struct store_retained retained;
+	struct store_limits limits;
+	struct error warning = { 0 };
 
-	if (store_writer_retain(sealer->writer, limits, true, NULL, NULL, &retained, NULL) == 0)
-		tell_space(sealer, limits, &retained);
+	sealer_note_limits(sealer, &limits, &warning);
+	retainer_look(&sealer->retainer, &limits, &warning);
+	sealer_warn(sealer, &warning);
 }
 
 /* Removes what is beyond the limits. True when there is more room than before. */
 static bool sealer_retain(struct sealer *sealer)
 {
-	struct store_retained retained = { 0 };
+	struct store_retained retained;
 	struct store_limits limits;
-	struct error error = { 0 };
+	struct error warning = { 0 };
 
 	if (!sealer->options->limits)
 		return false;
-	note_limits(sealer, &limits);
-	if (store_writer_retain(sealer->writer, &limits, false, NULL, NULL, &retained, &error) < 0)
-		sealer_warn(sealer, &error);
-	else
-		tell_space(sealer, &limits, &retained);
+	sealer_note_limits(sealer, &limits, &warning);
+	retainer_run(&sealer->retainer, &limits, &retained, &warning);
+	sealer_warn(sealer, &warning);
 	pthread_mutex_lock(&sealer->lock);
 	sealer->status.removed += retained.own;
 	sealer->status.removed_bytes += retained.own_bytes;
@@ -400,13 +384,10 @@ static void sealer_work(struct sealer *sealer)
 static void *sealer_main(void *context)
 {
 	struct sealer *sealer = context;
-	struct store_limits limits;
 
 	prctl(PR_SET_NAME, "perftape-seal");
-	if (sealer->options->limits) {
-		note_limits(sealer, &limits);
-		look_for_space(sealer, &limits);
-	}
+	if (sealer->options->limits)
+		sealer_look_for_space(sealer);
 	if (sealer->options->boot_id)
 		sealer_recover(sealer);
 	while (sealer_wait_for_work(sealer))
@@ -454,6 +435,7 @@ int sealer_start(struct store_writer *writer, const struct sealer_options *optio
 	if (!sealer)
 		return -ENOMEM;
 	sealer->writer = writer;
+	sealer->retainer.writer = writer;
 	sealer->options = options;
 	if (options->limits)
 		sealer->limits = *options->limits;
