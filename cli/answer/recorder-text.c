@@ -15,42 +15,39 @@
 /* It tells of itself once a second. */
 #define STALLED_NS (5 * NSEC_PER_SEC)
 
-#define TRACEFS_COSTS                                                                     \
-	"no trace events: who makes and leaves cgroups, and what was killed for want of " \
-	"memory, is not known; "
-
-/* What it does without, and what that costs. A newer recorder may know more of them. */
+/* What a kernel or our rights lack, and what that costs. A newer recorder may report more. */
 static const struct {
 	const char *name;
 	const char *costs;
-} rungs[] = {
+} lacks_known[] = {
 	{ "ksymbol", "BPF programs that are loaded while it runs have no name" },
-	{ "lost", "samples that were lost just before a CPU fell idle are told of late" },
+	{ "lost", "samples that were lost just before a CPU fell idle are reported late" },
 	{ "cgroup",
-	  "the cgroup of a process is asked of /proc, where one that ends at once is not found; it is told of from 5.7 on" },
+	  "cgroups come from /proc, which misses processes that end at once; kernel 5.7 has them" },
 	{ "kallsyms", "the kernel's functions have no names; CAP_SYSLOG would give them" },
 	{ "ptrace",
-	  "what other users' processes had mapped at the start is not known; CAP_SYS_PTRACE would tell" },
+	  "mappings of other users at the start are unknown; CAP_SYS_PTRACE would show them" },
 	{ "private-files",
-	  "functions of programs that only their owner may read have no names; CAP_DAC_READ_SEARCH would open them" },
+	  "functions of private programs have no names; CAP_DAC_READ_SEARCH would open them" },
 	{ "ring-size",
-	  "smaller rings than usual, which overflow sooner when nothing drains them; CAP_IPC_LOCK, or a higher RLIMIT_MEMLOCK (ulimit -l), would give all" },
+	  "rings are small and overflow sooner; CAP_IPC_LOCK or a higher ulimit -l would help" },
 	{ "cycles",
-	  "this machine counts none; a timer, cpu-clock, samples instead: code that has interrupts off shows up where they are on again" },
+	  "cycles do not count here; a timer samples, which sees disabled interrupts late" },
 	{ "map-files",
-	  "files that are deleted while they are mapped may have no names; CAP_CHECKPOINT_RESTORE, before 5.9 CAP_SYS_ADMIN, would open them" },
-	{ "tracefs", TRACEFS_COSTS
-	  "tracefs on /sys/kernel/tracing, as root or with CAP_DAC_READ_SEARCH, would tell" },
-	{ "trace-rings",
-	  "some trace events: perf refuses them, or RLIMIT_MEMLOCK has no room for their rings" },
+	  "deleted files may have no names; CAP_CHECKPOINT_RESTORE would help, or CAP_SYS_ADMIN" },
+	{ "tracefs",
+	  "no trace events of cgroups and OOM kills; CAP_DAC_READ_SEARCH would show them" },
+	{ "trace-rings", "perf refuses some trace events, or RLIMIT_MEMLOCK has no room for them" },
 	{ "cgroup:cgroup_mkdir", "who makes cgroups is not known" },
-	{ "cgroup:cgroup_rmdir", "cgroups that were removed and are not gone are not counted" },
-	{ "cgroup:cgroup_release", "cgroups that were removed and are not gone are not counted" },
-	{ "oom:mark_victim", "what was killed for want of memory is known from the log alone" },
+	{ "cgroup:cgroup_rmdir", "cgroups that were removed and still live are not counted" },
+	{ "cgroup:cgroup_release", "cgroups that were removed and still live are not counted" },
+	{ "oom:mark_victim", "OOM kills are known from the log alone" },
 	{ "net:net_dev_xmit_timeout",
 	  "network queues that do not send are known from the log alone" },
 	{ "sched:sched_process_exec", "programs that start are not counted" },
 };
+static const char tracefs_unmounted[] =
+	"no trace events of cgroups and OOM kills; mount -t tracefs tracefs /sys/kernel/tracing";
 
 int recorder_text_read(const struct store_reader *reader, int pid, struct recorder_text *ret_status)
 {
@@ -143,6 +140,16 @@ static void print_foreign(const char *label, const char *text)
 	printf("%s%.*s\n", label, (int)line.size, line.data ? (char *)line.data : "");
 }
 
+static void print_flaws(const struct recorder_progress *progress)
+{
+	if (!progress->lost_sideband && !progress->damaged && !progress->truncated &&
+	    !progress->unsaved)
+		return;
+	printf("           %llu side-band lost, %llu unreadable, %llu truncated, %llu unsaved\n",
+	       (unsigned long long)progress->lost_sideband, (unsigned long long)progress->damaged,
+	       (unsigned long long)progress->truncated, (unsigned long long)progress->unsaved);
+}
+
 static void print_taken(const struct recorder_progress *progress, bool lately)
 {
 	char length[32];
@@ -157,13 +164,7 @@ static void print_taken(const struct recorder_progress *progress, bool lately)
 	printf("; %llu lost, %llu skipped, throttled %llu time%s\n",
 	       (unsigned long long)progress->lost, (unsigned long long)progress->skipped,
 	       (unsigned long long)progress->throttled, progress->throttled == 1 ? "" : "s");
-	if (progress->lost_sideband || progress->damaged || progress->truncated ||
-	    progress->unsaved)
-		printf("           %llu records of names and mappings lost, %llu unreadable, %llu callchains truncated, %llu samples unsaved\n",
-		       (unsigned long long)progress->lost_sideband,
-		       (unsigned long long)progress->damaged,
-		       (unsigned long long)progress->truncated,
-		       (unsigned long long)progress->unsaved);
+	print_flaws(progress);
 	if (progress->lost_events)
 		printf("           %llu trace events lost, too many at once\n",
 		       (unsigned long long)progress->lost_events);
@@ -241,7 +242,7 @@ static void print_stall(uint64_t length_ns, const char *why)
 	char length[32];
 
 	if (length_ns)
-		printf("stalled    %s for at least %s in all; what the rings had no room for is lost\n",
+		printf("stalled    %s for at least %s in all; what overflowed the rings is lost\n",
 		       why, duration_format(length_ns, length, sizeof(length)));
 }
 
@@ -250,8 +251,8 @@ static void print_lacking(const struct recorder_progress *progress)
 	print_stall(progress->stalled_signal_ns, "a signal stopped it");
 	print_stall(progress->stalled_cpu_ns, "it got no CPU, or was frozen,");
 	if (progress->limit)
-		printf("lowered    the kernel allows %llu samples a second: kernel.perf_event_max_sample_rate was lowered\n",
-		       (unsigned long long)progress->limit);
+		printf("lowered    the kernel allows %llu samples a second; see %s\n",
+		       (unsigned long long)progress->limit, "kernel.perf_event_max_sample_rate");
 	if (progress->offline)
 		printf("offline    %llu time%s a CPU was offline; %llu now\n",
 		       (unsigned long long)progress->offline, progress->offline == 1 ? "" : "s",
@@ -273,7 +274,7 @@ static void print_costs(const struct recorder_progress *progress)
 		printf("own CPU    %.2f %% of one CPU since it runs\n",
 		       recorder_text_percent(progress->cpu_ns, progress->elapsed_ns));
 	if (progress->sampling_ns)
-		printf("sampling   about %.2f %% of one CPU in the kernel: %.1f us a sample, estimated from a trial on this host at the start\n",
+		printf("sampling   about %.2f %% of one CPU in the kernel, %.1f us a sample\n",
 		       recorder_text_percent(samples * progress->sampling_ns, span_ns),
 		       progress->sampling_ns / 1e3);
 	if (progress->memory_bytes)
@@ -318,7 +319,7 @@ static void print_rings(const struct recorder_progress *progress)
 	       recorder_text_percent(progress->ring_peak_bytes, progress->ring_bytes),
 	       recorder_text_percent(progress->sideband_peak_bytes, progress->ring_bytes));
 	if (progress->rides_out_ns)
-		printf("; of a busy CPU they hold %s, if nothing drains them, and %s of the deepest stacks",
+		printf("; undrained they hold %s of a busy CPU, %s of the deepest stacks",
 		       duration_format(progress->rides_out_ns, rides, sizeof(rides)),
 		       duration_format(progress->rides_out_least_ns, least, sizeof(least)));
 	printf("\ndrain      %s late, at most %s; took %s, at most %s\n",
@@ -360,11 +361,11 @@ static bool has_tracefs(void)
 static const char *lack_costs(const char *name, size_t size)
 {
 	if (size == strlen("tracefs") && strncmp(name, "tracefs", size) == 0 && !has_tracefs())
-		return TRACEFS_COSTS
-			"tracefs is not mounted: mount -t tracefs tracefs /sys/kernel/tracing, before the recorder starts";
-	for (size_t i = 0; i < ARRAY_SIZE(rungs); i++)
-		if (strlen(rungs[i].name) == size && strncmp(rungs[i].name, name, size) == 0)
-			return rungs[i].costs;
+		return tracefs_unmounted;
+	for (size_t i = 0; i < ARRAY_SIZE(lacks_known); i++)
+		if (strlen(lacks_known[i].name) == size &&
+		    strncmp(lacks_known[i].name, name, size) == 0)
+			return lacks_known[i].costs;
 	return NULL;
 }
 

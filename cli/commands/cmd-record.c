@@ -30,17 +30,20 @@
 #define RING_ASKED_MIN 64000 /* "64K", rounded up */
 #define RING_MAX (64u << 20)
 
+static const char unsaved_format[] =
+	"perftape: %llu samples could not be sealed; the next recording recovers what it can\n";
+
 static const struct option options[] = {
 	{ "duration", 'd', "LENGTH",
 	  "stop after that long, such as 30s or 12h (default: until Ctrl-C)" },
 	{ "event", 'e', "NAME",
-	  "what to sample: cycles, cpu-clock, page-faults or context-switches (default: cycles where they count, else cpu-clock)" },
+	  "cycles, cpu-clock, page-faults or context-switches (default: cycles, else cpu-clock)" },
 	{ "cpus", 0, "LIST", "only these CPUs, such as 0-3,8" },
 	{ "trace", 0, "SYSTEM:EVENT",
-	  "a trace event to record too, such as sched:sched_process_exit; several with commas, or again" },
+	  "also record these trace events, separated by commas (repeatable)" },
 	{ "no-user-stacks", 0, NULL, "keep only the kernel's part of the stacks" },
 	{ "ring", 0, "SIZE",
-	  "of the kernel's buffer for each CPU, 64K to 64M (default: 1M, or less on little memory)" },
+	  "ring buffer size per CPU, 64K to 64M (default: 1M, less on small hosts)" },
 	{ "frequency", 'F', "HZ", "samples a second on each CPU (default: 97)" },
 	{ "segment", 0, "LENGTH", "how long a segment is, 1s to 1h (default: 2m)" },
 	LIMIT_OPTIONS,
@@ -282,20 +285,21 @@ static void show_line(const struct recorder_progress *progress)
 	uint64_t elapsed_ns =
 		(progress->elapsed_ns + NSEC_PER_SEC / 2) / NSEC_PER_SEC * NSEC_PER_SEC;
 	char elapsed[32] = "0 s", text[256];
+	int size;
 
 	/* to the nearest second: it may come a little before one is over */
 	if (elapsed_ns)
 		duration_format(elapsed_ns, elapsed, sizeof(elapsed));
 	/* what matters most first: a terminal may be narrow */
-	snprintf(
-		text, sizeof(text),
-		"%s  %llu samples (%.0f/s)  %llu lost  %.1f MB  own CPU %.2f %%  %s on %llu CPU%s, %llu segments",
-		elapsed, (unsigned long long)progress->samples,
-		progress->samples / MAX(drained, 0.1), (unsigned long long)progress->lost,
-		progress->bytes / 1e6,
-		progress->cpu_ns / 1e7 / MAX(progress->elapsed_ns / 1e9, 0.1), progress->event,
-		(unsigned long long)progress->cpus, progress->cpus == 1 ? "" : "s",
-		(unsigned long long)progress->segments);
+	size = snprintf(text, sizeof(text),
+			"%s  %llu samples (%.0f/s)  %llu lost  %.1f MB  own CPU %.2f %%", elapsed,
+			(unsigned long long)progress->samples,
+			progress->samples / MAX(drained, 0.1), (unsigned long long)progress->lost,
+			progress->bytes / 1e6,
+			progress->cpu_ns / 1e7 / MAX(progress->elapsed_ns / 1e9, 0.1));
+	snprintf(text + size, sizeof(text) - size, "  %s on %llu CPU%s, %llu segments",
+		 progress->event, (unsigned long long)progress->cpus,
+		 progress->cpus == 1 ? "" : "s", (unsigned long long)progress->segments);
 	progress_line_line(progress->stopping ? "sealing what is left" : text);
 }
 
@@ -344,10 +348,27 @@ static void tell_nothing(const struct invocation *invocation,
 		return;
 	if (progress->samples)
 		say(invocation,
-		    "nothing was sealed; what the spool has of %llu samples the next recording recovers",
+		    "%llu samples were not sealed; the next recording recovers those in the spool",
 		    (unsigned long long)progress->samples);
 	else
 		say(invocation, "nothing was recorded");
+}
+
+static void say_recorded(const struct invocation *invocation,
+			 const struct recorder_progress *progress)
+{
+	uint64_t samples = progress->samples - MIN(progress->samples, progress->unsaved);
+	char elapsed[32], taken[96], sealed[96];
+
+	snprintf(taken, sizeof(taken), "%llu samples, %llu lost%s", (unsigned long long)samples,
+		 (unsigned long long)progress->lost, progress->unsaved ? " by the kernel" : "");
+	snprintf(sealed, sizeof(sealed), "%llu segment%s, %.2f MB",
+		 (unsigned long long)progress->segments, progress->segments == 1 ? "" : "s",
+		 progress->bytes / 1e6);
+	duration_format(progress->end_ns - progress->begin_ns, elapsed, sizeof(elapsed));
+	say(invocation, "recorded %s of %llu CPU%s at %s: %s; %s in %s", elapsed,
+	    (unsigned long long)progress->cpus, progress->cpus == 1 ? "" : "s", progress->event,
+	    taken, sealed, store_path(invocation));
 }
 
 /* What was taken, and the two commands to look at it: all of it, or the last two minutes of more.
@@ -359,37 +380,27 @@ static void record_tell(const struct invocation *invocation,
 	uint64_t from_ns =
 		progress->end_ns - (span_ns < RECORDER_SEGMENT_NS ? span_ns : RECORDER_SEGMENT_NS);
 	bool utc = option_given(invocation, "utc");
-	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE], elapsed[32];
+	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE];
 
 	if (access(store_path(invocation), F_OK) < 0) {
-		fprintf(stderr,
-			"perftape: %s is not there any more, and what it had of %llu samples is where it was moved to, or removed\n",
+		fprintf(stderr, "perftape: %s is not there any more, nor are its %llu samples\n",
 			store_path(invocation), (unsigned long long)progress->samples);
 		return;
 	}
 	if (progress->unsaved)
-		fprintf(stderr,
-			"perftape: %llu samples could not be sealed: of them there is what the spool had room for, which the next recording recovers\n",
-			(unsigned long long)progress->unsaved);
+		fprintf(stderr, unsaved_format, (unsigned long long)progress->unsaved);
 	if (!progress->samples || !progress->segments) {
 		tell_nothing(invocation, progress);
 		return;
 	}
-	say(invocation,
-	    "recorded %s of %llu CPU%s at %s: %llu samples, %llu lost%s; %llu segment%s, %.2f MB in %s",
-	    duration_format(span_ns, elapsed, sizeof(elapsed)), (unsigned long long)progress->cpus,
-	    progress->cpus == 1 ? "" : "s", progress->event,
-	    (unsigned long long)(progress->samples - MIN(progress->samples, progress->unsaved)),
-	    (unsigned long long)progress->lost, progress->unsaved ? " by the kernel" : "",
-	    (unsigned long long)progress->segments, progress->segments == 1 ? "" : "s",
-	    progress->bytes / 1e6, store_path(invocation));
+	say_recorded(invocation, progress);
 	if (progress->removed)
 		say(invocation,
 		    "%llu of the segments, %.2f MB, were removed again to keep the limits",
 		    (unsigned long long)progress->removed, progress->removed_bytes / 1e6);
 	if (progress->away)
 		say(invocation,
-		    "%llu of the segments, %.2f MB, went with a store that was removed or replaced meanwhile",
+		    "%llu of the segments, %.2f MB, went with a store that was removed or replaced",
 		    (unsigned long long)progress->away, progress->away_bytes / 1e6);
 	if (progress->skipped)
 		say(invocation, "%llu samples of busy CPUs skipped",
@@ -476,7 +487,7 @@ static int become_user(const struct invocation *invocation, struct error *error)
 	if (r == 0 && access(store, W_OK) < 0 && errno == EACCES)
 		return error_set(
 			error, -EACCES,
-			"%s may not write to %s; give it to that user (chown -R %s), or choose another --store",
+			"%s may not write to %s; run chown -R %s on it, or choose another --store",
 			user, store, user);
 	return r;
 }

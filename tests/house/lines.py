@@ -20,7 +20,7 @@ TAB = 8
 MAX_BESIDE = 40
 # Folders and files whose messages and calls are still too wide.
 NOT_YET = (
-    "audit/", "cli/answer/", "cli/commands/", "cli/incidents/", "cli/main.c", "cli/window/", "import/",
+    "audit/", "cli/answer/coverage-line.c", "cli/commands/", "cli/incidents/", "cli/main.c", "cli/window/", "import/",
     "query/read/", "query/window/", "recorder/perf/", "recorder/run/", "recorder/trace/", "store/disk/", "store/write/",
     "tape/segment/", "tests/cases/", "tests/format/compare.py", "tests/live/", "tests/tools/",
 )

@@ -262,7 +262,7 @@ def test_file_capabilities(folder):
     # Without the right to read its own environment, the sanitizer does not know that libperf leaks.
     wrongs += expect("a recording all the same", code == 0 or "LeakSanitizer" in said, code, said)
     wrongs += expect("ptrace, map-files and private-files are lacking", told and {"ptrace", "map-files", "private-files"} <= lacking(told), told, said)
-    cure = "CAP_DAC_READ_SEARCH, would tell" if any(map(os.path.exists, TRACEFS)) else "mount -t tracefs"
+    cure = "CAP_DAC_READ_SEARCH would show them" if any(map(os.path.exists, TRACEFS)) else "mount -t tracefs"
     return wrongs + expect(f"status says what would give trace events: {cure}", cure in text, text)
 
 
