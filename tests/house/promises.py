@@ -36,8 +36,10 @@ def wrong_promises(readme, functions):
 
 
 def wrong_mutations(places, functions, texts=()):
-    """`places` has the files in which the product asks for each mutation. `texts` has the content of the live files: a test
-    may also switch a mutation on by itself."""
+    """What is wrong with mutations. `places` has the files in which the product asks for each one.
+
+    `texts` has the content of the live files: a test may also switch a mutation on by itself.
+    """
     used = {function["broken_by"]: function["where"] for function in functions if function["broken_by"]}
     for name in sorted(set(used) - set(places)):
         yield f"{used[name]}: no file of the product has mutated(\"{name}\")"

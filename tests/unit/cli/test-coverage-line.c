@@ -107,8 +107,9 @@ static void test_quiet(void)
 		 0);
 	tapes_store_put(&store, tape);
 	CHECK_EQ(ask(&store, "@1794971522", "@1794971542", true, &gap), EXIT_DONE);
-	CHECK_STR(gap, "perftape: 8 samples; covered 40.0 % (12 s not recorded), 0 samples lost, names: "
-		       "0.0 %, times within 1 us\n");
+	CHECK_STR(gap,
+		  "perftape: 8 samples; covered 40.0 % (12 s not recorded), 0 samples lost, names: "
+		  "0.0 %, times within 1 us\n");
 	CHECK_EQ(ask(&store, "@1794971520", "@1794971525", true, &lost), EXIT_DONE);
 	CHECK_STR(lost, "perftape: 5 samples; covered 100 %, 5 samples lost in part of the window, "
 			"names: 0.0 %, times within 1 us\n");
@@ -158,8 +159,9 @@ static void test_all_damaged(void)
 	CHECK(strstr(quiet, ".tape: the header is cut short\n"));
 	CHECK(!strstr(quiet, "nothing is recorded"));
 	CHECK_EQ(ask(&store, "@1794971522", "@1794971525", false, &loud), EXIT_FAILED);
-	CHECK(strstr(loud, "covered 0.0 % (3 s not recorded), 0 samples lost, 1 part that could not be "
-			   "read\n"));
+	CHECK(strstr(loud,
+		     "covered 0.0 % (3 s not recorded), 0 samples lost, 1 part that could not be "
+		     "read\n"));
 }
 
 /* What the list of segments prints; the caller frees it. */

@@ -293,13 +293,11 @@ static void test_in_part(void)
 	tapes_store_put(&store, tape);
 	tapes_store_put(&store, next);
 	check_said(store.path, 2, 6, NULL, 4, false,
-		   ", 70 samples skipped, at most 300 samples a second allowed",
-		   "part");
+		   ", 70 samples skipped, at most 300 samples a second allowed", "part");
 	check_said(store.path, 2, 7, NULL, 5, false,
 		   "at most 300 samples a second allowed by the kernel in part of the window",
 		   NULL);
-	check_said(store.path, 3.5, 5, NULL, 1.5, false, ", about 35 samples skipped",
-		   "part");
+	check_said(store.path, 3.5, 5, NULL, 1.5, false, ", about 35 samples skipped", "part");
 }
 
 /* A coarse stretch gives a short window what was due in it, which may be nothing. */
@@ -347,11 +345,10 @@ static void test_held(void)
 	add_loss(tape, TAPE_LOSS_STALLED_SIGNAL, TAPE_ALL_CPUS, 1, 4, 0);
 	add_loss(tape, TAPE_LOSS_STALLED_CPU, TAPE_ALL_CPUS, 5, 8, 0);
 	tapes_store_put(&store, tape);
-	check_said(
-		store.path, 0, 10, NULL, 10, true,
-		", recorder stalled by a signal for at least 3 s, recorder stalled without a CPU or frozen "
-		"for at least 3 s",
-		NULL);
+	check_said(store.path, 0, 10, NULL, 10, true,
+		   ", recorder stalled by a signal for at least 3 s, "
+		   "recorder stalled without a CPU or frozen for at least 3 s",
+		   NULL);
 	check_said(store.path, 2, 5, "1", 3, true,
 		   ", recorder stalled by a signal for at least 2 s", "frozen");
 	check_said(store.path, 8, 10, NULL, 2, true, ", 0 samples lost", "recorder");

@@ -163,8 +163,7 @@ static void test_kinds_of_losses(void)
 		  "0 samples lost, 2 samples unsaved "
 		  "in part of the window",
 		  false },
-		{ TAPE_LOSS_SKIPPED, "0 samples lost, 2 samples skipped",
-		  false },
+		{ TAPE_LOSS_SKIPPED, "0 samples lost, 2 samples skipped", false },
 		{ TAPE_LOSS_SIDEBAND,
 		  "0 samples lost, 2 records of names lost (names may be wrong)", false },
 		{ TAPE_LOSS_THROTTLED, "0 samples lost, 2 times throttled", false },
@@ -245,19 +244,20 @@ static void test_recorder_stood_still(void)
 	selection->coverage.gaps.count = 1;
 	coverage_put_json(&selection->coverage, &selection->window, &json);
 	buffer_u8(&json, 0);
-	CHECK_STR((char *)json.data,
-		  "{\"coverage\":{\"from\":\"2026-11-18T03:12:00.000000Z\","
-		  "\"to\":\"2026-11-18T03:12:04.000000Z\",\"window_ns\":4000000000,"
-		  "\"covered_ns\":2000000000,\"lost\":0,\"unsaved\":0,\"skipped\":0,\"lost_names\":0,"
-		  "\"throttled\":0,\"limit\":0,\"damaged\":0,\"stalled\":3,\"stalled_signal_ns\":0,"
-		  "\"stalled_cpu_ns\":0,\"offline\":0,\"truncated\":0,"
-		  "\"lost_events\":0,"
-		  "\"frames\":240,\"named\":240,\"clock_error_ns\":900,\"unnamed\":{},\"whole\":"
-		  "false,"
-		  "\"gaps\":[{\"from\":\"2026-11-18T03:12:01.000000Z\","
-		  "\"to\":\"2026-11-18T03:12:02.500000Z\","
-		  "\"why\":\"the recorder stood still, or the machine slept\","
-		  "\"cause\":\"stood-still\"}]}}\n");
+	CHECK_STR(
+		(char *)json.data,
+		"{\"coverage\":{\"from\":\"2026-11-18T03:12:00.000000Z\","
+		"\"to\":\"2026-11-18T03:12:04.000000Z\",\"window_ns\":4000000000,"
+		"\"covered_ns\":2000000000,\"lost\":0,\"unsaved\":0,\"skipped\":0,\"lost_names\":0,"
+		"\"throttled\":0,\"limit\":0,\"damaged\":0,\"stalled\":3,\"stalled_signal_ns\":0,"
+		"\"stalled_cpu_ns\":0,\"offline\":0,\"truncated\":0,"
+		"\"lost_events\":0,"
+		"\"frames\":240,\"named\":240,\"clock_error_ns\":900,\"unnamed\":{},\"whole\":"
+		"false,"
+		"\"gaps\":[{\"from\":\"2026-11-18T03:12:01.000000Z\","
+		"\"to\":\"2026-11-18T03:12:02.500000Z\","
+		"\"why\":\"the recorder stood still, or the machine slept\","
+		"\"cause\":\"stood-still\"}]}}\n");
 }
 
 static struct coverage coverage_of(struct tapes_store *store, uint64_t from_ns, uint64_t to_ns)

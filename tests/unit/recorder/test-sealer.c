@@ -245,7 +245,8 @@ static void test_words_of_none(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
-	const struct tape_loss none = { 0 }, unsaved = { TAPE_LOSS_UNSAVED, TAPE_ALL_CPUS, 1, 2, 400 };
+	const struct tape_loss none = { 0 },
+			       unsaved = { TAPE_LOSS_UNSAVED, TAPE_ALL_CPUS, 1, 2, 400 };
 	struct store_unsaved left;
 
 	tapes_store_init(&store);
@@ -273,8 +274,8 @@ static void test_sheds(void)
 	CHECK_EQ(status.failed, 0);
 }
 
-/* While the first one is at work others are unsaved, and then itself: what tells of them covers them
- * all. */
+/* While the first one is at work others are unsaved, and then itself: what tells of them covers
+ * them all. */
 static void test_sheds_the_one_at_work(void)
 {
 	const struct timespec pause = { .tv_nsec = 20000000 };
