@@ -3,11 +3,14 @@
 """The command line: what is typed, and exactly what comes out.
 
 A .txt file beside this one holds cases: a line `$ perftape ARGS`, the lines that must come out (both streams), and
-`= EXIT CODE`. A `>&-` at the end closes standard output, as in a shell. With UPDATE_CASES=1 in the environment the files are written anew from what comes out: read the difference.
+`= EXIT CODE`. A `>&-` at the end closes standard output, as in a shell. With UPDATE_CASES=1 in the
+environment the files are written anew from what comes out: read the difference.
 
-There is no store but `recorded`, which fixture.c makes anew for each file, `wrong`, a copy of it with a wrong row in its index,
-`cut`, a copy with an empty segment and one without its end, and `taken`, one without the file of its second segment; and `spiky`, of saturated CPUs. What differs from one machine to the next, sizes and the time
-of day, is shown as `N`.
+There is no store but `recorded`, which fixture.c makes anew for each file, `wrong`, a copy of it with a wrong
+row in its index,
+`cut`, a copy with an empty segment and one without its end, and `taken`, one without the file of its second
+segment; and `spiky`, of saturated CPUs. What differs from one machine to the next, sizes and the time of day,
+is shown as `N`.
 
 Usage: cases.py PERFTAPE FIXTURE [FILE]       FILE.txt; without it, all files
 """
@@ -48,7 +51,13 @@ def put_logs(folder):
     """The logs that cases read, last changed on 2026-01-02, since their stamps say no year; each packed too."""
     for path in sorted((HERE.parent / "data").glob("*.log")):
         data = path.read_bytes()
-        forms = {"": data, ".gz": gzip.compress(data), ".cut.gz": gzip.compress(data)[:-200], ".bz2": bz2.compress(data), ".utf16": data.decode().encode("utf-16")}
+        forms = {
+            "": data,
+            ".gz": gzip.compress(data),
+            ".cut.gz": gzip.compress(data)[:-200],
+            ".bz2": bz2.compress(data),
+            ".utf16": data.decode().encode("utf-16"),
+        }
         for suffix, packed in forms.items():
             log = pathlib.Path(folder) / (path.name + suffix)
             log.write_bytes(packed)
@@ -72,12 +81,24 @@ def put_stores(fixture, folder):
 
 
 def run(perftape, words, folder, columns):
-    environment = {"PATH": os.environ["PATH"], "TZ": "UTC", "HOME": folder, "PERFTAPE_STORE": f"{folder}/store", "PERFTAPE_CONFIG": os.devnull}
-    environment |= {name: value for name, value in os.environ.items() if name.endswith("SAN_OPTIONS") or name.startswith("PERFTAPE_MUTANT")}
+    environment = {
+        "PATH": os.environ["PATH"],
+        "TZ": "UTC",
+        "HOME": folder,
+        "PERFTAPE_STORE": f"{folder}/store",
+        "PERFTAPE_CONFIG": os.devnull,
+    }
+    environment |= {
+        name: value
+        for name, value in os.environ.items()
+        if name.endswith("SAN_OPTIONS") or name.startswith("PERFTAPE_MUTANT")
+    }
     environment |= {"COLUMNS": columns} if columns else {}
     closed = words[-1:] == [">&-"]
     command = ["sh", "-c", 'exec "$@" >&-', "sh", perftape, *words[:-1]] if closed else [perftape, *words]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env=environment, cwd=folder)
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env=environment, cwd=folder
+    )
     return mask(done.stdout.decode().replace(folder, "DIR")) + f"= {done.returncode}\n"
 
 
@@ -96,7 +117,11 @@ def check_file(perftape, fixture, path, folder):
     for line, expected in cases:
         got = run(perftape, shlex.split(line), folder, "80" if path.stem == "narrow" else None)
         written += f"$ perftape{line}\n{got}\n"
-        wrongs = [] if update or got.strip() == expected.strip() else ["expected:", *expected.splitlines(), "came:", *got.splitlines()]
+        wrongs = (
+            []
+            if update or got.strip() == expected.strip()
+            else ["expected:", *expected.splitlines(), "came:", *got.splitlines()]
+        )
         yield f"{path.stem}: perftape{line}", wrongs
     if update:
         path.write_text(written.rstrip("\n") + "\n")

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""The reader in tape/ beside the one in read_tape.py, which was written from docs/FORMAT.md: both read the same, and what is damaged is refused.
+"""The reader in tape/ beside the one in read_tape.py, which was written from docs/FORMAT.md: both read the
+same, and what is damaged is refused.
 
 Usage: compare.py made DUMP_TAPE WRITE_TAPE        segments of random tapes, and one that was saved
        compare.py recorded DUMP_TAPE PERFTAPE      what is recorded here, within two seconds
@@ -23,7 +24,8 @@ WHAT, DUMP_TAPE, PROGRAM = sys.argv[1], *map(os.path.abspath, sys.argv[2:4])
 IS_QUICK = os.environ.get("PERFTAPE_TIER") == "quick"
 SEEDS = range(1, 5 if IS_QUICK else 13)
 SEEDS_OF_LARGE = range(1, 2 if IS_QUICK else 3)
-# Written by `write-tape 120 timer` when the format was v1: whatever a later writer does, this has to stay readable, as this text.
+# Written by `write-tape 120 timer` when the format was v1: whatever a later writer does, this has to stay readable, as
+# this text.
 SAVED = FORMAT / "saved.tape"
 SAVED_TEXT = "0002a8eb7bb68bf7c8ad5229275c5cac86d7351fd18d0a7865a8912403ee0a61"
 
@@ -86,7 +88,11 @@ def compare_several(folder):
 def compare_saved():
     wrongs = compare("saved", SAVED)
     text = "".join(line + "\n" for line in dump(SAVED)[0])
-    return wrongs + ([] if hashlib.sha256(text.encode()).hexdigest() == SAVED_TEXT else ["its text is not what it was when it was saved"])
+    return wrongs + (
+        []
+        if hashlib.sha256(text.encode()).hexdigest() == SAVED_TEXT
+        else ["its text is not what it was when it was saved"]
+    )
 
 
 def refusal(data):
@@ -138,7 +144,13 @@ def made():
 
 def compare_recorded(folder):
     store = folder / "store"
-    done = subprocess.run([PROGRAM, "record", "--store", store, "--duration", "2s"], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [PROGRAM, "record", "--store", store, "--duration", "2s"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     paths = sorted((store / "segments").glob("*.tape"))
     if done.returncode != 0 or not paths:
         return ["nothing recorded", done.stderr]

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The places of a C file where a fault can be planted, and the text of the file with faults in it.
 
-A place is an operator or a returned value inside a function body. The tree is formatted by clang-format, so a tokenizer and a table of
-operator precedence find the operands. A place that this reading gets wrong does not compile, and tests/tools/mutate drops it.
+A place is an operator or a returned value inside a function body. The tree is formatted by clang-format, so a
+tokenizer and a table of operator precedence find the operands. A place that this reading gets wrong does not
+compile, and tests/tools/mutate drops it.
 """
 
 import dataclasses
@@ -24,11 +25,33 @@ PRECEDENCE = {sign: level for level, signs in enumerate(LEVELS, 1) for sign in s
 ASSIGNMENTS = "= += -= *= /= %= &= |= ^= <<= >>=".split()
 # What an operator may become: its neighbours and its negation.
 SWAPS = {
-    "comparison": {"<": ("<=", ">="), "<=": ("<", ">"), ">": (">=", "<="), ">=": (">", "<"), "==": ("!=",), "!=": ("==",)},
+    "comparison": {
+        "<": ("<=", ">="),
+        "<=": ("<", ">"),
+        ">": (">=", "<="),
+        ">=": (">", "<"),
+        "==": ("!=",),
+        "!=": ("==",),
+    },
     "boolean": {"&&": ("||",), "||": ("&&",)},
     "arithmetic": {
-        "+": ("-",), "-": ("+",), "*": ("/", "+"), "/": ("*",), "%": ("*",), "<<": (">>",), ">>": ("<<",), "&": ("|",), "|": ("&",),
-        "+=": ("-=",), "-=": ("+=",), "*=": ("/=",), "/=": ("*=",), "<<=": (">>=",), ">>=": ("<<=",), "&=": ("|=",), "|=": ("&=",),
+        "+": ("-",),
+        "-": ("+",),
+        "*": ("/", "+"),
+        "/": ("*",),
+        "%": ("*",),
+        "<<": (">>",),
+        ">>": ("<<",),
+        "&": ("|",),
+        "|": ("&",),
+        "+=": ("-=",),
+        "-=": ("+=",),
+        "*=": ("/=",),
+        "/=": ("*=",),
+        "<<=": (">>=",),
+        ">>=": ("<<=",),
+        "&=": ("|=",),
+        "|=": ("&=",),
     },
 }
 KIND = {sign: kind for kind, swaps in SWAPS.items() for sign in swaps}
@@ -148,7 +171,9 @@ class Source:
 
     def returned_type(self, start, name):
         begin = max([start, *(index + 1 for index in range(start, name) if self.tokens[index].text == ")")])
-        words = [token.text for token in self.tokens[begin:name] if token.text not in ("static", "inline", "extern", "const")]
+        words = [
+            token.text for token in self.tokens[begin:name] if token.text not in ("static", "inline", "extern", "const")
+        ]
         if "*" in words:
             return "pointer"
         if "struct" in words or "union" in words:
@@ -204,7 +229,11 @@ class Finder:
     def bounds(self, index):
         """The array bounds of a declaration that begins here: they must be constant."""
         names = 0
-        while self.tokens[index].kind == "name" and self.tokens[index].text not in KEYWORDS or self.tokens[index].text == "*":
+        while (
+            self.tokens[index].kind == "name"
+            and self.tokens[index].text not in KEYWORDS
+            or self.tokens[index].text == "*"
+        ):
             is_attribute = self.tokens[index].text.startswith("_cleanup_")
             names += self.tokens[index].kind == "name" and not is_attribute
             index += 1
@@ -270,7 +299,10 @@ class Finder:
     def stops(self, index, level):
         """Does the token bind less than an operator of that level, so that an operand ends before it?"""
         token = self.tokens[index]
-        if token.text in (";", ",", "?", ":", "{", "}", *BRACKETS, *BRACKETS.values()) or token.text in KEYWORDS - UNEVALUATED:
+        if (
+            token.text in (";", ",", "?", ":", "{", "}", *BRACKETS, *BRACKETS.values())
+            or token.text in KEYWORDS - UNEVALUATED
+        ):
             return True
         if token.text in ASSIGNMENTS:
             return True
@@ -285,7 +317,12 @@ class Finder:
                 named = self.tokens[before.partner - 1]
                 if named.text in ("if", "while", "for", "switch"):
                     return at
-                if before.text == ")" and named.kind == "name" and self.begins_operand(at) and named.text not in KEYWORDS:
+                if (
+                    before.text == ")"
+                    and named.kind == "name"
+                    and self.begins_operand(at)
+                    and named.text not in KEYWORDS
+                ):
                     return at  # a loop that is a macro
                 at = before.partner
             elif self.stops(at - 1, level):
@@ -326,7 +363,9 @@ class Finder:
         while True:
             at = max(at, self.tokens[at].partner)
             after = self.tokens[at + 1]
-            if self.is_cast(at) and (self.begins_operand(at + 1) or after.text in PREFIXES and not self.is_binary(at + 1)):
+            if self.is_cast(at) and (
+                self.begins_operand(at + 1) or after.text in PREFIXES and not self.is_binary(at + 1)
+            ):
                 at += 1
                 while self.tokens[at].text in PREFIXES:
                     at += 1
@@ -388,7 +427,9 @@ class Fault:
     def names(self, file, where, before, after):
         """Is it the fault that a row of equivalent-mutants.tsv describes?"""
         place = self.place
-        return (place.file, self.before, self.after) == (file, before, after) and (where == place.function or where in place.quote)
+        return (place.file, self.before, self.after) == (file, before, after) and (
+            where == place.function or where in place.quote
+        )
 
 
 def fault(source, number, place, choice):
@@ -425,7 +466,12 @@ class Planter:
         """The whole file. Its first line, a comment, declares planted()."""
         last = len(self.tokens) - 1
         body = self.span(0, last, -1, False)
-        return "int planted(int number); " + self.source.text[: self.tokens[0].start] + body + self.source.text[self.tokens[last].end :]
+        return (
+            "int planted(int number); "
+            + self.source.text[: self.tokens[0].start]
+            + body
+            + self.source.text[self.tokens[last].end :]
+        )
 
     def outermost(self, first, last, outer):
         """The outermost faults between two tokens: those inside the fault `outer` if that is not -1."""

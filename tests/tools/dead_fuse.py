@@ -10,7 +10,20 @@ import pathlib
 import signal
 import struct
 
-LOOKUP, FORGET, GETATTR, OPEN, READ, RELEASE, FLUSH, INIT, OPENDIR, RELEASEDIR, INTERRUPT, FORGETS = 1, 2, 3, 14, 15, 18, 25, 26, 27, 29, 36, 42
+LOOKUP, FORGET, GETATTR, OPEN, READ, RELEASE, FLUSH, INIT, OPENDIR, RELEASEDIR, INTERRUPT, FORGETS = (
+    1,
+    2,
+    3,
+    14,
+    15,
+    18,
+    25,
+    26,
+    27,
+    29,
+    36,
+    42,
+)
 UNANSWERED = {FORGET, INTERRUPT, FORGETS}
 ROOT, FILE = 1, 2
 BYTES_MAX = 1 << 20
@@ -25,7 +38,8 @@ def attributes(node, size):
 
 
 def answer(opcode, node, body, program):
-    """The bytes of the answer, or an errno. It lets the kernel cache nothing, so that the kernel asks for each path again."""
+    """The bytes of the answer, or an errno. It lets the kernel cache nothing, so that the kernel asks for
+    each path again."""
     if opcode == INIT:
         return struct.pack("<4I2H2I2H8I", 7, 31, BYTES_MAX, 0, 16, 12, BYTES_MAX, 1, 0, 0, *[0] * 8)
     if opcode == LOOKUP:
@@ -63,7 +77,9 @@ def mounted(folder, program):
     options = f"fd={device},rootmode=40000,user_id=0,group_id=0,allow_other"
     if libc.mount(b"perftape-test", os.fsencode(folder), b"fuse.perftape-test", 0, options.encode()) < 0:
         raise OSError(ctypes.get_errno(), "mount of FUSE")
-    server = multiprocessing.get_context("fork").Process(target=serve, args=(device, pathlib.Path(program).read_bytes()), daemon=True)
+    server = multiprocessing.get_context("fork").Process(
+        target=serve, args=(device, pathlib.Path(program).read_bytes()), daemon=True
+    )
     server.start()
     os.close(device)
     try:

@@ -6,9 +6,10 @@
         \"\"\"What it shows, in one line.\"\"\"
         return expect("as many segments as seconds", count == 6, count)
 
-A test with a promise is part of `./test`; `long=True` keeps a test for `./test --long`; `./test --all` runs the rest too. Each runs
-in build-dev/, under sanitizers, and in the builds of `also`. Tests that measure, or that change what the whole machine shares, run alone;
-the others run some at a time, as they mostly wait. Each test has a process of its own, and what it leaves running ends with it.
+A test with a promise is part of `./test`; `long=True` keeps a test for `./test --long`; `./test --all` runs
+the rest too. Each runs in build-dev/, under sanitizers, and in the builds of `also`. Tests that measure, or
+that change what the whole machine shares, run alone; the others run some at a time, as they mostly wait. Each
+test has a process of its own, and what it leaves running ends with it.
 
     SCRIPT ARGS...               all tests of the file that are not long
     SCRIPT ARGS... --list        one JSON object a test
@@ -103,7 +104,9 @@ def end_children():
 
 def attempt(function, answer):
     signal.signal(signal.SIGTERM, leave)
-    with machine(function.alone), tempfile.TemporaryDirectory(prefix="perftape live ", ignore_cleanup_errors=True) as folder:
+    with machine(function.alone), tempfile.TemporaryDirectory(
+        prefix="perftape live ", ignore_cleanup_errors=True
+    ) as folder:
         begin = time.monotonic()
         with noise.Noise() as measured:
             try:
@@ -161,7 +164,12 @@ def main(able=True, needs="root"):
     lack = "" if os.geteuid() == 0 and able else f"recording takes {needs}"
     lacks = {function: lack or function.lacks for function in tests}
     signal.signal(signal.SIGTERM, leave)
-    parts = [[function for function in tests if function.alone == alone and not lacks[function]] for alone in (True, False)]
+    parts = [
+        [function for function in tests if function.alone == alone and not lacks[function]] for alone in (True, False)
+    ]
     wrongs = dict(zip(parts[0], attempt_all(parts[0], 1))) | dict(zip(parts[1], attempt_all(parts[1], AT_ONCE)))
-    titles = {function: title(function) + (f" # SKIP it takes {lacks[function]}" if lacks[function] else "") for function in tests}
+    titles = {
+        function: title(function) + (f" # SKIP it takes {lacks[function]}" if lacks[function] else "")
+        for function in tests
+    }
     return tap.run((titles[function], wrongs.get(function, [])) for function in tests)

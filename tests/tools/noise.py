@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """How noisy this machine is while a test runs.
 
-A test cannot ask for a quiet machine, so it measures the noise of its own run and derives its bounds from that. Three figures
-count:
+A test cannot ask for a quiet machine, so it measures the noise of its own run and derives its bounds from
+that. Three figures count:
 
-- steal: CPU time that the hypervisor gave to others, by CPU (/proc/stat). A timer tick that falls into it comes late or never.
+- steal: CPU time that the hypervisor gave to others, by CPU (/proc/stat). A timer tick that falls into it
+comes late or never.
 - lateness: how much later than asked a thread on each CPU wakes up. A process that wants to run waits as long.
 - pressure: the share of the time in which some task waited for a CPU (/proc/pressure/cpu).
 
@@ -81,14 +82,18 @@ class Noise:
 
     def late(self, cpu=None):
         """The worst lateness on a CPU, or on any of them, in seconds."""
-        return max((late for one in ([cpu] if cpu is not None else self.lates) for late in self.lates.get(one, [])), default=0.0)
+        return max(
+            (late for one in ([cpu] if cpu is not None else self.lates) for late in self.lates.get(one, [])),
+            default=0.0,
+        )
 
     def late_seconds(self, cpu, least=STEP):
         """The sum of all latenesses on a CPU that are at least so long."""
         return sum(late for late in self.lates.get(cpu, []) if late >= least)
 
     def stolen_ticks(self, cpu, frequency):
-        """An upper bound of the timer ticks that a CPU can have missed, as neither steal nor lateness ends on a tick."""
+        """An upper bound of the timer ticks that a CPU can have missed, as neither steal nor lateness ends on
+        a tick."""
         away = max(self.steal(cpu), self.late_seconds(cpu))
         stops = sum(late >= STEP for late in self.lates.get(cpu, []))
         return int(frequency * away) + stops + 1
@@ -99,5 +104,9 @@ class Noise:
         late = 1000 * self.late()
         often = sum(late >= STEP for lates in self.lates.values() for late in lates)
         waited = pressure_seconds()
-        pressure = "" if waited is None else f"; some task waited for a CPU {100 * (waited - self.pressure_before) / seconds:.0f} % of the time"
+        pressure = (
+            ""
+            if waited is None
+            else f"; some task waited for a CPU {100 * (waited - self.pressure_before) / seconds:.0f} % of the time"
+        )
         return f"in {seconds:.1f} s, steal {steal} by CPU; threads woke at most {late:.0f} ms late, {often} times over 10 ms{pressure}"

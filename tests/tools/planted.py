@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A copy of the tree with faults planted in it, and its build.
 
-All faults are in one build, each behind a question for its number (tests/tools/planted.c), so that one build serves all of them.
+All faults are in one build, each behind a question for its number (tests/tools/planted.c), so that one build
+serves all of them.
 """
 
 import hashlib
@@ -31,12 +32,20 @@ def sources(tree):
 
 
 def choose(files, seed, words):
-    """All places of some files in the order that a seed gives, each with one of its faults. Their numbers are their ranks."""
-    names = [name for name in sorted(files) if not words or any(name == word or name.startswith(word.rstrip("/") + "/") for word in words)]
+    """All places of some files in the order that a seed gives, each with one of its faults. Their numbers are
+    their ranks."""
+    names = [
+        name
+        for name in sorted(files)
+        if not words or any(name == word or name.startswith(word.rstrip("/") + "/") for word in words)
+    ]
     places = [place for name in names for place in c_faults.Finder(files[name]).places()]
     dice = random.Random(seed)
     dice.shuffle(places)
-    return [c_faults.fault(files[place.file], number, place, dice.choice(place.choices)) for number, place in enumerate(places, 1)]
+    return [
+        c_faults.fault(files[place.file], number, place, dice.choice(place.choices))
+        for number, place in enumerate(places, 1)
+    ]
 
 
 def equivalents(tree):
@@ -64,7 +73,10 @@ class Copy:
     def write(self, files, faults):
         """Copies the tree, with the faults in it."""
         names = tap.files(self.tree)
-        planted = {name: [fault for fault in faults if fault.place.file == name] for name in {fault.place.file for fault in faults}}
+        planted = {
+            name: [fault for fault in faults if fault.place.file == name]
+            for name in {fault.place.file for fault in faults}
+        }
         for path in names:
             source = self.tree / path
             data = source.read_bytes()
@@ -82,7 +94,9 @@ class Copy:
         if name == "base/meson.build":
             text, count = re.subn(r"(static_library\(\s*'base',)", r"\1 'planted.c',", data.decode())
             if count != 1:
-                raise SystemExit("mutate: base/meson.build: the library 'base' is not found; adapt tests/tools/planted.py")
+                raise SystemExit(
+                    "mutate: base/meson.build: the library 'base' is not found; adapt tests/tools/planted.py"
+                )
             return text.encode()
         if name == "packaging/dev.ini":
             return data.replace(b"werror = true", b"werror = false")
@@ -102,10 +116,13 @@ class Copy:
             raise SystemExit(f"mutate: meson cannot configure {self.build}:\n{done.stdout[-4000:]}{done.stderr}")
 
     def ninja(self, *words):
-        return subprocess.run(["ninja", "-C", self.build, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        return subprocess.run(
+            ["ninja", "-C", self.build, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True
+        )
 
     def plant(self, files, faults, targets):
-        """Builds the copy with the faults that compile; which are these. `targets` says what to build once it is configured."""
+        """Builds the copy with the faults that compile; which are these. `targets` says what to build once it
+        is configured."""
         for _ in range(ROUNDS):
             self.write(files, faults)
             self.set_up()
@@ -115,7 +132,9 @@ class Copy:
                 return faults
             bad = self.refused(done.stdout + done.stderr, faults)
             if not bad:
-                raise SystemExit(f"mutate: {self.build} does not build, and not for a fault:\n{done.stdout[-4000:]}{done.stderr}")
+                raise SystemExit(
+                    f"mutate: {self.build} does not build, and not for a fault:\n{done.stdout[-4000:]}{done.stderr}"
+                )
             self.say(f"{len(bad)} faults do not compile")
             faults = [fault for fault in faults if fault.number not in bad]
         raise SystemExit(f"mutate: after {ROUNDS} rounds some faults still do not compile")

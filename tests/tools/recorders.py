@@ -36,7 +36,9 @@ def hear_hangup():
 def start(store, *words, wrapper=(), **more):
     """Starts a recorder and does not wait until it records: is_spooled() says that it does."""
     command = [*wrapper, PERFTAPE, "record", "--store", store, *words]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=hear_hangup, **more)
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=hear_hangup, **more
+    )
 
 
 def reached(store):
@@ -66,7 +68,8 @@ def stop(recorder, number=signal.SIGTERM):
 
 
 def wait_for(condition):
-    """Whether the condition comes true. It is asked no more than half of the time, as it may cost more than what it waits for."""
+    """Whether the condition comes true. It is asked no more than half of the time, as it may cost more than
+    what it waits for."""
     end = time.monotonic() + WAIT
     asked = time.monotonic()
     while not condition():
@@ -124,7 +127,9 @@ def times_of(store, *words):
 def parse_json(text):
     """(the objects of a JSON-lines output, its coverage)"""
     rows = [json.loads(line) for line in text.splitlines()]
-    return [row for row in rows if list(row) != ["coverage"]], next((row["coverage"] for row in rows if list(row) == ["coverage"]), {})
+    return [row for row in rows if list(row) != ["coverage"]], next(
+        (row["coverage"] for row in rows if list(row) == ["coverage"]), {}
+    )
 
 
 def query(store, *words):
@@ -192,9 +197,11 @@ def pause(recorder):
 
 
 def hurry():
-    """Lets this process, and all that it starts, run before what else runs: then only the hypervisor keeps them from a CPU.
+    """Lets this process, and all that it starts, run before what else runs: then only the hypervisor keeps
+    them from a CPU.
 
-    A niceness would not do: it counts only within a session. Where the priority is not allowed, undisturbed() takes longer.
+    A niceness would not do: it counts only within a session. Where the priority is not allowed, undisturbed()
+    takes longer.
     """
     with contextlib.suppress(PermissionError):
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))

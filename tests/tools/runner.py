@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs units of the plan, some at a time, shows how far it is, and says what failed.
 
-Of a test that fails three lines are shown: what it expected, what it saw, and how noisy the machine was. All that it printed stands in a log
-beside its build.
+Of a test that fails three lines are shown: what it expected, what it saw, and how noisy the machine was. All
+that it printed stands in a log beside its build.
 """
 
 import concurrent.futures
@@ -94,7 +94,9 @@ def count(output, outcome):
 def turn_around(result):
     """Under a mutation a test passes when it fails, in the words of a test and not by a crash."""
     found = result.counts[1] > 0 and not result.outcome
-    result.output += "" if found else f"\n# expected: the test fails under its mutation\n# seen: {result.outcome or 'it passes'}\n"
+    result.output += (
+        "" if found else f"\n# expected: the test fails under its mutation\n# seen: {result.outcome or 'it passes'}\n"
+    )
     result.counts = (1, 0, 0) if found else (0, 1, 0)
 
 
@@ -118,7 +120,15 @@ class Runner:
         begin = time.monotonic()
         with noise.Noise() as measured:
             environment = {**os.environ, **unit.environment}
-            process = subprocess.Popen(unit.command, cwd=unit.folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
+            process = subprocess.Popen(
+                unit.command,
+                cwd=unit.folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
             self.processes.add(process)
             try:
                 data, outcome = process.communicate(timeout=unit.timeout)[0], ""
@@ -127,7 +137,11 @@ class Runner:
                 data, outcome = process.communicate()[0], f"it takes longer than {unit.timeout:.0f} s"
             self.processes.discard(process)
         if not outcome and process.returncode not in (0, 1):
-            outcome = f"it ended with {process.returncode}" if process.returncode > 0 else f"it died of signal {-process.returncode}"
+            outcome = (
+                f"it ended with {process.returncode}"
+                if process.returncode > 0
+                else f"it died of signal {-process.returncode}"
+            )
         output = data.decode("utf-8", "replace")
         result = Result(unit, count(output, outcome), outcome, measured.describe(), output, time.monotonic() - begin)
         if not outcome and process.returncode == 1 and not result.counts[1]:
@@ -151,7 +165,8 @@ def end(process):
 
 
 def run_all(units):
-    """First what only computes, one a CPU; then what mostly waits, some at a time; then what needs the machine alone."""
+    """First what only computes, one a CPU; then what mostly waits, some at a time; then what needs the
+    machine alone."""
     runner = Runner(units)
     units = sorted(units, key=lambda unit: -unit.priority)
     phases = (
@@ -200,7 +215,8 @@ def shorten(text):
 
 
 def report(result):
-    """Says of each failed test what was expected, what was seen, and how noisy the machine was; and what was skipped."""
+    """Says of each failed test what was expected, what was seen, and how noisy the machine was; and what was
+    skipped."""
     unit = result.unit
     for line in result.output.splitlines():
         if re.search(r"#\s*skip\b", line, re.IGNORECASE):
@@ -209,7 +225,13 @@ def report(result):
         return
     found = [("", *last_words(result))] if unit.must_fail else failures(result.output)
     if result.outcome and not unit.must_fail:
-        found.append(("", "it runs to its end", f"{result.outcome}; its last words: {' / '.join(result.output.splitlines()[-3:])}"))
+        found.append(
+            (
+                "",
+                "it runs to its end",
+                f"{result.outcome}; its last words: {' / '.join(result.output.splitlines()[-3:])}",
+            )
+        )
     for name, expected, seen in found or [("", *last_words(result))]:
         say(f"\nFAILED: {unit.name}{': ' if name else ''}{name} (all it said: {unit.log()})")
         say(f"  expected  {shorten(expected)}\n  seen      {shorten(seen)}\n  noise     {result.noise}")

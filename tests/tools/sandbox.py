@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs a test of a program that has a fault, so that the fault harms nobody else.
 
-The test has its own processes (a PID namespace: a fault may call kill(-1)), and a limit of time, memory, and disk space. For root it
-also has a /tmp and a /dev/shm of its own, because a test that fails leaves files behind.
+The test has its own processes (a PID namespace: a fault may call kill(-1)), and a limit of time, memory, and
+disk space. For root it also has a /tmp and a /dev/shm of its own, because a test that fails leaves files
+behind.
 """
 
 import dataclasses
@@ -116,7 +117,13 @@ class Sandbox:
             if self.stopping:
                 raise KeyboardInterrupt
             process = subprocess.Popen(
-                command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+                command,
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
             )
             self.running.add(process)
             return process

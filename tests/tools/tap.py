@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """TAP for the tests that are written in Python: a check is a name and the list of what is wrong, empty when nothing is.
 
-What is wrong is a line of text, or, from wrong(), what was expected and what was seen. ./test shows these two of a failed test, and
-how noisy the machine was.
+What is wrong is a line of text, or, from wrong(), what was expected and what was seen. ./test shows these two
+of a failed test, and how noisy the machine was.
 """
 
 import os
@@ -34,11 +34,26 @@ def run(checks):
 
 def files(tree):
     """What git has or would take, relative to the tree; without git, all but build folders."""
-    listing = subprocess.run(
-        ["git", "-c", f"safe.directory={tree}", "-C", tree, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        capture_output=True,
-        check=False,
-    ) if (tree / ".git").exists() and has("git") else None
+    listing = (
+        subprocess.run(
+            [
+                "git",
+                "-c",
+                f"safe.directory={tree}",
+                "-C",
+                tree,
+                "ls-files",
+                "-z",
+                "--cached",
+                "--others",
+                "--exclude-standard",
+            ],
+            capture_output=True,
+            check=False,
+        )
+        if (tree / ".git").exists() and has("git")
+        else None
+    )
     if listing and listing.returncode == 0:
         names = [pathlib.Path(os.fsdecode(name)) for name in listing.stdout.split(b"\0") if name]
     else:
