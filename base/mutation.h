@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Faults that the test build contains on purpose. A live test shows that it can fail: `./test
- * --long` runs it with the environment variable PERFTAPE_MUTATION set to the name of the fault that
- * it watches for, and requires the test to fail.
+ * Faults that the test build contains on purpose. A live test names a fault that it
+ * detects. `./test --long` sets the environment variable PERFTAPE_MUTATION to that name, runs the
+ * test, and requires it to fail.
  *
  *   if (mutated("forget-loss"))
  *           return 0;

@@ -3,7 +3,7 @@
 
 /*
  * Runs work that may hang in a read. The work runs in a child process, which names each step. If a
- * step takes too long, the parent kills the child and does not wait for it, because a process that
+ * step takes too long, the parent kills the child. It does not wait for it, because a process that
  * hangs in the kernel does not end. Then the work starts again without that step. The child holds
  * none of our descriptors (base/output-relay.h), so a kernel lock that it keeps delays only itself.
  */

@@ -3,8 +3,8 @@
 
 /*
  * Flamescope hides each sample of `swapper` with the idle loop in its stack. An interrupt or a
- * softirq on an idle CPU has the idle loop below it, but is work, and often the work that explains
- * an incident. idle_marks() collects what a stack's functions say, and idle_hides_work() decides.
+ * softirq on an idle CPU has the idle loop below it, but is work. Often that work explains an
+ * incident. idle_marks() collects what a stack's functions say, and idle_hides_work() decides.
  */
 
 #include <stdbool.h>

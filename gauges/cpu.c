@@ -22,7 +22,7 @@ static const char *const names[COLUMNS] = { "user", "nice",    "system", "idle",
 static const struct {
 	const char *word;
 	const char *name;
-	int64_t ours;
+	int64_t from_reader;
 } totals[] = { { "ctxt", "host/switches", 0 },
 	       { "processes", "host/forks", 0 },
 	       { "procs_running", "host/running", 1 },
@@ -99,8 +99,9 @@ static int put_total(struct cpu *cpu, const struct gauges_sink *sink, const stru
 	for (size_t i = 0; i < ARRAY_SIZE(totals); i++)
 		if (words_equal(word, totals[i].word) && words_next(line, &value) &&
 		    words_number(&value, &number))
-			return source_put(&cpu->totals, i, sink, MAX(number - totals[i].ours, 0),
-					  "%s", totals[i].name);
+			return source_put(&cpu->totals, i, sink,
+					  MAX(number - totals[i].from_reader, 0), "%s",
+					  totals[i].name);
 	return 0;
 }
 

@@ -56,7 +56,7 @@ void window_done(struct window *window)
 	buffer_done(&window->bytes);
 }
 
-/* Loads up to `size` bytes at `at` into the window. Returns the number of bytes there. */
+/* Loads up to `size` bytes at `at` into the window. Returns the number of bytes loaded. */
 static size_t window_fill(struct window *window, uint64_t at, size_t size)
 {
 	uint8_t *room;
@@ -104,19 +104,19 @@ struct reader window_reader(struct window *window, uint64_t at, size_t size)
 const char *window_text(struct window *window, uint64_t at)
 {
 	for (size_t size = 1; size <= WINDOW_MAX; size *= 2) {
-		size_t there = window_fill(window, at, size);
+		size_t loaded = window_fill(window, at, size);
 		const void *text;
 
-		if (!there)
+		if (!loaded)
 			return NULL;
 		/* search all loaded bytes, not only the requested ones */
-		there = window->size - (at - window->at);
+		loaded = window->size - (at - window->at);
 		text = window_bytes(window, at);
-		if (memchr(text, 0, there))
+		if (memchr(text, 0, loaded))
 			return text;
-		if (there < size)
+		if (loaded < size)
 			return NULL;
-		size = MAX(size, there);
+		size = MAX(size, loaded);
 	}
 	return NULL;
 }

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * A range of bytes in a file or in memory, which is read on demand, so that a large table costs
- * only the pieces in use. Files are read with pread(), never mapped, so a file that is truncated
- * meanwhile only ends earlier.
+ * A range of bytes in a file or in memory, read on demand: a large table costs only the pieces in
+ * use. Files are read with pread(), never mapped, so a file that is truncated meanwhile only ends
+ * earlier.
  */
 
 #include <stdbool.h>

@@ -193,7 +193,7 @@ static struct text_cursor next_word(struct text_cursor cursor)
 }
 
 /* Takes the priority from "kern.info", which may precede the tag. */
-static void look_for_priority(struct log_prefix *prefix, struct text_cursor cursor)
+static void take_priority_word(struct log_prefix *prefix, struct text_cursor cursor)
 {
 	if (take_text(&cursor, "kern.") && prefix->facility < 0)
 		prefix->facility = 0;
@@ -216,7 +216,7 @@ static bool take_tag(struct log_prefix *prefix, struct text_cursor *cursor, bool
 		bool sure;
 		const char *after = tag_end(at.at, at.end, &size, &sure);
 
-		look_for_priority(prefix, at);
+		take_priority_word(prefix, at);
 		if (!after || !(sure || (loose && i < 2)))
 			continue;
 		log_prefix_set_writer(prefix, at.at, size);

@@ -12,7 +12,7 @@
 
 #define STEPS_MAX 20000
 #define COMM_MAX 15
-#define CUT_ANCHOR_MIN 10 /* a shorter anchor proves too little without the rest */
+#define TRUNCATED_ANCHOR_MIN 10 /* a shorter anchor proves too little without the rest */
 
 struct match {
 	const struct pattern *pattern;
@@ -154,7 +154,7 @@ static bool may_end(const struct match *match, size_t index, const char *done)
 {
 	const struct pattern *pattern = match->pattern;
 
-	return match->truncated && pattern->anchor_size >= CUT_ANCHOR_MIN &&
+	return match->truncated && pattern->anchor_size >= TRUNCATED_ANCHOR_MIN &&
 	       (index > pattern->anchor_piece ||
 		(index == pattern->anchor_piece && done >= pattern->anchor + pattern->anchor_size));
 }
@@ -181,11 +181,11 @@ static bool match_literal(struct match *match, size_t index, const char *at)
 		return false;
 	if (after == match->end && match->truncated) {
 		/* Count what the pattern requires, because several blanks may match one. */
-		size_t there = MIN((size_t)(after - at), piece->size);
+		size_t matched = MIN((size_t)(after - at), piece->size);
 
-		if (may_end(match, index, piece->text + there))
+		if (may_end(match, index, piece->text + matched))
 			return match_from(match, index + 1, after) || end_truncated(match);
-		if (there < piece->size)
+		if (matched < piece->size)
 			return false;
 	}
 	return match_from(match, index + 1, after);
