@@ -161,9 +161,11 @@ set_up() {
 	say "configuring $1/"
 	mkdir -p "$dir"
 	find "$dir" -mindepth 1 -maxdepth 1 ! -name libperf ! -name .lock -exec rm -rf {} +
-	if [ ! -e "$dir/libperf" ] && [ -e "$root/build/libperf/stamp" ]; then
-		cp -r "$root/build/libperf" "$dir/libperf"
-	fi
+	for made in "$root"/build/libperf "$root"/build-*/libperf; do
+		if [ ! -e "$dir/libperf" ] && [ -e "$made/stamp" ]; then
+			cp -r "$made" "$dir/libperf"
+		fi
+	done
 	quietly meson setup "$dir" "$root" ${2:+--native-file "$root/$2"} ||
 		die "meson could not configure $1/ (above)"
 	printf '%s\n' "$root" >"$dir/made-for"

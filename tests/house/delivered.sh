@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The program as people get it, in build/, which must be up to date. It has no faults for tests in it.
-# ./run adds little to it when there is nothing to do, and starts neither a package manager nor
+# The program as people get it, in build/, which must be up to date. It has no faults for tests in
+# it. ./run adds little to it when there is nothing to do, and starts neither a package manager nor
 # meson. TAP.
 set -u
 

@@ -53,6 +53,11 @@ def is_asked_for(name, suites, words):
     return not words or any(word in text for word in words for text in suites | {name})
 
 
+def builds_of(tier):
+    """What a new user waits for needs one build."""
+    return ("build-dev",) if tier == "quick" else BUILDS
+
+
 def belongs(tier, is_long, is_quick):
     if tier == "long" or is_long:
         return tier == "long" and is_long
@@ -83,10 +88,14 @@ def unit_of(folder, test, tier):
     )
 
 
+@functools.cache
+def listed(*command):
+    return subprocess.run([*command, "--list"], capture_output=True, text=True, check=True).stdout
+
+
 def functions_of(test):
-    """What a file of live tests says of its functions."""
-    done = subprocess.run([*test["cmd"], "--list"], capture_output=True, text=True, check=True)
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    """What a file of live tests says of its functions: the same for each build."""
+    return [json.loads(line) for line in listed(*test["cmd"]).splitlines()]
 
 
 def live_units(folder, test, tier, words):

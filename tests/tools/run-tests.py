@@ -25,14 +25,15 @@ def parse(words):
     parser.add_argument("--long", action="store_const", dest="tier", const="long", help="only the tests that take longer than CI can afford")
     parser.add_argument("--list", action="store_true", help="name the tests, and do not run them")
     parser.add_argument("words", nargs="*", metavar="WORD", help="only tests whose name or suite contains one of the words")
-    parser.add_argument("tree", help=argparse.SUPPRESS)
-    asked = parser.parse_args([*words[1:], words[0]])
+    asked = parser.parse_intermixed_args(words)
     asked.tier = asked.tier or ("all" if asked.words else "quick")
     return asked
 
 
 def ninja(folder, targets):
-    """Builds; says why when it cannot."""
+    """Builds; says why when it cannot. Without a target ninja would build everything."""
+    if not targets:
+        return True
     done = subprocess.run(["ninja", "-C", folder, "--quiet", *targets], stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if done.returncode != 0:
         runner.say(done.stdout + done.stderr)
@@ -43,17 +44,18 @@ def build(tree, wanted):
     """Brings the builds up to date, each as far as its tests need it. The names of those that fail."""
     failed = []
     for name, targets in wanted.items():
-        runner.say(f"building {name}/")
+        if targets:
+            runner.say(f"building {name}/")
         if not ninja(tree / name, sorted(targets)):
             failed.append(name)
     return failed
 
 
 def main():
-    asked = parse(sys.argv[1:])
-    tree = pathlib.Path(asked.tree)
+    tree = pathlib.Path(sys.argv[1])
+    asked = parse(sys.argv[2:])
     units, broken = [], []
-    for name in plan.BUILDS:
+    for name in plan.builds_of(asked.tier):
         if (tree / name / "build.ninja").exists():
             if not ninja(tree / name, ["build.ninja"]):
                 broken.append(name)
@@ -62,7 +64,9 @@ def main():
     if asked.list:
         for unit in units:
             print(f"{unit.name}  ({unit.build})")
-        return 0
+        if not units:
+            print("no test has such a name or suite", file=sys.stderr)
+        return 0 if units and not broken else 1
     broken += build(tree, plan.targets(units))
     units = [unit for unit in units if unit.build not in broken]
     with noise.Noise() as measured:
