@@ -78,12 +78,12 @@ def busy_seconds(cpu):
 
 
 def is_due(told, measured, before):
-    """What it took, lost and missed is what the timer of a busy CPU was due, but for the time that the machine was away."""
+    """What it took, lost and skipped is what the timer of a busy CPU was due, but for the time that the machine was away."""
     frequency, span = told["frequency"], (told["end_ns"] - told["begin_ns"]) / 1e9
     away = measured.stolen_ticks(ONE, frequency)
     least = frequency * (span - 2 * SETTLE) - away
     most = frequency * (time.monotonic() - before)
-    counted = told["samples"] + told["lost"] + told["missed"]
+    counted = told["samples"] + told["lost"] + told["skipped"]
     return expect(f"{least:.0f} to {most:.0f} samples in {span:.2f} s, as the machine may have held up {away}", least <= counted <= most, told)
 
 
