@@ -20,7 +20,7 @@
 #define IDLE_IRQ "idle-irq"
 #define THREAD_FRAME "\t               0 "
 #define THREAD_FRAME_END " (thread)\n"
-#define TRUNCATED_LINE "\t               0 [truncated] ([unknown])\n"
+#define TRUNCATED_LINE "\t               0 [cut] ([unknown])\n"
 
 /* Most lines are short: copy this many bytes at once, whatever follows the line. */
 #define LINE_BYTES 128

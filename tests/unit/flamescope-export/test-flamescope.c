@@ -376,7 +376,7 @@ static void test_deep(void)
 	selections_add(selection, tape);
 	text = written(selection);
 	CHECK_EQ(count_text(text, " recurse+0x"), 2 * 478);
-	CHECK_EQ(count_text(text, "\t               0 [truncated] ([unknown])\n\n"), 1);
+	CHECK_EQ(count_text(text, "\t               0 [cut] ([unknown])\n\n"), 1);
 	CHECK(strstr(text, "# truncated : 1 ("));
 	CHECK_EQ(count_text(text, "\t               1 recurse+0x1 (/bin/x)\n"), 1);
 }
