@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "recorder/run/cpu-watch.h"
 
+#include <signal.h>
+
 #include "base/clock.h"
+#include "base/mutation.h"
+#include "recorder/perf/clock-reading.h"
 #include "recorder/procs/proc-reader.h"
 
 /* A reading that took longer may be from before and after a nap of ours, and belongs to no moment.
@@ -101,11 +105,15 @@ static int look_at_limit(struct cpu_watch *watch, struct pipeline *assembler)
 
 int cpu_watch_count(struct perf_events *events, struct pipeline *assembler)
 {
-	uint64_t now_ns = pipeline_last_anchor(assembler)->perf_ns;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < assembler->losses.cpus.count; i++)
-		r = pipeline_counted(assembler, i, perf_events_lost(events, i), now_ns);
+	for (size_t i = 0; r == 0 && i < assembler->losses.cpus.count; i++) {
+		uint64_t count = perf_events_lost(events, i);
+
+		/* most of these may be lost since the last anchor, if we were stopped behind it */
+		r = pipeline_counted(assembler, i, count,
+				     clock_reading_now(pipeline_last_anchor(assembler)));
+	}
 	return r;
 }
 
@@ -118,8 +126,11 @@ int cpu_watch_look(struct cpu_watch *watch, struct perf_events *events, struct p
 		proc_reader_allow(watch->reader, TURN_NS, TURN_EACH_NS);
 	if (r == 0)
 		r = look_at_limit(watch, assembler);
-	if (r == 0 && watch->counted_sequence && watch->counted_sequence != sequence)
+	if (r == 0 && watch->counted_sequence && watch->counted_sequence != sequence) {
+		if (mutated("stop-in-turn") && sequence == 2)
+			raise(SIGSTOP);
 		r = cpu_watch_count(events, assembler);
+	}
 	watch->counted_sequence = sequence;
 	return r;
 }
