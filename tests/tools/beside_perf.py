@@ -50,17 +50,18 @@ class Profile:
                 frame = FRAME.match(line)
                 leaf = frame["name"] if frame else None
 
-    def keep(self, begin, end):
-        """Keeps the samples of a time: by CPU when they were taken, and by function those of the load."""
-        self.times = collections.defaultdict(list)
-        kept = [sample for sample in self.samples if begin <= sample[1] <= end]
+    def keep(self, spans):
+        """Keeps the samples of a time of each CPU: by CPU when they were taken, and by function those of the load."""
+        self.times = {cpu: [] for cpu in spans}
+        kept = [(cpu, at, symbol) for cpu, at, symbol in self.samples if cpu in spans and spans[cpu][0] <= at <= spans[cpu][1]]
         for cpu, at, _ in kept:
             self.times[cpu].append(at)
         self.leaves = collections.Counter(symbol for _, _, symbol in kept if symbol)
         self.total = self.leaves.total()
 
-    def span(self):
-        times = [at for _, at, _ in self.samples]
+    def span(self, cpus=None):
+        """From the first to the last sample, of some CPUs or of all."""
+        times = [at for cpu, at, _ in self.samples if cpus is None or cpu in cpus]
         return min(times), max(times)
 
     def rate(self, cpu):
@@ -75,11 +76,13 @@ class Profile:
 class Comparison:
     def __init__(self, perf, ours):
         self.perf, self.ours = perf, ours
-        begins, ends = zip(perf.span(), ours.span())
-        self.begin, self.end = max(begins), min(ends)
+        self.cpus = sorted({cpu for cpu, _, _ in perf.samples})
+        # perf enables its events CPU by CPU, and may have to wait for its own CPU meanwhile
+        theirs = {cpu: perf.span({cpu}) for cpu in self.cpus}
+        begin, end = ours.span()
+        self.spans = {cpu: (max(span[0], begin), min(span[1], end)) for cpu, span in theirs.items()}
         for profile in (perf, ours):
-            profile.keep(self.begin, self.end)
-        self.cpus = sorted(perf.times)
+            profile.keep(self.spans)
         self.top = [name for name, _ in perf.leaves.most_common(10)]
 
     def count_difference(self, cpu):
@@ -88,8 +91,8 @@ class Comparison:
 
     def counts(self, cpu, windows=()):
         """The samples of perf and of us on a CPU, in all of the time or in the windows, and how many were due."""
-        windows = windows or [(self.begin, self.end)]
-        counts = [sum(begin <= at < end for begin, end in windows for at in profile.times[cpu]) for profile in (self.perf, self.ours)]
+        windows = windows or [self.spans[cpu]]
+        counts = [sum(begin <= at <= end for begin, end in windows for at in profile.times[cpu]) for profile in (self.perf, self.ours)]
         return *counts, FREQUENCY * sum(end - begin for begin, end in windows)
 
     def apart(self, cpu, windows=()):
