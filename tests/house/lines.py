@@ -22,7 +22,7 @@ MAX_BESIDE = 40
 NOT_YET = (
     "audit/", "cli/answer/coverage-line.c", "cli/commands/", "cli/incidents/", "cli/main.c", "cli/window/", "import/",
     "query/read/", "query/window/", "recorder/perf/", "recorder/run/", "recorder/trace/", "store/disk/", "store/write/",
-    "tape/segment/", "tests/live/", "tests/tools/beside_perf.py", "tests/tools/plan.py", "tests/tools/run-tests.py",
+    "tape/segment/", "tests/live/", "tests/tools/beside_perf.py", "tests/tools/run-tests.py",
 )
 LITERAL = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Which tests run, and in which build.
 
-A test runs in build-dev/, under AddressSanitizer and UndefinedBehaviorSanitizer. Its suites, in tests/meson.build, say more:
+A test runs in build-dev/, under AddressSanitizer and UndefinedBehaviorSanitizer. Its suites, in
+tests/meson.build, say more:
 
 - `threads`: in build-tsan/ too;
 - `plain`: only in build/, as people get the program;
@@ -9,8 +10,9 @@ A test runs in build-dev/, under AddressSanitizer and UndefinedBehaviorSanitizer
 - `slow`: not in ./test, but in ./test --all;
 - `long`: only in ./test --long.
 
-A test of the suite `functions` is a file of live tests. It says this for each of its functions (tests/tools/live.py), and each function
-is a test of its own here. The environment variable PERFTAPE_TIER tells a test whether it runs in its short form.
+A test of the suite `functions` is a file of live tests. It says this for each of its functions
+(tests/tools/live.py), and each function is a test of its own here. The environment variable PERFTAPE_TIER
+tells a test whether it runs in its short form.
 """
 
 import dataclasses
@@ -68,7 +70,9 @@ def belongs(tier, is_long, is_quick):
 def files_by_id(folder):
     """The files that each target of a build folder makes, as ninja calls them."""
     made = json.loads((folder / "meson-info" / "intro-targets.json").read_text())
-    return {target["id"]: [str(pathlib.Path(name).relative_to(folder)) for name in target["filename"]] for target in made}
+    return {
+        target["id"]: [str(pathlib.Path(name).relative_to(folder)) for name in target["filename"]] for target in made
+    }
 
 
 def unit_of(folder, test, tier):
@@ -128,7 +132,11 @@ def units_of(tree, build, tier, words):
         if "functions" in suites:
             units += live_units(folder, test, tier, words)
             continue
-        here = build == "build" if "plain" in suites else build == "build-dev" or (build == "build-tsan" and "threads" in suites)
+        here = (
+            build == "build"
+            if "plain" in suites
+            else build == "build-dev" or (build == "build-tsan" and "threads" in suites)
+        )
         quick = "slow" not in suites and build != "build-tsan"
         if here and belongs(tier, "long" in suites, quick) and is_asked_for(test["name"], suites, words):
             units.append(unit_of(folder, test, tier))
