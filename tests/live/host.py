@@ -171,7 +171,7 @@ def judge_average(points, key, theirs, mpstat, watch, error):
     return expect(f"CPU {key[0]} {key[1]}: {theirs[0]:.0f} to {theirs[1]:.0f} ms, as mpstat has it", ours[0] <= theirs[1] and theirs[0] <= ours[1], f"{ours[0]} to {ours[1]} ms")
 
 
-@live.test(promise="what each CPU spent its time with", broken_by="mix-cpu-columns")
+@live.test(promise="what each CPU spent its time on", broken_by="mix-cpu-columns")
 def test_beside_mpstat(folder):
     """The time of each CPU is what the kernel counts at each reading, and what mpstat makes of it."""
     store = folder / "mpstat"
@@ -257,7 +257,7 @@ def judge_maker(makers):
     return wrongs + expect(f"{name} made them and removed them", (mine.get("made_by"), mine.get("removed_by")) == (name, name), mine)
 
 
-@live.test(promise="memory cgroups that were removed and are not gone and who left them", broken_by="forget-maker", alone=True, lacks=v1)
+@live.test(promise="memory cgroups that were removed and are not gone, and who left them", broken_by="forget-maker", alone=True, lacks=v1)
 def test_dying_cgroups(folder):
     """The audit counts memory cgroups that were removed and are not gone, and names who left them. It is silent when they are gone."""
     at_first = dying_now()

@@ -265,7 +265,7 @@ def judge_stall(row, error, before, after, earliest, latest):
     return wrongs + expect(f"{what}: it is covered from its begin on", row["covered"] is True, row)
 
 
-@live.test(promise="what stalled for 6.5 s is in the window of the incident, which begins before the stall", broken_by="shift-clock")
+@live.test(promise="The window of an incident begins before its stall, so that a stall of 6.5 s is in it.", broken_by="shift-clock")
 def test_clock(folder):
     """The window of an incident begins before the stall and has all samples of it; their times are right to a millisecond."""
     store, wrongs, width, written = folder / "clock", [], 1, {}
@@ -295,7 +295,7 @@ def test_clock(folder):
     return wrongs + expect(f"they are of its life, {life[0]:.6f} to {life[1]:.6f}, within {error} s", life[0] - error <= whole[0] and whole[-1] <= life[1] + error, whole[0], whole[-1])
 
 
-@live.test(promise="With `--snapshot-dir DIR` the window is left in a file", broken_by="cut-snapshots-short", also=("build-tsan",))
+@live.test(promise="With `--snapshot-dir DIR` the recorder leaves each incident's window in a file", broken_by="cut-snapshots-short", also=("build-tsan",))
 def test_snapshots(folder):
     """The window of an incident is left in a file, once; a folder that cannot be written does not end the recording."""
     store, snapshots, moved = folder / "kept", folder / "snapshots", folder / "moved.tape"
@@ -325,7 +325,7 @@ def test_snapshots(folder):
     return wrongs + expect("the recorder names the folder, and ends with exit code 0", recorder.returncode == 0 and "blocked" in said, recorder.returncode, said)
 
 
-@live.test(promise="`--add` puts what the store does not know beside what it does", broken_by="add-what-is-known")
+@live.test(promise="`--add` adds to the store what the store does not know yet", broken_by="add-what-is-known")
 def test_scan(folder):
     """A log of this machine is placed by its stamps, and what the store lacks is added to it once."""
     store, log = folder / "scan", folder / "kern.log"

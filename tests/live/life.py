@@ -109,7 +109,7 @@ def fill_ring(recorder, told):
     recorder.send_signal(signal.SIGCONT)
 
 
-@live.test(promise="`status` also tells what a recorder that runs takes, loses and costs", broken_by="forget-cost")
+@live.test(promise="`status` also says what a running recorder takes, loses and costs", broken_by="forget-cost")
 def test_status(folder):
     """status tells what a recorder takes, loses and costs, and that it was killed."""
     store, before = folder / "status", time.monotonic()
@@ -193,7 +193,7 @@ def record_and_end(store, end):
     return [] if end == signal.SIGKILL else expect("no report of a recorder that ended", status(store)["recording"] is None, status(store))
 
 
-@live.test(promise="Each stretch of which nothing is there says why", broken_by="forget-gap-cause")
+@live.test(promise="Every gap says why it is there", broken_by="forget-gap-cause")
 def test_why_not(folder):
     """Each answer says why a stretch was not recorded, and status says it of the last one."""
     store, wrongs = folder / "why not", []
@@ -272,7 +272,7 @@ def test_sealed_in_time(folder):
     return wrongs + expect(f"less than {allowed:.2f} s in which all its threads sleep", slept < allowed, f"{slept:.2f} s")
 
 
-@live.test(promise="`SIGUSR2` seals what it has now", broken_by="ignore-rotate")
+@live.test(promise="`SIGUSR2` makes it seal what it has now", broken_by="ignore-rotate")
 def test_rotate(folder):
     """SIGUSR2 ends a segment at once, and each sample is in one segment."""
     store, begin = folder / "rotate", time.time()

@@ -296,7 +296,7 @@ def recover(store):
 
 
 @live.test(
-    promise="Each stretch of which nothing is there says why: `the recorder was killed`",
+    promise="Every gap says why it is there: `the recorder was killed`",
     broken_by="forget-killed",
     also=("build",),
 )
@@ -415,7 +415,7 @@ def synced_wrongly(calls, name):
     return wrongs + expect("only then its spool is removed", behind and behind[0] < unspooled < len(calls), *calls)
 
 
-@live.test(promise="a segment is sealed, while sampling goes on", broken_by="skip-fsync")
+@live.test(promise="it seals a segment, while sampling goes on", broken_by="skip-fsync")
 def test_sealed_is_synced(folder):
     """Each segment is on the disk before its spool goes: its bytes, then its name, then its folder."""
     store, trace = folder / "synced", folder / "trace"

@@ -153,7 +153,7 @@ def segments_of(store):
     return segments
 
 
-@live.test(promise="Every two minutes of the wall clock a segment is sealed, while sampling goes on.", broken_by="rotation-drops-samples", also=("build-tsan",), alone=True)
+@live.test(promise="Every two minutes of the wall clock it seals a segment, while sampling goes on.", broken_by="rotation-drops-samples", also=("build-tsan",), alone=True)
 def test_rotation(folder):
     """A segment of each second, and where two meet no sample is missing or taken twice, in comparison with perf."""
     store = folder / "store"
@@ -301,7 +301,7 @@ def try_stop(folder, environment, by_itself=False):
     return wrongs + expect(f"the whole window knows of all {total} lost samples", lost[-1] == total, lost[-1])
 
 
-@live.test(promise="What the kernel had to drop is counted and kept with the samples", broken_by="forget-loss")
+@live.test(promise="perftape counts what the kernel had to drop, and keeps that count with the samples", broken_by="forget-loss")
 def test_stopped(folder):
     """A recorder that is stopped until its ring is full says when the kernel dropped samples, and how many."""
     return try_stop(folder, os.environ)
@@ -323,7 +323,7 @@ def seconds_for(pid):
     return sum(int(number) for thread in threads for number in thread.read_text().split()[:2]) / 1e9
 
 
-@live.test(promise="What is being recorded can be asked for a second after it was taken.", broken_by="spool-late")
+@live.test(promise="you can ask for a sample a second after it was taken", broken_by="spool-late")
 def test_asked_while_recorded(_):
     """A query finds a sample while it is recorded: a second later, and what the recorder lacked of the CPU."""
     turn = 1.1  # seconds: from one look at the rings to the next, and what such a look leaves to the next
@@ -386,7 +386,7 @@ def cpu_1_offline():
         times.append(time.time())
 
 
-@live.test(promise="`--strict` exits with 4 when not all of the window is there.", broken_by="forget-offline", alone=True, lacks=CPU_1)
+@live.test(promise="`--strict` exits with 4 when the window is not fully covered.", broken_by="forget-offline", alone=True, lacks=CPU_1)
 def test_cpu_offline(folder):
     """A CPU that goes offline and comes back is sampled again, and the time between is said to be missing."""
     store = folder / "offline"

@@ -46,7 +46,7 @@ def reread(recorder, conf, text, answer):
     return hear(recorder, answer)
 
 
-@live.test(promise="`SIGHUP` makes a recorder take on new limits", broken_by="keep-old-limits", also=("build-tsan",))
+@live.test(promise="`SIGHUP` makes a recorder apply new limits", broken_by="keep-old-limits", also=("build-tsan",))
 def test_reload(folder):
     """SIGHUP rereads the settings: limits apply at once, a mistake changes nothing, and the recorder says what takes a restart."""
     store, conf = folder / "reload", folder / "reload.conf"
@@ -179,7 +179,7 @@ def lacking(told):
     return (missing - {"cycles"}) | ({"cycles and another event"} if ("cycles" in missing) != (told["event"] != "cycles") else set())
 
 
-@live.test(promise="No root is needed: `record --user NAME` drops it", broken_by="keep-root")
+@live.test(promise="`record --user NAME` drops root", broken_by="keep-root")
 def test_user(folder):
     """With --user a recorder drops all rights of root but those that sampling needs, and its files belong to the user."""
     folder.chmod(0o755)

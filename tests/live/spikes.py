@@ -124,7 +124,7 @@ def recording(store):
     recorder.communicate(timeout=WAIT)
 
 
-@live.test(promise="No incident is needed for it", broken_by="quarter-share", alone=True)
+@live.test(promise="It needs no incident", broken_by="quarter-share", alone=True)
 def test_spinner(folder):
     """A CPU that spins in the kernel is found: while it is recorded, in sealed segments, without an index, and with a new one."""
     store = folder / "store"
