@@ -10,6 +10,7 @@ whose name or suite contains it, of those that --all runs; with --long, of those
 
 import argparse
 import pathlib
+import signal
 import subprocess
 import sys
 
@@ -40,48 +41,72 @@ def ninja(folder, targets):
     return done.returncode == 0
 
 
+def choose(tree, asked):
+    """(the units that are asked for, {build folder: why it has none})"""
+    units, broken = [], {}
+    for name in plan.builds_of(asked.tier):
+        if not (tree / name / "build.ninja").exists():
+            continue
+        try:
+            if ninja(tree / name, ["build.ninja"]):
+                units += plan.units_of(tree, name, asked.tier, asked.words)
+            else:
+                broken[name] = "does not configure"
+        except subprocess.CalledProcessError as error:
+            runner.say(f"{' '.join(map(str, error.cmd))}: exit code {error.returncode}\n{error.stderr}")
+            broken[name] = "cannot list its live tests"
+    return units, broken
+
+
 def build(tree, wanted):
-    """Brings the builds up to date, each as far as its tests need it. The names of those that fail."""
-    failed = []
+    """Brings the builds up to date, each as far as its tests need it. {build folder: why it failed}"""
+    broken = {}
     for name, targets in wanted.items():
         if targets:
             runner.say(f"building {name}/")
         if not ninja(tree / name, sorted(targets)):
-            failed.append(name)
-    return failed
+            broken[name] = "does not build"
+    return broken
 
 
-def main():
-    tree = pathlib.Path(sys.argv[1])
-    asked = parse(sys.argv[2:])
-    units, broken = [], []
-    for name in plan.builds_of(asked.tier):
-        if (tree / name / "build.ninja").exists():
-            if not ninja(tree / name, ["build.ninja"]):
-                broken.append(name)
-                continue
-            units += plan.units_of(tree, name, asked.tier, asked.words)
-    if asked.list:
-        for unit in units:
-            print(f"{unit.name}  ({unit.build})")
-        if not units:
-            print("no test has such a name or suite", file=sys.stderr)
-        return 0 if units and not broken else 1
-    broken += build(tree, plan.targets(units))
+def run(tree, asked):
+    """Builds, runs and reports; the exit code."""
+    units, broken = choose(tree, asked)
+    broken |= build(tree, plan.targets(units))
     units = [unit for unit in units if unit.build not in broken]
     with noise.Noise() as measured:
         results = runner.run_all(units)
     totals = [sum(counts) for counts in zip((0, len(broken), 0), *(result.counts for result in results))]
     for result in results:
         runner.report(result)
-    for name in broken:
-        runner.say(f"\nFAILED: {name}/ does not build (above)")
+    for name, why in broken.items():
+        runner.say(f"\nFAILED: {name}/ {why} (above)")
     if not any(totals):
         runner.say("no test has such a name or suite" if asked.words else "there are no tests")
     runner.say(f"\nthis machine: {measured.describe()}")
     passed, failed, skipped = totals
     runner.say(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
     return 0 if passed and not failed else 1
+
+
+def show_list(tree, asked):
+    units, broken = choose(tree, asked)
+    for unit in units:
+        print(f"{unit.name}  ({unit.build})")
+    if not units:
+        print("no test has such a name or suite", file=sys.stderr)
+    return 0 if units and not broken else 1
+
+
+def main():
+    tree = pathlib.Path(sys.argv[1])
+    asked = parse(sys.argv[2:])
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        return show_list(tree, asked) if asked.list else run(tree, asked)
+    except KeyboardInterrupt:
+        runner.say("\nstopped")
+        return 130
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ that it printed stands in a log beside its build.
 """
 
 import concurrent.futures
+import contextlib
 import dataclasses
 import os
 import re
@@ -22,6 +23,7 @@ TAP_LINE = re.compile(r"(?P<bad>not )?ok\b[^#]*(?:#\s*(?P<directive>skip|todo)\b
 PLAN_LINE = re.compile(r"1\.\.(\d+)$")
 LIVE_AT_ONCE = 6
 LONGEST = 500  # characters of what was seen; the log has all of it
+PATIENCE = 10  # seconds that a test may take to end once it is asked to
 
 
 @dataclasses.dataclass
@@ -87,12 +89,15 @@ def count(output, outcome):
             failed += 1
         else:
             passed += 1
-    complete = planned is not None and planned == passed + failed + skipped
+    complete = planned and planned == passed + failed + skipped
     return passed, max(failed, 0 if complete and not outcome else 1), skipped
 
 
 def turn_around(result):
-    """Under a mutation a test passes when it fails, in the words of a test and not by a crash."""
+    """Under a mutation a test passes when it fails, in the words of a test and not by a crash. A test that cannot run
+    here shows nothing either way."""
+    if result.counts[2] and not result.counts[1]:
+        return
     found = result.counts[1] > 0 and not result.outcome
     result.output += (
         "" if found else f"\n# expected: the test fails under its mutation\n# seen: {result.outcome or 'it passes'}\n"
@@ -110,7 +115,10 @@ class Runner:
 
     def stop(self):
         self.stopping = True
-        for process in list(self.processes):
+        running = list(self.processes)
+        for process in running:
+            signal_group(process, signal.SIGTERM)
+        for process in running:
             end(process)
 
     def run(self, unit):
@@ -130,12 +138,16 @@ class Runner:
                 start_new_session=True,
             )
             self.processes.add(process)
+            if self.stopping:
+                end(process)
             try:
                 data, outcome = process.communicate(timeout=unit.timeout)[0], ""
             except subprocess.TimeoutExpired:
                 end(process)
-                data, outcome = process.communicate()[0], f"it takes longer than {unit.timeout:.0f} s"
+                data, outcome = last_output(process), f"it takes longer than {unit.timeout:.0f} s"
             self.processes.discard(process)
+        if self.stopping:
+            return Result(unit, (0, 1, 0), "it was stopped")
         if not outcome and process.returncode not in (0, 1):
             outcome = (
                 f"it ended with {process.returncode}"
@@ -154,14 +166,26 @@ class Runner:
         return result
 
 
+def signal_group(process, number):
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, number)
+
+
 def end(process):
     """Stops a test and all that it started. It has a moment to set back what it changed."""
     for number in (signal.SIGTERM, signal.SIGKILL):
-        try:
-            os.killpg(process.pid, number)
-            process.wait(10)
-        except (ProcessLookupError, subprocess.TimeoutExpired):
-            continue
+        signal_group(process, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(PATIENCE)
+
+
+def last_output(process):
+    """What an ended test printed. A process that it left behind, in a session of its own, may keep the pipe open."""
+    try:
+        return process.communicate(timeout=PATIENCE)[0]
+    except subprocess.TimeoutExpired as expired:
+        process.stdout.close()
+        return expired.output or b""
 
 
 def run_all(units):
@@ -175,18 +199,20 @@ def run_all(units):
         (1, [unit for unit in units if unit.alone]),
     )
     results = []
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         for at_once, chosen in phases:
             with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
                 try:
                     results += pool.map(runner.run, chosen)
                 except KeyboardInterrupt:
+                    # one Ctrl-C is enough: a second one would leave tests behind
+                    for number in (signal.SIGINT, signal.SIGTERM):
+                        signal.signal(number, signal.SIG_IGN)
                     runner.stop()
                     raise
     except KeyboardInterrupt:
-        say("\nstopped")
-        sys.exit(130)
+        say(f"\n{runner.screen.done} of {len(units)} tests have run")
+        raise
     return results
 
 
