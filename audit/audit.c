@@ -12,6 +12,7 @@ static const struct {
 	{ "memory cgroups", check_memory_cgroups },
 	{ "units", check_units },
 	{ "containers", check_containers },
+	{ "crashes", check_crashes },
 	{ "reclaim", check_reclaim },
 	{ "pressure", check_pressure },
 	{ "cores", check_cores },
@@ -20,7 +21,7 @@ static const struct {
 	{ "recorder", check_recorder },
 };
 
-/* A store that cannot be read costs the history, not the audit. */
+/* If the store cannot be read, the audit goes on without a history. */
 static int add_history(struct host *host, struct report *report)
 {
 	struct error error = { 0 };
@@ -60,27 +61,26 @@ static void put_hung(const struct host *host, struct finding *finding, struct bu
 	buffer_u8(list, 0);
 }
 
-/* That it hangs is more than a check that could not be done. */
-static int audit_tell_hung(const struct host *host, struct report *report)
+/* A read that hangs is a finding, not only a check that was not done. */
+static int audit_report_hung(const struct host *host, struct report *report)
 {
 	_cleanup_(buffer_done) struct buffer list = { 0 };
 	struct finding *finding;
 
 	if (strings_count(&host->hung) <= 1)
 		return 0;
-	finding = report_find(report, "hanging_reads", SEVERITY_CRITICAL,
-			      "a read of %s does not come back", strings_at(&host->hung, 1));
+	finding = report_find(report, "hanging_reads", SEVERITY_CRITICAL, "a read of %s hangs",
+			      strings_at(&host->hung, 1));
 	if (!finding)
 		return -ENOMEM;
 	put_hung(host, finding, &list);
-	report_line(
-		&finding->means,
-		"The kernel, or a file system, holds up whoever asks for it: agents that read the same wait as well.");
+	report_sentence(&finding->means, "The kernel or a file system blocks this read.");
+	report_sentence(&finding->means, "Agents that read the same file wait, too.");
 	report_line(&finding->confirm, "ps -eo pid,stat,wchan:32,etime,comm | awk '$2 ~ /D/'");
 	report_line(&finding->confirm, "dmesg -T | grep -A20 'blocked for more than'");
-	report_line(
-		&finding->fix,
-		"/proc/PID/stack of one that waits says for which lock or file system it does. Each who asks again is one more that waits.");
+	report_sentence(&finding->fix,
+			"/proc/PID/stack of a waiting process shows the lock or the file system.");
+	report_sentence(&finding->fix, "Each new reader waits as well.");
 	return buffer_failed(&list) ? -ENOMEM
 				    : report_unread(report, "what hangs", "%s", (char *)list.data);
 }
@@ -97,7 +97,7 @@ int audit_run(const struct audit_options *options, struct report *report, struct
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(checks); i++)
 		r = audit_check(&host, i, report);
 	if (r == 0)
-		r = audit_tell_hung(&host, report);
+		r = audit_report_hung(&host, report);
 	report->watched_ns = host.watched_ns;
 	report->recorded_from_ns = host.recorded_from_ns;
 	report->recorded_to_ns = host.recorded_to_ns;

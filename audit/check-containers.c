@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Containers that take each other's place: each is seconds old, and another one soon after. Who
- * starts them, an agent or an orchestrator, counts no restarts that systemd would know of.
+ * Containers that replace one another: each is seconds old, and soon another one comes. An agent or
+ * an orchestrator starts them, so systemd does not count their restarts.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,16 +15,16 @@
 #define NAME "containers"
 #define GROUPS_MAX 1024
 #define CONTAINERS_MAX 2048
-#define PROCESSES_MAX 64 /* of one container */
+#define PROCESSES_MAX 64 /* per container */
 #define SHOWN_MAX 10
-/* An orchestrator that backs off starts one each five minutes: twelve an hour. */
+/* An orchestrator that backs off starts a container every five minutes: twelve per hour. */
 #define STARTS_HOUR_MIN 6
 #define STARTS_NOW_MIN 2
 #define YOUNG_NS (600 * NSEC_PER_SEC)
 #define AGE_UNKNOWN UINT64_MAX
 
 struct group {
-	/* with a star for what differs */
+	/* the names of the containers, with a star for the part that differs */
 	char name[256];
 	size_t running;
 	uint64_t youngest_ns;
@@ -38,7 +38,7 @@ struct containers {
 	size_t running;
 };
 
-/* NULL: too many, or memory is out. */
+/* Returns NULL when there are too many groups, or without memory. */
 static struct group *check_containers_find_group(struct containers *containers, const char *name)
 {
 	struct group group = { .youngest_ns = AGE_UNKNOWN };
@@ -53,8 +53,10 @@ static struct group *check_containers_find_group(struct containers *containers, 
 	return &containers->groups.items[containers->groups.count - 1];
 }
 
-/* How long ago: number 22 of /proc/PID/stat is when, in ticks since the host was started. False
- * where that is not known. */
+/*
+ * Reads how long ago a process started: field 22 of /proc/PID/stat, in ticks since boot. Returns
+ * false when that is not known.
+ */
 static bool read_age_of(const struct host *host, int64_t pid, uint64_t *ret_ns)
 {
 	uint64_t tick_ns = NSEC_PER_SEC / sysconf(_SC_CLK_TCK);
@@ -77,15 +79,17 @@ static bool read_age_of(const struct host *host, int64_t pid, uint64_t *ret_ns)
 		found = found && words_number(&word, &ticks);
 	}
 	source_file_done(&file);
-	/* a copy's file may say anything */
+	/* the file of a copy may contain anything */
 	if (!found || (uint64_t)ticks > host->uptime_ns / tick_ns)
 		return false;
 	*ret_ns = host->uptime_ns - ticks * tick_ns;
 	return true;
 }
 
-/* As old as the oldest of its processes; the times of its folder are those of when the kernel
- * needed it last. */
+/*
+ * Returns the age of a container: that of its oldest process. The times of the cgroup's folder do
+ * not help, because they change whenever the kernel loads the inode.
+ */
 static uint64_t read_age(const struct containers *containers, const struct cgroups_seen *seen)
 {
 	char path[NAME_MAX + 32], text[4096];
@@ -170,7 +174,7 @@ static bool is_churning(const struct group *group)
 	       (group->starts.now >= STARTS_NOW_MIN || group->starts.hour >= STARTS_HOUR_MIN);
 }
 
-/* Nothing of it was seen lately. */
+/* Returns whether no start was seen recently. */
 static bool is_over(const struct host *host, const struct group *group)
 {
 	return !group->running && host_quiet_ns(host, &group->starts) > YOUNG_NS;
@@ -193,7 +197,7 @@ static void check_containers_describe(const struct host *host, const struct grou
 		host_put_quiet(host, &group->starts, text);
 	if (group->starts.hour_ns)
 		buffer_u8(text, ',');
-	/* behind these, or behind the name */
+	/* put a semicolon after the numbers, or after the name if there are none */
 	if (!buffer_failed(text) && text->data[text->size - 1] == ',')
 		text->data[text->size - 1] = ';';
 	buffer_printf(text, " %zu run%s", group->running,
@@ -224,7 +228,7 @@ static void check_containers_put_group(const struct host *host, const struct gro
 	json_close(json, '}');
 }
 
-/* By whom they are run shows in their paths. */
+/* The paths of the cgroups show which runtime runs the containers. */
 static void put_confirm(const struct containers *containers, struct finding *finding)
 {
 	static const struct {
@@ -243,7 +247,7 @@ static void put_confirm(const struct containers *containers, struct finding *fin
 		if (!is_churning(group))
 			continue;
 		if (!looked)
-			host_put_look(containers->host, group->name, &finding->confirm);
+			host_put_search(containers->host, group->name, &finding->confirm);
 		looked = true;
 		for (size_t j = 0; j < ARRAY_SIZE(runtimes); j++)
 			for (size_t k = 0; !told[j] && runtimes[j].parts[k]; k++)
@@ -284,17 +288,21 @@ static int check_containers_find(const struct containers *containers, struct rep
 	json_close(&finding->numbers, ']');
 	if (count > SHOWN_MAX)
 		report_line(&finding->lines, "and %zu more", count - SHOWN_MAX);
-	report_line(
+	report_sentence(&finding->means,
+			"Each container ends soon after its start, and another one replaces it.");
+	report_sentence(&finding->means,
+			"That is a crash loop, or jobs that are meant to be short.");
+	report_sentence(
 		&finding->means,
-		"One ends soon after it was started and another one takes its place: a crash loop of what is in it, or jobs that are meant to be short. Each leaves a memory cgroup behind, as long as anything is charged to it.");
+		"Each container leaves a memory cgroup behind while memory is charged to it.");
 	put_confirm(containers, finding);
-	report_line(
-		&finding->fix,
-		"The log of one that ended says why: docker logs, crictl logs, kubectl logs --previous, whichever runs them.");
+	report_sentence(&finding->fix, "The log of a container that ended says why.");
+	report_sentence(&finding->fix,
+			"Read it with docker logs, crictl logs or kubectl logs --previous.");
 	return 0;
 }
 
-static int check_containers_tell_unread(const struct host *host, int r, struct report *report)
+static int check_containers_report_unread(const struct host *host, int r, struct report *report)
 {
 	static const char mounts[] = "/proc/self/mountinfo";
 	const char *path = host->has_cgroups ? host->cgroups.path + strlen(host->root) : mounts;
@@ -302,9 +310,9 @@ static int check_containers_tell_unread(const struct host *host, int r, struct r
 
 	if (r == -EFBIG)
 		return report_unread(report, NAME,
-				     "there are too many cgroups to look at all of them");
+				     "there are too many cgroups to check all of them");
 	return report_unread(report, NAME, "%s",
-			     host_has(host, path) ? "there are no cgroups to be seen"
+			     host_has(host, path) ? "no cgroups are visible"
 						  : host_lack(host, path, lack));
 }
 
@@ -320,7 +328,7 @@ int check_containers(const struct host *host, struct report *report)
 	if (r == 0)
 		r = report_checked(report, NAME, "%zu", containers.running);
 	else if (r != -ENOMEM)
-		r = check_containers_tell_unread(host, r, report);
+		r = check_containers_report_unread(host, r, report);
 	array_done(&containers.groups);
 	buffer_done(&containers.name);
 	return r;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Single cores that were saturated all the time that the host was watched. One in the kernel
- * starves what else has to run there, the network queue that it serves among it, however idle the
- * others are. One in user mode is often meant to be.
+ * Single cores that were saturated during the whole watch. A core that is saturated in the kernel
+ * starves everything else on it, such as a network queue. It does so even if all other cores are
+ * idle. A core that is saturated in user mode is often intended.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -12,6 +12,7 @@
 #include "audit/threads.h"
 #include "base/json.h"
 #include "base/mutation.h"
+#include "base/number.h"
 #include "gauges/interrupts.h"
 
 #define NAME "cores"
@@ -19,8 +20,7 @@
 #define KERNEL_MOST 90
 #define KERNEL_MUCH 50
 #define LOOKS_IDLE 50
-/* Where more than half of the CPUs are as busy, it is the host that is, and none of them stands out
- * for that. */
+/* If more than half of the CPUs are this busy, the whole host is, and no single CPU stands out. */
 #define SHOWN_MAX 8
 
 enum part { USER, NICE, SYSTEM, IRQ, SOFTIRQ, STEAL, IDLE, IOWAIT, GUEST, PARTS };
@@ -30,14 +30,14 @@ static const char *const parts[PARTS] = { "user",  "nice", "system", "irq",  "so
 
 struct core {
 	uint32_t cpu;
-	/* of the time, in per cent */
+	/* per cent of the time */
 	double busy, kernel, interrupts;
 };
 
 struct cores {
 	array_of(struct core) saturated;
 	size_t count;
-	/* of all, summed */
+	/* the sum over all CPUs */
 	double busy;
 };
 
@@ -57,7 +57,7 @@ static bool check_cores_measure(const struct host *host, uint32_t cpu, struct co
 
 	for (int i = 0; i < PARTS; i++) {
 		snprintf(name, sizeof(name), "cpu%u/%s_ms", cpu, parts[i]);
-		/* a CPU's idle time may go back a little */
+		/* the kernel's idle counter may go back a little */
 		ms[i] = MAX(host_growth(host, name), 0);
 		total += ms[i];
 	}
@@ -93,7 +93,7 @@ static int measure_all(const struct host *host, struct cores *cores)
 	return r;
 }
 
-/* Those in the kernel always; the others where they stand out. */
+/* Keeps cores that are saturated in the kernel; keeps the others only if they stand out. */
 static void drop_usual(struct cores *cores)
 {
 	bool most = 2 * cores->saturated.count > cores->count;
@@ -124,8 +124,11 @@ static const char *name_of(const struct interrupt *one)
 	return *one->ifname ? one->ifname : one->device;
 }
 
-/* What sends and what receives may have an interrupt each, of the same queue. */
-static bool check_cores_is_told(const struct interrupts *served, size_t at)
+/*
+ * Returns whether the queue is listed already: a queue may have two interrupts, to send and to
+ * receive.
+ */
+static bool check_cores_is_listed(const struct interrupts *served, size_t at)
 {
 	const struct interrupt *list = served->list.items;
 
@@ -147,7 +150,7 @@ static void check_cores_put_queues(const struct interrupts *served, uint32_t cpu
 		const struct interrupt *one = &served->list.items[i];
 		char queue[64];
 
-		if (one->cpu != cpu || check_cores_is_told(served, i))
+		if (one->cpu != cpu || check_cores_is_listed(served, i))
 			continue;
 		snprintf(queue, sizeof(queue), "%s queue %u", name_of(one), one->queue);
 		json_string(json, queue);
@@ -162,7 +165,7 @@ static void check_cores_put_thread(const struct thread_share *share, struct find
 		return;
 	report_line(
 		&finding->lines,
-		"CPU %u: the busiest thread seen there in the second after is %s (pid %d, tid %d), with %.0f %% of a CPU, %.0f %% of that in the kernel",
+		"CPU %u, busiest thread: %s (pid %d, tid %d), %.0f %%, %.0f %% of it in the kernel",
 		share->cpu, share->comm, share->pid, share->tid, share->percent, share->kernel);
 	report_i64(finding, "pid", share->pid);
 	report_i64(finding, "tid", share->tid);
@@ -185,33 +188,62 @@ static void check_cores_put_core(const struct core *core, const struct thread_sh
 	json_close(&finding->numbers, '}');
 }
 
-static const char *check_cores_meaning(const struct core *worst, const struct thread_share *share,
-				       double all_busy)
+static void check_cores_put_kernel_meaning(bool most, bool looks_idle, struct finding *finding)
 {
-	if (worst->kernel >= KERNEL_MOST && all_busy < LOOKS_IDLE)
-		return "What else is to run on a CPU that hardly leaves the kernel may have to wait: a network queue's completions, a watchdog. The whole host looks idle meanwhile.";
-	if (worst->kernel >= KERNEL_MOST)
-		return "What else is to run on a CPU that hardly leaves the kernel may have to wait: a network queue's completions, a watchdog.";
-	if (worst->kernel >= KERNEL_MUCH)
-		return "Most of that CPU's time goes to the kernel, and what else is to run there may have to wait: a network queue's completions, a watchdog.";
-	if (share->tid && share->percent >= BUSY_PERCENT - 15)
-		return "Something computes in one thread. That is as it should be for many programs, and a limit for those that wait for it.";
-	return "What else is to run there waits for that CPU, or goes to another one.";
+	report_sentence(&finding->means, "%s",
+			most ? "This CPU hardly leaves the kernel."
+			     : "Most of this CPU's time goes to the kernel.");
+	report_sentence(
+		&finding->means,
+		"Other work there may have to wait, such as a network queue or a watchdog.");
+	if (most && looks_idle)
+		report_sentence(&finding->means, "The host as a whole looks idle meanwhile.");
+}
+
+static void check_cores_put_meaning(const struct core *worst, const struct thread_share *share,
+				    double all_busy, struct finding *finding)
+{
+	if (worst->kernel >= KERNEL_MUCH) {
+		check_cores_put_kernel_meaning(worst->kernel >= KERNEL_MOST, all_busy < LOOKS_IDLE,
+					       finding);
+		return;
+	}
+	if (!share->tid || share->percent < BUSY_PERCENT - 15) {
+		report_sentence(&finding->means,
+				"Other work there waits for this CPU, or moves to another one.");
+		return;
+	}
+	report_sentence(&finding->means, "One thread computes all the time.");
+	report_sentence(&finding->means,
+			"Many programs do so on purpose, but other work waits for the thread.");
+}
+
+static void check_cores_put_fix(bool kernel, struct finding *finding)
+{
+	if (!kernel) {
+		report_sentence(&finding->fix, "Do nothing if this is intended.");
+		report_sentence(
+			&finding->fix,
+			"Otherwise give it more threads, or a CPU that serves no network queue.");
+		return;
+	}
+	report_sentence(&finding->fix,
+			"With a recorder, perftape spikes lists earlier busy times.");
+	report_sentence(&finding->fix,
+			"perftape top --cpu N --from now-1m shows which function used the CPU.");
+	report_sentence(&finding->fix,
+			"/proc/irq/N/smp_affinity moves interrupts, and taskset moves threads.");
 }
 
 static void check_cores_put_advice(const struct core *worst, const struct thread_share *share,
 				   double all_busy, struct finding *finding)
 {
-	bool kernel = worst->kernel >= KERNEL_MUCH;
+	check_cores_put_meaning(worst, share, all_busy, finding);
 
-	report_line(&finding->means, "%s", check_cores_meaning(worst, share, all_busy));
 	report_line(&finding->confirm, "mpstat -P %u 1 5", worst->cpu);
 	report_line(&finding->confirm, "perf top -C %u -g", worst->cpu);
 	report_line(&finding->confirm, "pidstat -t 1 5");
-	report_line(
-		&finding->fix, "%s",
-		kernel ? "perftape spikes lists when it was so before, perftape top --cpu N --from now-1m which function it was, where a recorder runs. Interrupts can be moved with /proc/irq/N/smp_affinity, threads with taskset."
-		       : "Nothing, when it is meant to. Else give it more threads, or another CPU than one that serves a network queue.");
+	check_cores_put_fix(worst->kernel >= KERNEL_MUCH, finding);
 }
 
 static int check_cores_find(const struct host *host, const struct cores *cores,
@@ -235,14 +267,14 @@ static int check_cores_find(const struct host *host, const struct cores *cores,
 	for (size_t i = 0; i < shown; i++)
 		shares[i].cpu = cores->saturated.items[i].cpu;
 	r = threads_find(host, shares, shown);
-	finding = report_find(
-		report, "saturated_cores",
-		worst->kernel >= KERNEL_MOST   ? SEVERITY_CRITICAL
-		: worst->kernel >= KERNEL_MUCH ? SEVERITY_WARNING
-					       : SEVERITY_NOTICE,
-		"%zu of %zu CPUs %s saturated%s, all of them together are busy to %.0f %%", count,
-		cores->count, count == 1 ? "is" : "are",
-		kernel == count ? all_in_kernel : in_kernel, cores->busy / cores->count);
+	finding = report_find(report, "saturated_cores",
+			      worst->kernel >= KERNEL_MOST   ? SEVERITY_CRITICAL
+			      : worst->kernel >= KERNEL_MUCH ? SEVERITY_WARNING
+							     : SEVERITY_NOTICE,
+			      "%zu of %zu CPUs %s saturated%s; all CPUs together are %.0f %% busy",
+			      count, cores->count, count == 1 ? "is" : "are",
+			      kernel == count ? all_in_kernel : in_kernel,
+			      cores->busy / cores->count);
 	if (r < 0 || !finding)
 		return -ENOMEM;
 	if (interrupts_read(host->root, &served) < 0)
@@ -260,8 +292,7 @@ static int check_cores_find(const struct host *host, const struct cores *cores,
 	return 0;
 }
 
-/* How many CPUs there are: nothing tells of the time of one that is offline. 0 where that is not
- * told. */
+/* Counts all CPUs, also offline ones, which /proc/stat lacks. Returns 0 when that is not known. */
 static uint64_t count_present(const struct host *host)
 {
 	struct source_file file;
@@ -281,16 +312,16 @@ static uint64_t count_present(const struct host *host)
 	return count;
 }
 
-static int tell_checked(const struct host *host, const struct cores *cores, struct report *report)
+static int report_cores(const struct host *host, const struct cores *cores, struct report *report)
 {
 	double busy = cores->busy / cores->count;
 	uint64_t present = count_present(host);
 
 	if (present > cores->count)
-		return report_checked(report, NAME, "%zu of %llu CPUs online, busy to %.0f %%",
+		return report_checked(report, NAME, "%zu of %llu CPUs online, %.0f %% busy",
 				      cores->count, (unsigned long long)present, busy);
-	return report_checked(report, NAME, "%zu CPU%s, busy to %.0f %%", cores->count,
-			      cores->count == 1 ? "" : "s", busy);
+	return report_checked(report, NAME, "%zu CPU%s, %.0f %% busy", cores->count,
+			      plural(cores->count), busy);
 }
 
 int check_cores(const struct host *host, struct report *report)
@@ -302,18 +333,18 @@ int check_cores(const struct host *host, struct report *report)
 	if (!host_has(host, "/proc/stat"))
 		return report_unread(report, NAME, "%s", host_lack(host, "/proc/stat", lack));
 	if (!host->watched_ns)
-		return report_unread(report, NAME, "one reading has no rates");
+		return report_unread(report, NAME, "rates need two readings");
 	r = measure_all(host, &cores);
 	if (r == 0 && !cores.count) {
 		array_done(&cores.saturated);
-		return report_unread(report, NAME, "/proc/stat tells of no CPU's time");
+		return report_unread(report, NAME, "/proc/stat has no CPU's time");
 	}
 	drop_usual(&cores);
 	sort_cores(&cores);
 	if (r == 0 && cores.saturated.count)
 		r = check_cores_find(host, &cores, report);
 	if (r == 0)
-		r = tell_checked(host, &cores, report);
+		r = report_cores(host, &cores, report);
 	array_done(&cores.saturated);
 	return r;
 }

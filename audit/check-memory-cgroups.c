@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Memory cgroups that were removed and are not gone. Tens to hundreds of them are usual after some
- * were removed: what frees them waits for grace periods and for memory that is shared. More than
- * DYING_MANY of them, and many times what is in use, are a leak.
+ * Memory cgroups that were removed and still live in the kernel. After a removal, tens to hundreds
+ * of them are usual: grace periods and shared memory delay the end. More than DYING_MANY of them,
+ * and many times the number in use, are a leak.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,16 +13,15 @@
 
 #define NAME "memory cgroups"
 #define DYING_MANY 2000
-/* What the recorder told within that is of now: it tells once a minute. */
+/* The recorder writes an event once per minute, so one of this age is current. */
 #define FRESH_NS (90 * NSEC_PER_SEC)
 #define TIMES_IN_USE 5
 #define DAY_NS (24 * 3600 * NSEC_PER_SEC)
-/* A shorter stretch says nothing of a day. */
+/* A shorter stretch does not allow an estimate per day. */
 #define SLOPE_MIN_NS (30 * 60 * NSEC_PER_SEC)
 #define PREFIXES_SHOWN 5
 
-/* A leak that has not come far: so many stretches of that length, in each of which there were so
- * many more. */
+/* An early leak: this many consecutive stretches of this length, each with at least this growth. */
 static const struct {
 	uint64_t length_ns;
 	size_t count;
@@ -40,7 +39,10 @@ struct level {
 	uint64_t over_ns;
 };
 
-/* How many were dying at a moment, by the last reading before it. */
+/*
+ * Finds the number of cgroups that were dying at a moment, from the last reading before that
+ * moment.
+ */
 static bool check_memory_cgroups_value_at(const struct host *host, uint64_t time_ns,
 					  int64_t *ret_value)
 {
@@ -57,8 +59,8 @@ static bool check_memory_cgroups_value_at(const struct host *host, uint64_t time
 	return found;
 }
 
-static bool check_memory_cgroups_rises(const struct host *host, uint64_t length_ns, size_t count,
-				       int64_t least)
+static bool check_memory_cgroups_is_rising(const struct host *host, uint64_t length_ns,
+					   size_t count, int64_t least)
 {
 	uint64_t end_ns = host->recorded_to_ns;
 	int64_t later, earlier;
@@ -87,7 +89,7 @@ static void check_memory_cgroups_measure(const struct host *host, struct level *
 	level->has_slope = dying->from_ns && level->over_ns >= SLOPE_MIN_NS;
 }
 
-static int64_t a_day(const struct level *level)
+static int64_t growth_per_day(const struct level *level)
 {
 	return level->has_slope ? (double)level->grown * DAY_NS / level->over_ns : 0;
 }
@@ -100,12 +102,12 @@ static void put_slope(const struct level *level, struct finding *finding)
 		return;
 	duration_format(level->over_ns, over, sizeof(over));
 	report_line(&finding->lines,
-		    "%s%s dying within the last %s that were recorded, at that rate %s%s a day",
+		    "%s%s dying within the last %s of the recording, at that rate %s%s per day",
 		    level->grown > 0 ? "+" : "", count_format(level->grown, grown), over,
-		    level->grown > 0 ? "+" : "", count_format(a_day(level), daily));
+		    level->grown > 0 ? "+" : "", count_format(growth_per_day(level), daily));
 	report_i64(finding, "grown", level->grown);
 	report_double(finding, "grown_over_s", level->over_ns / 1e9);
-	report_i64(finding, "grown_a_day", a_day(level));
+	report_i64(finding, "grown_a_day", growth_per_day(level));
 }
 
 static void put_prefix(const struct host_dying *dying, struct finding *finding)
@@ -127,7 +129,7 @@ static void put_prefix(const struct host_dying *dying, struct finding *finding)
 	json_close(json, '}');
 }
 
-/* The recorder knows of those only that were removed while it looked. */
+/* The recorder knows only cgroups that were removed while it ran. */
 static void check_memory_cgroups_put_counted(const struct host *host, struct finding *finding)
 {
 	char counted[32];
@@ -136,18 +138,18 @@ static void check_memory_cgroups_put_counted(const struct host *host, struct fin
 		return;
 	report_line(
 		&finding->lines,
-		"the recorder had counted for %s then: who left older ones is not known",
+		"the recorder had counted for %s then; it does not know earlier removals",
 		duration_format(host->dying_counted_s * NSEC_PER_SEC, counted, sizeof(counted)));
 	if (host->dying_unsure)
 		report_line(
 			&finding->lines,
-			"%lld trace events were lost meanwhile: they may be so many more or fewer",
+			"%lld trace events were lost meanwhile; counts may be off by that number",
 			(long long)host->dying_unsure);
 	report_i64(finding, "by_prefix_counted_s", host->dying_counted_s);
 	report_i64(finding, "by_prefix_unsure", host->dying_unsure);
 }
 
-/* Who leaks them. */
+/* Lists the paths under which cgroups are dying, and the programs that made these cgroups. */
 static void put_prefixes(const struct host *host, struct finding *finding)
 {
 	const char *told = host->options->recorder.dying;
@@ -156,7 +158,7 @@ static void put_prefixes(const struct host *host, struct finding *finding)
 
 	if (host->dying.count && age_ns > FRESH_NS)
 		report_line(
-			&finding->lines, "as of %s ago, when the recorder told of them last:",
+			&finding->lines, "as of the recorder's last event, %s ago:",
 			duration_format(age_ns / NSEC_PER_SEC * NSEC_PER_SEC, age, sizeof(age)));
 	else if (!host->dying.count && told && *told)
 		report_line(&finding->lines, "the recorder saw %s", told);
@@ -175,7 +177,7 @@ static void check_memory_cgroups_put_numbers(const struct host *host, const stru
 {
 	char tracked[COUNT_TEXT_SIZE], in_use[COUNT_TEXT_SIZE], dying[COUNT_TEXT_SIZE];
 
-	report_line(&finding->lines, "%s tracked by the kernel, %s in use, %s removed and not gone",
+	report_line(&finding->lines, "%s tracked by the kernel, %s in use, %s dying",
 		    count_format(level->tracked, tracked), count_format(level->in_use, in_use),
 		    count_format(level->dying, dying));
 	report_i64(finding, "tracked", level->tracked);
@@ -196,12 +198,31 @@ static void check_memory_cgroups_put_advice(const struct host *host, struct find
 		report_line(&finding->confirm, "grep -e descendants -e memory %s/cgroup.stat",
 			    path);
 	}
-	report_line(
+	report_sentence(&finding->means,
+			"Memory that is still charged to a removed cgroup keeps it in the kernel.");
+	report_sentence(&finding->means, "Often that is the page cache of files.");
+	report_sentence(&finding->means, "Reclaim walks all of these cgroups.");
+	report_sentence(
 		&finding->means,
-		"Memory that is still charged to a removed cgroup, as of files in the page cache, keeps it in the kernel. Reclaim walks all of them, and so does, in kernels before 5.8 with cgroup v1, each read of memory.numa_stat, which kubelet and cAdvisor do every 10 s: with tens of thousands one core is then in the kernel for seconds, and a network queue that it serves stands still.");
-	report_line(
+		"Before Linux 5.8, a read of memory.numa_stat with cgroup v1 does so, too.");
+	report_sentence(&finding->means, "kubelet and cAdvisor read it every 10 s.");
+	report_sentence(
+		&finding->means,
+		"With tens of thousands of cgroups, one walk keeps a core busy for seconds.");
+	report_sentence(&finding->means,
+			"A network queue that this core serves makes no progress meanwhile.");
+	report_sentence(&finding->fix, "Stop the unit or container that starts again and again.");
+	report_sentence(&finding->fix, "Each start leaves a cgroup behind.");
+	report_sentence(
 		&finding->fix,
-		"Stop what starts and ends again and again: each start leaves one behind. Those that are there go when their memory is reclaimed: echo 3 > /proc/sys/vm/drop_caches, which with so many keeps a core busy and slows down whoever reads files; or with a reboot. Where it is files in memory that hold them (tmpfs, /dev/shm, a volume in memory), they go when those are removed, and drop_caches does nothing.");
+		"The cgroups that exist end with a reboot, or when their memory is reclaimed.");
+	report_sentence(&finding->fix, "echo 3 > /proc/sys/vm/drop_caches reclaims cached memory.");
+	report_sentence(&finding->fix,
+			"With this many cgroups, dropping the caches keeps a core busy.");
+	report_sentence(&finding->fix, "It also slows down programs that read files.");
+	report_sentence(
+		&finding->fix,
+		"Files in memory (tmpfs, /dev/shm) stay: remove the ones that nobody needs.");
 }
 
 static int check_memory_cgroups_find(const struct host *host, const struct level *level,
@@ -210,7 +231,7 @@ static int check_memory_cgroups_find(const struct host *host, const struct level
 	char tracked[COUNT_TEXT_SIZE], in_use[COUNT_TEXT_SIZE];
 	struct finding *finding = report_find(
 		report, "zombie_memory_cgroups", severity,
-		"%s memory cgroups are tracked by the kernel, and %s are in use",
+		"the kernel tracks %s memory cgroups, and %s are in use",
 		count_format(level->tracked, tracked), count_format(level->in_use, in_use));
 
 	if (!finding)
@@ -220,8 +241,8 @@ static int check_memory_cgroups_find(const struct host *host, const struct level
 	return 0;
 }
 
-/* Why they were not counted, as far as a file that is missing says so. */
-static int check_memory_cgroups_tell_unread(const struct host *host, struct report *report)
+/* Reports why the memory cgroups were not counted, as far as an absent file explains it. */
+static int check_memory_cgroups_report_unread(const struct host *host, struct report *report)
 {
 	static const char mounts[] = "/proc/self/mountinfo", rows[] = "/proc/cgroups";
 	const char *below = host->cgroups.path + strlen(host->root);
@@ -230,7 +251,7 @@ static int check_memory_cgroups_tell_unread(const struct host *host, struct repo
 	if (!host_has(host, mounts))
 		return report_unread(report, NAME, "%s", host_lack(host, mounts, lack));
 	if (!host->has_cgroups)
-		return report_unread(report, NAME, "none are mounted");
+		return report_unread(report, NAME, "cgroups are not mounted");
 	snprintf(path, sizeof(path), "%.*s%s", PATH_MAX - 32, below,
 		 host->cgroups.v1   ? ""
 		 : host->has_memory ? "/cgroup.stat"
@@ -238,12 +259,11 @@ static int check_memory_cgroups_tell_unread(const struct host *host, struct repo
 	if (!host_has(host, path))
 		return report_unread(report, NAME, "%s", host_lack(host, path, lack));
 	if (!host->has_memory)
-		return report_unread(report, NAME, "there are none");
+		return report_unread(report, NAME, "this kernel has no memory controller");
 	if (host->cgroups.v1 && !host_has(host, rows))
 		return report_unread(report, NAME, "%s", host_lack(host, rows, lack));
-	return report_unread(
-		report, NAME,
-		"they cannot be counted: within a container, or there are too many to walk them");
+	return report_unread(report, NAME,
+			     "cgroups cannot be counted in a container, or are too many to walk");
 }
 
 int check_memory_cgroups(const struct host *host, struct report *report)
@@ -253,14 +273,14 @@ int check_memory_cgroups(const struct host *host, struct report *report)
 	int r = 0;
 
 	if (!dying || !dying->read)
-		return check_memory_cgroups_tell_unread(host, report);
+		return check_memory_cgroups_report_unread(host, report);
 	check_memory_cgroups_measure(host, &level);
 	if (level.dying > DYING_MANY && level.tracked > TIMES_IN_USE * level.in_use)
 		r = check_memory_cgroups_find(host, &level, SEVERITY_CRITICAL, report);
 	else
 		for (size_t i = 0; i < ARRAY_SIZE(slopes); i++)
-			if (check_memory_cgroups_rises(host, slopes[i].length_ns, slopes[i].count,
-						       slopes[i].least)) {
+			if (check_memory_cgroups_is_rising(host, slopes[i].length_ns,
+							   slopes[i].count, slopes[i].least)) {
 				r = check_memory_cgroups_find(host, &level, slopes[i].severity,
 							      report);
 				break;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Pressure stall information. It has to be as high in the last minute as now: a build that begins
- * is none. The kernel's own documentation watches for 15 % of some memory stall and 5 % of full
- * ones; the others are ours. CPU pressure is what a host that is used to the full has.
+ * Pressure stall information. A finding needs pressure above the limit in the last minute and
+ * during the watch, so that the start of a build is not a finding. The kernel's documentation
+ * watches for 15 % of "some" memory stall and 5 % of "full"; the other limits are ours. CPU
+ * pressure is normal on a fully used host.
  */
 #include <stdio.h>
 #include <string.h>
@@ -20,20 +21,20 @@ static const struct limit {
 	const char *means, *fix;
 } limits[] = {
 	{ "memory", true, 5, SEVERITY_CRITICAL,
-	  "For that share of the time all that could have run waited for memory: for reclaim, for swap, or for pages of files that were dropped.",
-	  "Free memory: end or limit who takes it." },
+	  "For this share of the time, all tasks waited for reclaim, swap or dropped pages.",
+	  "Free memory: end or limit the process that uses it." },
 	{ "memory", false, 15, SEVERITY_WARNING,
-	  "For that share of the time something waited for memory: for reclaim, for swap, or for pages of files that were dropped.",
-	  "Free memory: end or limit who takes it." },
+	  "For this share of the time, a task waited for reclaim, swap or dropped pages.",
+	  "Free memory: end or limit the process that uses it." },
 	{ "io", true, 30, SEVERITY_WARNING,
-	  "For that share of the time all that could have run waited for a disk.",
-	  "iotop or pidstat -d says who; a disk that became slow shows in iostat's await." },
+	  "For this share of the time, all tasks waited for a disk.",
+	  "iotop or pidstat -d shows the process; iostat's await shows a slow disk." },
 	{ "irq", true, 10, SEVERITY_WARNING,
-	  "For that share of the time tasks stood still for interrupts on their CPU.",
-	  "Spread the interrupts: /proc/interrupts says which CPU serves them, /proc/irq/N/smp_affinity moves them." },
+	  "For this share of the time, interrupts kept tasks from their CPU.",
+	  "/proc/interrupts shows the busy CPU; /proc/irq/N/smp_affinity moves interrupts." },
 };
 
-/* "full avg10=0.00 avg60=1.25 avg300=0.00 total=1234": that of the last minute. */
+/* Reads the last minute from "full avg10=0.00 avg60=1.25 avg300=0.00 total=1234". */
 static bool read_minute(const struct host *host, const struct limit *limit, double *ret_percent)
 {
 	struct source_file file;
@@ -73,11 +74,10 @@ static int check_pressure_find(const struct host *host, const struct limit *limi
 	if (host->watched_ns)
 		report_line(
 			&finding->lines,
-			"%s %s: %.1f %% over %.1f s, %.1f %% over the last minute; from %.0f %% on it is a finding",
+			"%s %s: %.1f %% over %.1f s, %.1f %% over the last minute; limit %.0f %%",
 			limit->resource, kind, now, host->watched_ns / 1e9, minute, limit->percent);
 	else
-		report_line(&finding->lines,
-			    "%s %s: %.1f %% over the last minute; from %.0f %% on it is a finding",
+		report_line(&finding->lines, "%s %s: %.1f %% over the last minute; limit %.0f %%",
 			    limit->resource, kind, minute, limit->percent);
 	report_string(finding, "resource", limit->resource);
 	report_string(finding, "kind", kind);
@@ -90,9 +90,11 @@ static int check_pressure_find(const struct host *host, const struct limit *limi
 	return 0;
 }
 
-/* What was read is told as looked at, and no more. Kernels before 6.1 have none of interrupts. */
-static int check_pressure_tell(const struct host *host, const bool read[ARRAY_SIZE(limits)],
-			       struct report *report)
+/*
+ * Reports only the resources that were read as checked. Kernels before 6.1 do not have interrupts.
+ */
+static int check_pressure_report_checked(const struct host *host,
+					 const bool read[ARRAY_SIZE(limits)], struct report *report)
 {
 	static const struct {
 		const char *resource, *shown;
@@ -116,10 +118,9 @@ static int check_pressure_tell(const struct host *host, const bool read[ARRAY_SI
 		return report_unread(
 			report, NAME, "%s",
 			*host->root ? host_lack(host, "/proc/pressure/memory", lack)
-				    : "this kernel has no /proc/pressure, or psi=1 is missing");
+				    : "this kernel has no /proc/pressure; it may need psi=1");
 	if (*missing)
-		r = report_unread(report, "further pressure", "/proc/pressure does not tell of %s",
-				  missing);
+		r = report_unread(report, "further pressure", "/proc/pressure lacks %s", missing);
 	return r < 0 ? r : report_checked(report, NAME, "%s", checked);
 }
 
@@ -139,16 +140,16 @@ int check_pressure(const struct host *host, struct report *report)
 		read[i] = true;
 		snprintf(name, sizeof(name), "pressure/%s_%s_us", limit->resource,
 			 limit->full ? "full" : "some");
-		/* microseconds a second */
+		/* microseconds per second */
 		now = host_rate(host, name) / 1e4;
 		if (!(minute >= limit->percent && minute <= 100) ||
 		    (host->watched_ns && now < limit->percent))
 			continue;
-		/* where all wait, some do */
+		/* a finding for "full" already covers "some" */
 		if (found && strcmp(found, limit->resource) == 0)
 			continue;
 		found = limit->resource;
 		r = check_pressure_find(host, limit, now, minute, report);
 	}
-	return r < 0 ? r : check_pressure_tell(host, read, report);
+	return r < 0 ? r : check_pressure_report_checked(host, read, report);
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Network transmit queues that stood still until the kernel's watchdog reset the device. */
+/* Network transmit queues that made no progress until the kernel's watchdog reset the device. */
 #include <stdio.h>
 
 #include "audit/checks.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/number.h"
 
 #define NAME "network queues"
 #define SHOWN_MAX 12
@@ -15,7 +16,7 @@ struct queue {
 	const struct host_figure *figure;
 };
 
-/* "net/eth0/tx5_timeouts" */
+/* Parses "net/eth0/tx5_timeouts". */
 static bool check_queues_parse_name(const char *name, struct queue *queue)
 {
 	int end = 0;
@@ -35,13 +36,13 @@ static void put_queue(const struct host *host, const struct queue *queue, struct
 	if (cpu && cpu->read)
 		snprintf(served, sizeof(served), ", served by CPU %lld", (long long)cpu->last);
 	if (figure->from_ns < figure->to_ns)
-		snprintf(grown, sizeof(grown), "; %lld of these within the last %s",
+		snprintf(grown, sizeof(grown), "; %lld of them in the last %s",
 			 (long long)figure->grown,
 			 duration_format(figure->to_ns - figure->from_ns, over, sizeof(over)));
 	report_line(&finding->lines,
 		    "%s transmit queue %u: %lld time%s since the driver was loaded%s%s",
-		    queue->device, queue->number, (long long)figure->last,
-		    figure->last == 1 ? "" : "s", grown, served);
+		    queue->device, queue->number, (long long)figure->last, plural(figure->last),
+		    grown, served);
 	json_open(&finding->numbers, '{');
 	report_string(finding, "device", queue->device);
 	report_i64(finding, "queue", queue->number);
@@ -58,14 +59,18 @@ static void check_queues_put_advice(const char *device, struct finding *finding)
 	char word[SHELL_WORD_SIZE];
 
 	shell_word(device, word);
-	report_line(
-		&finding->means,
-		"The device was told to send and did not say for seconds that it had: mostly because the CPU that serves the queue did not come to it. The driver then resets the device, and the network is gone for a moment.");
+	report_sentence(&finding->means,
+			"For seconds, the device did not report that it had sent its packets.");
+	report_sentence(&finding->means,
+			"Usually, the CPU that serves the queue was busy with other work.");
+	report_sentence(&finding->means,
+			"The driver then resets the device, and the network is gone for a moment.");
 	report_line(&finding->confirm, "grep . /sys/class/net/%s/queues/tx-*/tx_timeout", word);
 	report_line(&finding->confirm, "dmesg -T | grep -i -e 'transmit queue' -e %s", word);
-	report_line(
-		&finding->fix,
-		"perftape incidents lists when it was, perftape query --incident last what every CPU did in the seconds before. Where one CPU was kept busy in the kernel, that is what to end.");
+	report_sentence(&finding->fix, "perftape incidents lists when queues timed out.");
+	report_sentence(&finding->fix,
+			"perftape query --incident last shows what every CPU did just before.");
+	report_sentence(&finding->fix, "If one CPU was busy in the kernel, end what kept it busy.");
 }
 
 static int check_queues_put(const struct host *host, const struct queue *queues, size_t count,
@@ -73,7 +78,7 @@ static int check_queues_put(const struct host *host, const struct queue *queues,
 {
 	struct finding *finding = report_find(
 		report, "queue_timeouts", recent ? SEVERITY_CRITICAL : SEVERITY_WARNING,
-		"%zu network transmit queue%s timed out%s", count, count == 1 ? "" : "s",
+		"%zu network transmit queue%s timed out%s", count, plural(count),
 		recent ? ", also within the last hours" : " since the driver was loaded");
 
 	if (!finding)
@@ -118,6 +123,6 @@ int check_queues(const struct host *host, struct report *report)
 		return report_checked(report, NAME, "%zu", count);
 	return report_unread(report, NAME, "%s",
 			     host_has(host, "/sys/class/net")
-				     ? "no device tells of timeouts"
+				     ? "no device reports timeouts"
 				     : host_lack(host, "/sys/class/net", lack));
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Is memory short? What tasks had to do for it themselves, from /proc/vmstat. */
+/*
+ * Checks whether memory is short. /proc/vmstat counts the work that tasks had to do themselves to
+ * get memory.
+ */
 #include <stdio.h>
 
 #include "audit/checks.h"
@@ -7,12 +10,12 @@
 
 #define NAME "reclaim"
 
-/* Of all zones together, so many a second while the host was watched. */
+/* Limits for all zones together, per second of the watch. */
 static const struct strain {
 	const char *kind;
 	const char *figures[5];
 	double least;
-	const char *title, *unit, *means, *fix;
+	const char *title, *unit, *means[2], *fix[3];
 } strains[] = {
 	{ "direct_reclaim",
 	  { "vmstat/allocstall_dma", "vmstat/allocstall_dma32", "vmstat/allocstall_normal",
@@ -20,22 +23,29 @@ static const struct strain {
 	  10,
 	  "tasks reclaim memory themselves",
 	  "times",
-	  "Free memory was below the lowest mark when they asked for some, and kswapd did not keep up: they wait in the kernel until they have found it.",
-	  "Find who takes the memory (perftape top shows who is in shrink_node), limit it with a memory cgroup, or keep more free with vm.min_free_kbytes or vm.watermark_scale_factor." },
+	  { "Free memory was below its lowest mark, and kswapd did not keep up.",
+	    "The tasks wait in the kernel until they have freed some memory themselves." },
+	  { "perftape top shows which processes are in shrink_node.",
+	    "Limit these processes with a memory cgroup.",
+	    "Or keep more memory free with vm.min_free_kbytes or vm.watermark_scale_factor." } },
 	{ "compaction_stalls",
 	  { "vmstat/compact_stall" },
 	  10,
 	  "tasks wait for memory to be compacted",
 	  "times",
-	  "They asked for a large page and there was none in one piece: they move other pages themselves.",
-	  "Set /sys/kernel/mm/transparent_hugepage/defrag to defer or madvise, or keep more memory free." },
+	  { "The tasks needed a large page, and free memory was in smaller pieces.",
+	    "The tasks move other pages themselves to make a large one." },
+	  { "Set /sys/kernel/mm/transparent_hugepage/defrag to defer or madvise.",
+	    "Or keep more memory free." } },
 	{ "swapping",
 	  { "vmstat/pswpin" },
 	  100,
 	  "memory is read back from swap",
 	  "pages",
-	  "What runs does not fit into memory: it waits for the disk for its own pages.",
-	  "Give it more memory or less work; find who was swapped out in VmSwap of /proc/PID/status." },
+	  { "The running programs do not fit into memory.",
+	    "The programs wait until the disk has read their pages." },
+	  { "Give the host more memory or less work.",
+	    "VmSwap of /proc/PID/status shows which processes were swapped out." } },
 };
 
 static double rate_of(const struct host *host, const struct strain *strain)
@@ -47,6 +57,12 @@ static double rate_of(const struct host *host, const struct strain *strain)
 	return rate;
 }
 
+static void put_sentences(const char *const *sentences, size_t count, struct buffer *paragraph)
+{
+	for (size_t i = 0; i < count && sentences[i]; i++)
+		report_sentence(paragraph, "%s", sentences[i]);
+}
+
 static int check_strain(const struct host *host, const struct strain *strain, struct report *report)
 {
 	int64_t scanned = host_growth(host, "vmstat/pgscan_direct");
@@ -56,30 +72,31 @@ static int check_strain(const struct host *host, const struct strain *strain, st
 
 	if (rate < strain->least)
 		return 0;
-	finding = report_find(report, strain->kind, SEVERITY_WARNING, "%s, %.0f %s a second",
+	finding = report_find(report, strain->kind, SEVERITY_WARNING, "%s, %.0f %s per second",
 			      strain->title, rate, strain->unit);
 	if (!finding)
 		return -ENOMEM;
-	report_line(&finding->lines, "%.1f a second, over %.1f s; from %.0f on it is a finding",
-		    rate, host->watched_ns / 1e9, strain->least);
+	report_line(&finding->lines, "%.1f per second over %.1f s; the limit is %.0f", rate,
+		    host->watched_ns / 1e9, strain->least);
 	report_double(finding, "rate", rate);
 	if (scanned)
-		report_line(&finding->lines,
-			    "of %lld pages that they looked at, %lld could be freed",
+		report_line(&finding->lines, "tasks scanned %lld pages and freed %lld",
 			    (long long)scanned, (long long)found);
 	report_i64(finding, "pages_scanned", scanned);
 	report_i64(finding, "pages_freed", found);
-	report_line(&finding->means, "%s", strain->means);
-	report_line(
-		&finding->confirm,
-		"grep -e allocstall -e pgscan_direct -e pgsteal_direct -e compact_stall -e pswpin /proc/vmstat");
+	put_sentences(strain->means, ARRAY_SIZE(strain->means), &finding->means);
+	report_line(&finding->confirm,
+		    "grep -e allocstall -e pgscan_direct -e pgsteal_direct /proc/vmstat");
+	report_line(&finding->confirm, "grep -e compact_stall -e pswpin /proc/vmstat");
 	report_line(&finding->confirm, "sar -B 1 5");
-	report_line(&finding->fix, "%s", strain->fix);
+	put_sentences(strain->fix, ARRAY_SIZE(strain->fix), &finding->fix);
 	return 0;
 }
 
-/* From the last reading that was recorded, if that was since the host was started, to our first
- * one. */
+/*
+ * Returns the growth between the last recorded reading and our first one; 0 if the recorded reading
+ * is not from this boot.
+ */
 static int64_t check_reclaim_between(const struct host *host, const struct host_figure *figure)
 {
 	if (!figure->read || !figure->from_ns || !host->uptime_ns ||
@@ -88,7 +105,7 @@ static int64_t check_reclaim_between(const struct host *host, const struct host_
 	return MAX(figure->first - figure->recorded_last, (int64_t)0);
 }
 
-/* The kernel counts since it was started: only those that were seen to come are of now. */
+/* The kernel's counter starts at boot, so only kills that were seen to happen count as recent. */
 static int check_kills(const struct host *host, struct report *report)
 {
 	const struct host_figure *kills = host_find(host, "vmstat/oom_kill");
@@ -108,28 +125,28 @@ static int check_kills(const struct host *host, struct report *report)
 	if (!finding)
 		return -ENOMEM;
 	if (kills->grown > 0)
-		report_line(&finding->lines, "%lld within the last %s that were recorded",
+		report_line(&finding->lines, "%lld in the last %s of the recording",
 			    (long long)kills->grown, over);
 	duration_format(host->now_ns - MIN(host->now_ns, kills->to_ns), ago, sizeof(ago));
 	if (since)
-		report_line(&finding->lines,
-			    "%lld since the last reading that was recorded, %s ago",
+		report_line(&finding->lines, "%lld since the last recorded reading, %s ago",
 			    (long long)since, ago);
 	if (host->watched_ns)
-		report_line(&finding->lines, "%lld within the last %.1f s", (long long)now,
+		report_line(&finding->lines, "%lld in the last %.1f s", (long long)now,
 			    host->watched_ns / 1e9);
-	report_line(&finding->lines, "%lld since the host was started", (long long)kills->last);
+	report_line(&finding->lines, "%lld since boot", (long long)kills->last);
 	report_i64(finding, "recorded", kills->grown);
 	report_i64(finding, "since_recorded", since);
 	report_i64(finding, "now", now);
 	report_i64(finding, "since_boot", kills->last);
-	report_line(
-		&finding->means,
-		"The whole host, or a memory cgroup at its limit, had no memory left. What was killed may be started again, and killed again.");
+	report_sentence(&finding->means,
+			"The host, or a memory cgroup at its limit, had no memory left.");
+	report_sentence(&finding->means,
+			"A killed program may be started again, and killed again.");
 	report_line(&finding->confirm, "dmesg -T | grep -i -e oom-kill -e 'Killed process'");
-	report_line(
-		&finding->fix,
-		"The log says whether it was a cgroup's limit (CONSTRAINT_MEMCG): raise that, or give the work less to hold.");
+	report_sentence(&finding->fix,
+			"CONSTRAINT_MEMCG in the log means that a cgroup reached its limit.");
+	report_sentence(&finding->fix, "Raise the limit, or give the work less to hold.");
 	return 0;
 }
 
@@ -142,10 +159,10 @@ int check_reclaim(const struct host *host, struct report *report)
 		return report_unread(report, NAME, "%s", host_lack(host, "/proc/vmstat", lack));
 	r = check_kills(host, report);
 	if (r == 0 && !host->watched_ns)
-		return report_unread(report, NAME, "one reading has no rates");
+		return report_unread(report, NAME, "rates need two readings");
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(strains); i++)
 		r = check_strain(host, &strains[i], report);
 	return r < 0 ? r
-		     : report_checked(report, NAME, "%.0f pages a second scanned by tasks",
+		     : report_checked(report, NAME, "tasks scanned %.0f pages per second",
 				      host_rate(host, "vmstat/pgscan_direct"));
 }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Is what should be recording recording? Only where there is a store to record into. */
+/* Checks whether the recorder records. The check runs only on a host that has a store. */
 #include <stdio.h>
 
 #include "audit/checks.h"
 #include "base/clock.h"
 
 #define NAME "recorder"
-/* It tells of itself, and writes, once a second. */
+/* The recorder writes its status and its spool once per second. */
 #define STALLED_NS (5 * NSEC_PER_SEC)
 #define BEHIND_NS (10 * NSEC_PER_SEC)
 #define LOST_SHARE 0.001
-/* Single times are hiccups. */
+/* Fewer throttlings of a CPU do not matter. */
 #define THROTTLED_MIN 10
 #define HOUR_NS (3600 * NSEC_PER_SEC)
 
@@ -38,13 +38,13 @@ static int check_stopped(const struct host *host, struct report *report)
 	if (!finding)
 		return -ENOMEM;
 	if (recorder->reaches_ns)
-		report_line(&finding->lines, "what is stored ends at %s",
+		report_line(&finding->lines, "the stored samples end at %s",
 			    time_format(recorder->reaches_ns, false, 0, shown));
 	else
 		report_line(&finding->lines, "the store is empty");
 	report_i64(finding, "reaches_ns", recorder->reaches_ns);
 	report_line(&finding->means,
-		    "There is a store, and no recorder: the next incident will have no stacks.");
+		    "There is a store, but no recorder: the next incident will have no stacks.");
 	if (booted && !recorder->store)
 		report_line(&finding->confirm, "systemctl status perftape");
 	report_line(&finding->fix, "%sperftape record.",
@@ -58,18 +58,16 @@ static int check_stalled(const struct host *host, struct report *report)
 	struct finding *finding;
 	char text[32];
 
-	if (recorder->silent_ns <= STALLED_NS)
+	if (recorder->stalled_ns <= STALLED_NS)
 		return 0;
-	finding = check_recorder_find(host, report, SEVERITY_CRITICAL,
-				      "the recorder has fallen silent");
+	finding = check_recorder_find(host, report, SEVERITY_CRITICAL, "the recorder is stalled");
 	if (!finding)
 		return -ENOMEM;
-	report_line(&finding->lines,
-		    "it has told nothing of itself for %s; it does so once a second",
-		    duration_format(recorder->silent_ns, text, sizeof(text)));
-	report_i64(finding, "stalled_ns", recorder->silent_ns);
+	report_line(&finding->lines, "its last status is %s old; it writes one per second",
+		    duration_format(recorder->stalled_ns, text, sizeof(text)));
+	report_i64(finding, "stalled_ns", recorder->stalled_ns);
 	report_line(&finding->means, "It is stopped, gets no CPU, or its disk hangs.");
-	report_line(&finding->fix, "What hangs shows in /proc/PID/stack of its threads.");
+	report_line(&finding->fix, "/proc/PID/stack of its threads shows what hangs.");
 	return 0;
 }
 
@@ -79,21 +77,21 @@ static int check_behind(const struct host *host, struct report *report)
 	struct finding *finding;
 	char text[32];
 
-	if (!recorder->stalled && recorder->behind_ns <= BEHIND_NS)
+	if (!recorder->blocked && recorder->behind_ns <= BEHIND_NS)
 		return 0;
 	finding = check_recorder_find(host, report, SEVERITY_WARNING,
-				      "what is recorded does not get to the disk");
+				      "samples do not reach the disk");
 	if (!finding)
 		return -ENOMEM;
-	report_line(&finding->lines, "the disk is %s behind; from %d s on it is a finding",
+	report_line(&finding->lines, "the disk is %s behind; the limit is %d s",
 		    duration_format(recorder->behind_ns, text, sizeof(text)),
 		    (int)(BEHIND_NS / NSEC_PER_SEC));
-	if (recorder->stalled)
-		report_line(&finding->lines, "%s", recorder->stalled);
+	if (recorder->blocked)
+		report_line(&finding->lines, "%s", recorder->blocked);
 	report_i64(finding, "behind_ns", recorder->behind_ns);
-	report_line(&finding->means, "It waits in memory, and would be lost if the host crashed.");
+	report_line(&finding->means, "Samples wait in memory, and are lost if the host crashes.");
 	report_line(&finding->fix,
-		    "Make room on the store's disk, or move the store to another one.");
+		    "Free some space on the store's disk, or move the store to another one.");
 	return 0;
 }
 
@@ -114,12 +112,11 @@ static int check_lost(const struct host *host, struct report *report)
 	share = (double)recorder->lost / (recorder->lost + recorder->samples);
 	if (share < LOST_SHARE && !is_throttled(recorder))
 		return 0;
-	finding = check_recorder_find(host, report, SEVERITY_WARNING,
-				      "the kernel keeps samples from the recorder");
+	finding = check_recorder_find(host, report, SEVERITY_WARNING, "the kernel drops samples");
 	if (!finding)
 		return -ENOMEM;
 	report_line(&finding->lines,
-		    "%llu of %llu samples lost, throttled %llu times, since it runs",
+		    "since its start: %llu of %llu samples lost, throttled %llu times",
 		    (unsigned long long)recorder->lost,
 		    (unsigned long long)(recorder->lost + recorder->samples),
 		    (unsigned long long)recorder->throttled);
@@ -129,7 +126,7 @@ static int check_lost(const struct host *host, struct report *report)
 	report_line(&finding->means,
 		    "Rings were full before they were drained, or sampling took too long.");
 	report_line(&finding->fix,
-		    "perftape record --ring with more memory, or a lower frequency.");
+		    "Run perftape record with a larger --ring, or a lower frequency.");
 	return 0;
 }
 
@@ -144,7 +141,7 @@ int check_recorder(const struct host *host, struct report *report)
 	if (!recorder->there)
 		return report_unread(report, NAME, "%s",
 				     host->options->reader ? "this is a copy of a host"
-							   : "there is no store");
+							   : "no store can be read");
 	if (!recorder->running) {
 		r = check_stopped(host, report);
 		return r < 0 ? r : report_checked(report, NAME, "not running");

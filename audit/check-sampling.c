@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What keeps a host from being sampled: limits that the kernel or a person has set. Those of who
- * runs the audit, where rights are asked for. */
+/*
+ * Limits of the kernel or an administrator that prevent sampling. Rights are those of the user who
+ * runs the audit.
+ */
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -9,16 +11,22 @@
 
 #define NAME "sampling limits"
 #define RATE_USUAL 97
-/* The kernel goes on lowering once it has begun: this is near. */
+/*
+ * If the allowed rate is less than this many times the wanted rate, the limit is near, because the
+ * kernel continues to lower it.
+ */
 #define RATE_NEAR 10
-/* Two rings a CPU, a descriptor for each event of each, and what threads and files take. */
+/* Two rings per CPU, one descriptor per event of each CPU, and some for threads and files. */
 #define FILES_A_CPU 8
 #define FILES_MORE 256
 #define CAP_SYS_ADMIN_BIT 21
 #define CAP_SYS_RESOURCE_BIT 24
 #define CAP_PERFMON_BIT 38
 
-/* Of who runs this; where that is not known, as in a copy without it, nothing is missing. */
+/*
+ * Returns whether we have a capability; also returns true when /proc/self/status is absent, as in a
+ * copy of a host.
+ */
 static bool has_capability(const struct host *host, int bit)
 {
 	struct source_file file;
@@ -72,13 +80,18 @@ static int check_rate(const struct host *host, struct report *report)
 	if (!finding)
 		return -ENOMEM;
 	report_i64(finding, "wanted", wanted);
-	report_line(
-		&finding->lines,
-		"%lld samples a second and CPU are allowed, %llu are wanted; the kernel's default is 100000",
-		(long long)rate, (unsigned long long)wanted);
-	report_line(
+	report_line(&finding->lines,
+		    "%lld samples per second and CPU allowed, %llu wanted; the default is 100000",
+		    (long long)rate, (unsigned long long)wanted);
+	report_sentence(
 		&finding->means,
-		"The kernel lowers it when samples take longer than perf_cpu_time_max_percent allows, as after an interrupt that was held up, and never raises it again; the log says so then, and else somebody set it. Below what is wanted, a recording cannot begin, and one that runs is throttled.");
+		"The kernel lowers this limit when samples exceed perf_cpu_time_max_percent.");
+	report_sentence(&finding->means, "The kernel never raises the limit again.");
+	report_sentence(&finding->means, "A line in the kernel's log then says so.");
+	report_sentence(&finding->means, "Without this line, a person or a program set the limit.");
+	report_sentence(
+		&finding->means,
+		"Below the wanted rate, no recording can begin, and a running one is throttled.");
 	report_line(&finding->confirm, "dmesg | grep 'perf: interrupt took too long'");
 	report_line(&finding->fix, "sysctl kernel.perf_event_max_sample_rate=100000");
 	return 0;
@@ -100,9 +113,9 @@ static int check_share(const struct host *host, struct report *report)
 	report_line(&finding->lines,
 		    "%lld %% of a CPU's time may go into samples; the kernel's default is 25",
 		    (long long)percent);
-	report_line(
-		&finding->means,
-		"The kernel lowers the allowed rate as soon as samples take more, which single slow interrupts do.");
+	report_sentence(&finding->means,
+			"The kernel lowers the allowed rate as soon as samples take more.");
+	report_sentence(&finding->means, "A single slow interrupt is enough.");
 	report_line(&finding->fix, "sysctl kernel.perf_cpu_time_max_percent=25");
 	return 0;
 }
@@ -119,14 +132,14 @@ static int check_names(const struct host *host, struct report *report)
 				      restrict_level);
 	if (!finding)
 		return -ENOMEM;
-	report_line(&finding->lines, "2 hides the kernel's addresses from root too");
+	report_line(&finding->lines, "2 hides the kernel's addresses from root, too");
 	report_line(&finding->means, "The kernel's functions have no names in any recording.");
 	report_line(&finding->confirm, "head -3 /proc/kallsyms");
 	report_line(&finding->fix, "sysctl kernel.kptr_restrict=1");
 	return 0;
 }
 
-/* Only of interest where nobody else records. */
+/* Checks the right to sample the host, which matters only when no recorder runs. */
 static int check_rights(const struct host *host, struct report *report)
 {
 	struct finding *finding;
@@ -141,13 +154,14 @@ static int check_rights(const struct host *host, struct report *report)
 		return -ENOMEM;
 	report_line(
 		&finding->lines,
-		"who runs this has neither CAP_PERFMON nor CAP_SYS_ADMIN, and from 1 on that is needed");
-	report_line(&finding->means,
-		    "This user cannot record the whole host; one with the capability can.");
-	report_line(&finding->confirm, "grep CapEff /proc/self/status");
+		"from 1 on, sampling needs CAP_PERFMON or CAP_SYS_ADMIN; this user has neither");
 	report_line(
-		&finding->fix,
-		"Record as root, or as a service with AmbientCapabilities=CAP_PERFMON; or sysctl kernel.perf_event_paranoid=0.");
+		&finding->means,
+		"This user cannot record the whole host; a user with one of the capabilities can.");
+	report_line(&finding->confirm, "grep CapEff /proc/self/status");
+	report_sentence(&finding->fix,
+			"Record as root, or as a service with AmbientCapabilities=CAP_PERFMON.");
+	report_sentence(&finding->fix, "Or set sysctl kernel.perf_event_paranoid=0.");
 	return 0;
 }
 
@@ -163,7 +177,10 @@ static int64_t count_cpus(const struct host *host)
 	return count;
 }
 
-/* A recorder that runs has its own limits, and has got what it needs. */
+/*
+ * Checks the limit of open files. Does nothing beside a recorder, which has limits of its own and
+ * all the files that it needs.
+ */
 static int check_files(const struct host *host, struct report *report)
 {
 	int64_t needed = count_cpus(host) * FILES_A_CPU + FILES_MORE;
@@ -181,14 +198,14 @@ static int check_files(const struct host *host, struct report *report)
 	report_line(&finding->lines, "a recording of this host's CPUs may need %lld open files",
 		    (long long)needed);
 	report_line(&finding->means,
-		    "A recording started from here could not open all of its events.");
+		    "A recording that this user starts cannot open all its events.");
 	finding->confirm.size = 0;
 	report_line(&finding->confirm, "ulimit -Hn");
-	report_line(&finding->fix, "LimitNOFILE= of the service, or nofile in limits.conf.");
+	report_line(&finding->fix, "Raise LimitNOFILE= of the service, or nofile in limits.conf.");
 	return 0;
 }
 
-/* Without CAP_IPC_LOCK rings come out of this, and it is for all CPUs together that of one user. */
+/* Without CAP_IPC_LOCK, rings count against this limit, which is one per user for all CPUs. */
 static int check_locked(const struct host *host, struct report *report)
 {
 	struct finding *finding;
@@ -201,15 +218,15 @@ static int check_locked(const struct host *host, struct report *report)
 	if (!finding)
 		return -ENOMEM;
 	report_line(&finding->lines,
-		    "%lld KiB of rings a CPU without CAP_IPC_LOCK; the kernel's default is 516",
+		    "%lld KiB of rings per CPU without CAP_IPC_LOCK; the kernel's default is 516",
 		    (long long)kb);
 	report_line(&finding->means, "Rings are smaller, and lose samples earlier.");
 	report_line(&finding->fix, "sysctl kernel.perf_event_mlock_kb=516, or CAP_IPC_LOCK.");
 	return 0;
 }
 
-/* All that the checks above read but for the rate. */
-static int check_sampling_tell_unread(const struct host *host, struct report *report)
+/* Reports the settings that the checks above could not read, other than the rate. */
+static int check_sampling_report_unread(const struct host *host, struct report *report)
 {
 	static const char *const paths[] = { "/proc/sys/kernel/perf_cpu_time_max_percent",
 					     "/proc/sys/kernel/kptr_restrict",
@@ -243,8 +260,8 @@ int check_sampling(const struct host *host, struct report *report)
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(settings); i++)
 		r = settings[i](host, report);
 	if (r == 0)
-		r = check_sampling_tell_unread(host, report);
+		r = check_sampling_report_unread(host, report);
 	return r < 0 ? r
-		     : report_checked(report, NAME, "%lld samples a second allowed",
+		     : report_checked(report, NAME, "%lld samples per second allowed",
 				      (long long)rate);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Units that are started again and again, and units that failed. systemd's own limit ends a loop
- * only of more than five starts in ten seconds; a slower one goes on for ever.
+ * Units that are started again and again, and units that failed. systemd's own limit only ends a
+ * loop of more than five starts in ten seconds; a slower loop never ends.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,27 +10,31 @@
 #include "audit/services.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/number.h"
 
 #define NAME "units"
-/* So many are a loop. */
+/* This many restarts are a loop. */
 #define RESTARTS_MIN 3
 #define STARTS_NOW_MIN 2
 #define YOUNG_NS (600 * NSEC_PER_SEC)
-/* One each so long on average. */
+/* At least one restart per this time, on average. */
 #define OFTEN_NS (1200 * NSEC_PER_SEC)
 #define SHOWN_MAX 10
 
-/* systemd has counted since the host was started at the longest: so many in all of that time are a
- * loop, a few in weeks are none. */
+/*
+ * systemd has counted at most since boot. The count is a loop if it is high for that time; a few
+ * restarts in weeks are not.
+ */
 static bool is_often(const struct host *host, const struct service *service)
 {
 	return host->uptime_ns && service->restarts * OFTEN_NS >= host->uptime_ns;
 }
 
 /*
- * What systemd counts itself leaves no doubt that it was started again, but not when; without that,
- * what a timer starts is told by its timer. Those of users' own managers, and of ones in
- * containers, are known by their cgroups alone: what starts them is not.
+ * Returns whether a service restarts in a loop. systemd's own counter proves restarts, but not when
+ * they happened. Without this counter, a timer explains repeated starts. Units of users' managers,
+ * and of managers in containers, are known by their cgroups alone, so what starts them is not
+ * known.
  */
 static bool is_looping(const struct host *host, const struct service *service)
 {
@@ -56,14 +60,13 @@ static void check_units_describe(const struct host *host, const struct service *
 	buffer_printf(text, "%s:", service->name);
 	if (service->restarts >= 0)
 		buffer_printf(text, " %s restart%s by systemd%s%s,",
-			      count_format(service->restarts, count),
-			      service->restarts == 1 ? "" : "s",
+			      count_format(service->restarts, count), plural(service->restarts),
 			      host->uptime_ns ? " in at most " : "",
 			      host->uptime_ns ? duration_format(uptime_ns, age, sizeof(age)) : "");
 	if (service->starts.hour) {
 		buffer_printf(text, " at least %s start%s recorded within the last %s",
 			      count_format(service->starts.hour, count),
-			      service->starts.hour == 1 ? "" : "s",
+			      plural(service->starts.hour),
 			      duration_format(service->starts.hour_ns, age, sizeof(age)));
 		host_put_quiet(host, &service->starts, text);
 		buffer_u8(text, ',');
@@ -72,11 +75,11 @@ static void check_units_describe(const struct host *host, const struct service *
 		buffer_printf(text, " %lld within %.1f s,", (long long)service->starts.now,
 			      host->watched_ns / 1e9);
 	if (service->restarting)
-		buffer_text(text, " waits to be started again,");
+		buffer_text(text, " waits for its restart,");
 	else if (service->age_ns != AGE_UNKNOWN)
 		buffer_printf(text, " runs for %s,",
 			      duration_format(service->age_ns, age, sizeof(age)));
-	/* the last comma */
+	/* the NUL replaces the last comma */
 	text->data[text->size - 1] = 0;
 }
 
@@ -136,7 +139,7 @@ first_of(const struct host *host, const struct services *services,
 	return first;
 }
 
-/* One of which nothing was seen lately may have ended. */
+/* A loop without recent starts may have ended. */
 static bool is_looping_now(const struct host *host, const struct service *service)
 {
 	return is_looping(host, service) && (service->restarting || service->age_ns < YOUNG_NS ||
@@ -163,21 +166,26 @@ static int check_loops(const struct host *host, const struct services *services,
 			      first->name, verbs[count > 1][now != NULL]);
 	if (!finding)
 		return -ENOMEM;
-	report_line(
-		&finding->means,
-		"What they run ends soon after it was started. Each start makes a cgroup, and one that memory is still charged to stays in the kernel when it ends: a loop over days leaves tens of thousands.");
+	report_sentence(&finding->means, "The program ends soon after each start.");
+	report_sentence(&finding->means,
+			"Each start makes a cgroup, which stays while memory is charged to it.");
+	report_sentence(&finding->means, "A loop over days leaves tens of thousands of cgroups.");
 	if (services->asked) {
 		report_line(&finding->confirm,
 			    "systemctl show -p NRestarts,Result,ExecMainStatus,RestartUSec %s",
 			    word);
 		report_line(&finding->confirm, "journalctl -u %s -n 50", word);
 	} else {
-		host_put_look(host, first->name, &finding->confirm);
+		host_put_search(host, first->name, &finding->confirm);
 	}
-	report_line(
+	if (!services->asked)
+		report_sentence(&finding->fix,
+				"systemd did not answer here; run this where systemd runs.");
+	report_sentence(&finding->fix, "systemctl disable --now %s if the host does not need it.",
+			word);
+	report_sentence(
 		&finding->fix,
-		"%ssystemctl disable --now %s when the host does not need it; else mend why it ends, and give it RestartSec= and StartLimitIntervalSec= with which a loop comes to an end.",
-		services->asked ? "" : "Where systemd runs it, which did not answer here: ", word);
+		"Otherwise repair it; RestartSec= and StartLimitIntervalSec= can end a loop.");
 	return put_services(host, services, is_looping, finding);
 }
 
@@ -204,13 +212,12 @@ static int check_failed(const struct host *host, const struct services *services
 	if (!finding)
 		return -ENOMEM;
 	report_line(&finding->means,
-		    "systemd has given them up: what they are for is not done on this host.");
+		    "systemd does not start them again, so nothing on this host does their work.");
 	report_line(&finding->confirm, "systemctl --failed");
 	report_line(&finding->confirm, "systemctl status %s", word);
-	report_line(
-		&finding->fix,
-		"journalctl -u %s says why; systemctl reset-failed forgets it when it does not matter.",
-		word);
+	report_sentence(&finding->fix, "journalctl -u %s says why.", word);
+	report_sentence(&finding->fix,
+			"systemctl reset-failed forgets a failure that does not matter.");
 	return put_services(host, services, has_failed, finding);
 }
 
@@ -239,7 +246,7 @@ int check_units(const struct host *host, struct report *report)
 					      : "no systemd");
 	else if (r == 0 && !services.asked)
 		r = report_unread(report, "failed units", "%s",
-				  *host->root ? "a copy has no systemd that could be asked"
+				  *host->root ? "a copy has no systemd to ask"
 					      : "systemd does not answer");
 	if (r == 0 && services.any)
 		r = report_checked(report, NAME, "%zu", count_there(&services));

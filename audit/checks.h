@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Each looks at what was measured, and puts what it finds, and what it looked at, into the report.
- * 0 or -ENOMEM. */
+/*
+ * Each check reads the host's figures, and adds its findings and what it checked to the report.
+ * Returns 0 or -ENOMEM.
+ */
 
 #include "audit/host-figures.h"
 #include "audit/report.h"
@@ -10,6 +12,7 @@
 int check_memory_cgroups(const struct host *host, struct report *report);
 int check_units(const struct host *host, struct report *report);
 int check_containers(const struct host *host, struct report *report);
+int check_crashes(const struct host *host, struct report *report);
 int check_reclaim(const struct host *host, struct report *report);
 int check_pressure(const struct host *host, struct report *report);
 int check_cores(const struct host *host, struct report *report);

@@ -9,10 +9,13 @@
 #include "tape/tape-events.h"
 
 #define HOUR_NS (3600 * NSEC_PER_SEC)
-/* It tells once a minute at least. */
+/* The recorder writes such an event at least once per minute. */
 #define DYING_NS (150 * NSEC_PER_SEC)
 
-/* Those of single CPUs are most of all, and say nothing of now. */
+/*
+ * The recorded figures that the audit reads. Most figures are of single CPUs, which do not help
+ * here.
+ */
 static const char *const wanted[] = { "memory_cgroups/", "unit/", "containers/", "net/",
 				      "vmstat/oom_kill" };
 
@@ -25,9 +28,11 @@ static bool history_wants(void *context, const char *name)
 	return false;
 }
 
-/* A level that fell by half was purged, or the host was started again: what was before says nothing
- * of how it rises. */
-static void history_begin_anew(struct host_figure *figure, const struct series_step *step)
+/*
+ * When a level falls by half, reclaim removed what it counts, or the host was rebooted. Older
+ * readings then say nothing about its trend.
+ */
+static void history_restart(struct host_figure *figure, const struct series_step *step)
 {
 	if (step->unit != SERIES_LEVEL || step->value >= figure->recorded_last / 2)
 		return;
@@ -55,7 +60,7 @@ static int see_step(void *context, const struct series_step *step)
 		if (step->to_ns + HOUR_NS >= host->now_ns)
 			figure->grown_hour += grown;
 	}
-	history_begin_anew(figure, step);
+	history_restart(figure, step);
 	figure->to_ns = step->to_ns;
 	figure->recorded_last = step->value;
 	if (!host->recorded_from_ns)
@@ -99,8 +104,7 @@ static int see_dying(struct host *host, const struct tape *tape, const struct ta
 	return array_push(&host->dying, dying);
 }
 
-/* Those that were told together are of the same time; what was told later takes the place of all
- * before. */
+/* Events of the same time belong together. Events of a later time replace all earlier ones. */
 static int history_see_tape(void *context, const struct tape *tape)
 {
 	struct host *host = context;
@@ -137,8 +141,11 @@ static void sort_dying(struct host *host)
 	}
 }
 
-/* It goes on to tell while there are any: what ends before the record does is over. */
-static void drop_what_is_over(struct host *host)
+/*
+ * The recorder writes events as long as any cgroup is dying. If the last event is old, no cgroup is
+ * dying any more.
+ */
+static void drop_ended(struct host *host)
 {
 	if (host->dying_ns + DYING_NS < host->recorded_to_ns)
 		host->dying.count = 0;
@@ -165,7 +172,7 @@ int history_read(struct host *host, struct error *error)
 	int r = series_run(options->reader, &of, &coverage, error);
 
 	array_done(&coverage.gaps);
-	drop_what_is_over(host);
+	drop_ended(host);
 	sort_dying(host);
 	return r;
 }

@@ -12,7 +12,7 @@
 
 #define MOUNTS_MAX (4 << 20)
 #define STEP_NS NSEC_PER_SEC
-/* No host runs for a hundred years. */
+/* Larger numbers are damaged: no host runs for a hundred years. */
 #define UPTIME_MAX_S 3e9
 
 void host_done(struct host *host)
@@ -86,7 +86,7 @@ bool host_started(const char *name, const char *begin, char part[HOST_PART_SIZE]
 }
 
 #define HOUR_NS (3600 * NSEC_PER_SEC)
-/* Two readings may lie so far from each other. */
+/* Two consecutive recorded readings may be this far apart. */
 #define READINGS_NS (150 * NSEC_PER_SEC)
 
 void host_add_starts(const struct host *host, const struct host_figure *figure,
@@ -119,29 +119,28 @@ void host_put_quiet(const struct host *host, const struct host_starts *starts, s
 			duration_format(quiet_ns / NSEC_PER_SEC * NSEC_PER_SEC, ago, sizeof(ago)));
 }
 
-void host_put_look(const struct host *host, const char *name, struct buffer *confirm)
+void host_put_search(const struct host *host, const char *name, struct buffer *confirm)
 {
 	char pattern[2 * HOST_PART_SIZE + 8] = "*/", word[SHELL_WORD_SIZE], from[SHELL_WORD_SIZE];
 	size_t used = strlen(pattern);
 
 	if (!host->has_cgroups)
 		return;
-	/* what find would take for more than itself; names of systemd's have backslashes */
+	/* escapes the pattern characters of find; names of systemd units contain backslashes */
 	for (; *name && used + 3 < sizeof(pattern); name++) {
 		if (strchr("[?\\", *name))
 			pattern[used++] = '\\';
 		pattern[used++] = *name;
 	}
 	pattern[used] = 0;
-	report_line(
-		confirm,
-		"for i in $(seq 10); do find %s -path %s -printf '%%i %%p\\n'; sleep 0.7; done # each start has a number of its own",
-		shell_word(host->cgroups.path + strlen(host->root), from),
-		shell_word(pattern, word));
+	report_line(confirm,
+		    "for i in $(seq 10); do find %s -path %s -printf '%%i %%p\\n'; sleep 1; done",
+		    shell_word(host->cgroups.path + strlen(host->root), from),
+		    shell_word(pattern, word));
 }
 
-/* A negative errno where it is not to be read. It is not opened: that may hang. */
-static int look_for(const struct host *host, const char *path)
+/* Returns a negative errno when it may not be read. Does not open the file, as that may hang. */
+static int check_readable(const struct host *host, const char *path)
 {
 	char below[PATH_MAX];
 
@@ -152,21 +151,21 @@ static int look_for(const struct host *host, const char *path)
 
 bool host_has(const struct host *host, const char *path)
 {
-	return look_for(host, path) == 0;
+	return check_readable(host, path) == 0;
 }
 
 const char *host_lack(const struct host *host, const char *path, char text[HOST_LACK_SIZE])
 {
-	int r = look_for(host, path);
+	int r = check_readable(host, path);
 
 	if (r == 0)
-		snprintf(text, HOST_LACK_SIZE, "%s says nothing of that", path);
+		snprintf(text, HOST_LACK_SIZE, "%s has no such figures", path);
 	else if (r != -ENOENT && r != -ENOTDIR)
 		snprintf(text, HOST_LACK_SIZE, "%s: %s", path, strerror(-r));
 	else if (*host->root)
 		snprintf(text, HOST_LACK_SIZE, "%s is not in the copy", path);
 	else
-		snprintf(text, HOST_LACK_SIZE, "there is no %s", path);
+		snprintf(text, HOST_LACK_SIZE, "%s does not exist", path);
 	return text;
 }
 
@@ -202,7 +201,7 @@ bool host_enter(struct host *host, const char *what)
 
 	if (!options->enter || options->enter(options->context, what))
 		return true;
-	/* once, however often it is asked for */
+	/* add each part once, however often it is entered */
 	host->failed |= strings_add(&host->hung, what, strlen(what), &id) < 0;
 	return false;
 }
@@ -233,8 +232,8 @@ static void host_figures_show_progress(const struct audit_options *options, uint
 }
 
 /*
- * All sources are read each second: second 0 is one in which the time of all has come. What starts
- * and ends again between two looks is not seen, so that there are as many of them as there can be.
+ * Reads all sources each second, because every source is due at tick 0. Frequent reads are
+ * necessary, because a unit that starts and ends between two reads is not seen.
  */
 static int host_figures_watch(struct host *host, struct gauges *gauges)
 {
@@ -268,7 +267,7 @@ static void find_memory(struct host *host)
 	source_file_done(&mounts);
 }
 
-/* "12345.67 1234.56" */
+/* Reads "12345.67 1234.56". */
 static void read_uptime(struct host *host)
 {
 	struct source_file file;

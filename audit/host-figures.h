@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* What was measured of the host: each figure (gauges/gauges.h) while it was watched, and as it was
- * recorded before. */
+/*
+ * The host's figures (gauges/gauges.h): as they were while the audit watched, and as they were
+ * recorded before.
+ */
 
 #include "audit/audit.h"
 #include "base/intern.h"
@@ -12,17 +14,16 @@ struct host_figure {
 	/* while watching */
 	bool read;
 	int64_t first, last;
-	/* recorded; from_ns is 0 where it was not, and the same as to_ns where it was once */
+	/* recorded; from_ns is 0 without a record, and equals to_ns with a single one */
 	uint64_t from_ns, to_ns;
 	int64_t recorded_first, recorded_last;
-	/* by how much a counter has grown, what began anew left out: in all of it, and within its
-	 * last hour */
+	/* growth of a counter without its resets: over the whole history, and in the last hour */
 	int64_t grown, grown_hour;
-	/* when it was last read to have grown; 0: never */
+	/* when a reading last showed growth; 0: never */
 	uint64_t grew_ns;
 };
 
-/* What is dying under one kind of path, as the recorder told of it last (tape/tape-events.h). */
+/* The dying cgroups of one kind of path, from the recorder's last event (tape/tape-events.h). */
 struct host_dying {
 	char prefix[192];
 	char made_by[32], removed_by[32];
@@ -41,91 +42,105 @@ struct host {
 	struct strings names;
 	/* memory ran out */
 	bool failed;
-	/* what was passed over, as its reads do not come back */
+	/* parts that were skipped because a read hangs */
 	struct strings hung;
-	/* by the number of the name */
+	/* indexed by the number of the name in `names` */
 	array_of(struct host_figure) figures;
-	/* of the wall clock, at the last reading */
+	/* wall clock of the last reading */
 	uint64_t now_ns;
 	uint64_t watched_ns;
-	/* since the host was started; 0: not known */
+	/* since the host was booted; 0: not known */
 	uint64_t uptime_ns;
 	uint64_t recorded_from_ns, recorded_to_ns;
 	/* "memory_cgroups/dying", as recorded */
 	array_of(struct host_point) dying_points;
-	/* the most first */
+	/* the highest count first */
 	array_of(struct host_dying) dying;
-	/* when that was told, of the wall clock */
+	/* wall clock of these events */
 	uint64_t dying_ns;
-	/* for how long they were counted then: those from before are not among them; 0: not known
+	/*
+	 * for how long the recorder had counted at dying_ns; it does not know cgroups that were
+	 * removed before; 0: not known
 	 */
 	int64_t dying_counted_s;
-	/* so many more or fewer it may be */
+	/* the counts may be off by this many */
 	int64_t dying_unsure;
 	bool has_cgroups, has_memory;
-	/* where those of memory are, or else any */
+	/* the hierarchy with the memory controller, or else any */
 	struct cgroups cgroups;
 };
 
-/* Watches it as the options say. 0 or -ENOMEM; what is not there is not among the figures. */
+/*
+ * Watches the host as the options say. Returns 0 or -ENOMEM; a figure that does not exist is left
+ * out.
+ */
 int host_watch(const struct audit_options *options, struct host *host);
 void host_done(struct host *host);
 
-/* audit_options.enter: false: it is passed over. */
+/* Calls audit_options.enter. Returns false when the part must be skipped. */
 bool host_enter(struct host *host, const char *what);
 void host_leave(struct host *host);
 
-/* The figure of a name, made where there is none. 0 or -ENOMEM. */
+/*
+ * Finds the figure of a name, or makes it. Returns 0 or -ENOMEM. Valid until the next new figure.
+ */
 int host_name(struct host *host, const char *name, struct host_figure **ret_figure);
-/* One that was read or recorded; NULL where there is none. */
+/* Returns a figure that was read or recorded; NULL: the figure does not exist. */
 const struct host_figure *host_find(const struct host *host, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* By how much it grew while the host was watched; 0 where it was not read. */
+/* Returns the growth of a figure while the host was watched; 0 when it was not read. */
 int64_t host_growth(const struct host *host, const char *name);
-/* The same, a second. */
+/* Returns this growth per second. */
 double host_rate(const struct host *host, const char *name);
 
-/* What stands between the two in a figure's name: "unit/", "/starts". False where that is nothing,
- * or too long. */
+/*
+ * Copies the part between `begin` and `end` out of a figure's name: "unit/", "/starts". Returns
+ * false when the name does not match, or the part is empty or too long.
+ */
 #define HOST_PART_SIZE 256
 bool host_name_part(const char *name, const char *begin, const char *end,
 		    char part[HOST_PART_SIZE]);
 
 /*
- * The same of a figure that counts starts, of either kind: those that a look once a minute found,
- * and cgroups that were made, which is all of them as far as the kernel's events came.
+ * Copies the part out of the name of a figure that counts starts, like host_part(). There are two
+ * kinds: starts that a read once per minute found, and cgroups that were made, which includes all
+ * starts whose events the kernel delivered.
  */
 bool host_started(const char *name, const char *begin, char part[HOST_PART_SIZE]);
 
-/* Starts that were seen, at the least. */
+/* The starts that were seen; there may be more. */
 struct host_starts {
 	/* while watching */
 	int64_t now;
-	/* within the last one, as recorded */
+	/* recorded in the last hour */
 	int64_t hour;
-	/* how far back in it they were looked for */
+	/* the part of the last hour that has readings */
 	uint64_t hour_ns;
-	/* when the last of these was read; 0: never */
+	/* when a reading last showed a start; 0: never */
 	uint64_t last_ns;
 };
-/* What one figure of them tells. */
+/* Adds the starts of one figure. */
 void host_add_starts(const struct host *host, const struct host_figure *figure,
 		     struct host_starts *starts);
-/* How long ago the last one was, at the least; UINT64_MAX: none was seen. */
+/* Returns how long ago the last start was, at least; UINT64_MAX: no start was seen. */
 uint64_t host_quiet_ns(const struct host *host, const struct host_starts *starts);
-/* ", the last of them 18 min ago": nothing where that was as late as can be told from readings once
- * a minute. */
+/*
+ * Puts ", the last of them 18 min ago"; nothing when the last start is as recent as readings once
+ * per minute can show.
+ */
 void host_put_quiet(const struct host *host, const struct host_starts *starts, struct buffer *text);
 
-/* A command that shows cgroups of that name, a star for what differs, as they are made anew:
- * nothing where there are no cgroups. */
-void host_put_look(const struct host *host, const char *name, struct buffer *confirm);
+/*
+ * Adds a command that shows cgroups of that name as they are made; a star in the name matches
+ * anything. Adds nothing on a host without cgroups.
+ */
+void host_put_search(const struct host *host, const char *name, struct buffer *confirm);
 
-/* Is a file or folder below the root to be read? Nothing of it is. */
+/* Returns whether a file or folder below the root may be read, without opening it. */
 bool host_has(const struct host *host, const char *path);
-/* Why it tells nothing, for who expected something of it: "/proc/vmstat is not in the copy". */
+/* Returns why a file has no data: "/proc/vmstat is not in the copy". */
 #define HOST_LACK_SIZE 240
 const char *host_lack(const struct host *host, const char *path, char text[HOST_LACK_SIZE]);
 
-/* A number in a small file below the root. */
+/* Reads a number from a small file below the root. Returns false when that is not possible. */
 bool host_number(const struct host *host, const char *path, int64_t *ret_value);

@@ -34,7 +34,7 @@ static void put_list(struct buffer *text, const char *format, va_list list)
 	char line[2048];
 
 	vsnprintf(line, sizeof(line), format, list);
-	/* names may have any bytes, and a newline is between lines */
+	/* names may contain any bytes, and a newline separates lines */
 	for (char *at = line; *at; at++)
 		*at = *at == '\n' ? '?' : *at;
 	buffer_text(text, line);
@@ -65,6 +65,17 @@ void report_line(struct buffer *lines, const char *format, ...)
 		buffer_u8(lines, '\n');
 	va_start(list, format);
 	put_list(lines, format, list);
+	va_end(list);
+}
+
+void report_sentence(struct buffer *paragraph, const char *format, ...)
+{
+	va_list list;
+
+	if (paragraph->size)
+		buffer_u8(paragraph, ' ');
+	va_start(list, format);
+	put_list(paragraph, format, list);
 	va_end(list);
 }
 
@@ -114,7 +125,7 @@ static int finish_finding(struct finding *finding)
 	return r;
 }
 
-/* There are a handful of them. */
+/* An insertion sort is enough for a few findings. */
 static void sort_findings(struct report *report)
 {
 	struct finding *items = report->findings.items;
@@ -181,7 +192,10 @@ const char *shell_word(const char *name, char text[SHELL_WORD_SIZE])
 		return text;
 	}
 	text[at++] = '\'';
-	/* a quote in it ends the quotes, stands alone, and begins them again */
+	/*
+	 * for a quote in the word, end the quoted part, write an escaped quote, and begin a new
+	 * quoted part
+	 */
 	for (; *name && at + 6 < SHELL_WORD_SIZE; name++)
 		at += snprintf(text + at, SHELL_WORD_SIZE - at, *name == '\'' ? "'\\''" : "%c",
 			       *name);

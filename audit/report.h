@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* What an audit came to: what was looked at, and what was found. */
+/* The result of an audit: what was checked, and the findings. */
 
 #include <stdbool.h>
 
@@ -9,16 +9,15 @@
 #include "base/bytes.h"
 
 enum severity {
-	/* worth knowing; may be as it is meant to be */
+	/* worth knowing, and possibly intended */
 	SEVERITY_NOTICE,
-	/* will do harm, or does some */
+	/* does some harm, or will */
 	SEVERITY_WARNING,
 	/* does harm now, or nearly so */
 	SEVERITY_CRITICAL,
 };
 
-/* Texts are NUL-terminated once the report is finished; those of several lines have a newline
- * between them. */
+/* A finding. Texts end with a NUL once the report is finished; a newline separates lines. */
 struct finding {
 	/* stable, for programs: "zombie_memory_cgroups" */
 	const char *kind;
@@ -27,15 +26,14 @@ struct finding {
 	struct buffer means;
 	/* the numbers, for people */
 	struct buffer lines;
-	/* the same as an object of JSON, closed when the report is finished */
+	/* the same as a JSON object, which report_finish() closes */
 	struct buffer numbers;
-	/* stock commands, one a line */
+	/* standard commands, one per line */
 	struct buffer confirm;
 	struct buffer fix;
 };
 
-/* A thing that was looked at, with what there is to say of it where nothing was found; or why it
- * could not be. */
+/* A check that was done, with a figure to show, or the reason why it could not be done. */
 struct check {
 	const char *name;
 	bool unread;
@@ -45,41 +43,45 @@ struct check {
 struct report {
 	array_of(struct finding) findings;
 	array_of(struct check) checks;
-	/* the wall clock, when it began */
+	/* wall clock of the start */
 	uint64_t now_ns;
 	uint64_t watched_ns;
-	/* 0: without a history */
+	/* 0: no history */
 	uint64_t recorded_from_ns, recorded_to_ns;
 };
 
 void report_done(struct report *report);
 
-/* A finding, with its title; it stays where it is until the next one. NULL: out of memory. */
+/* Adds a finding with its title. Returns NULL without memory. Valid until the next finding. */
 struct finding *report_find(struct report *report, const char *kind, enum severity severity,
 			    const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* One line more. */
+/* Adds one line. */
 void report_line(struct buffer *lines, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* 0 or -ENOMEM. */
+/* Adds one sentence to a paragraph. */
+void report_sentence(struct buffer *paragraph, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Add a check that was done, or one that could not be done. Return 0 or -ENOMEM. */
 int report_checked(struct report *report, const char *name, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 int report_unread(struct report *report, const char *name, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Puts the worst first, those of one severity as they came, and ends all texts. 0, or -ENOMEM, also
- * for what ran out before. */
+/*
+ * Sorts the findings by severity, the worst first, and ends all texts. Returns 0, or -ENOMEM, also
+ * for a text that ran out of memory before.
+ */
 int report_finish(struct report *report);
 
-/* A word for a command that is to be pasted: in quotes where a shell would take it for more than a
- * name. */
+/* Returns a word for a command line, in quotes where a shell needs them. */
 #define SHELL_WORD_SIZE 1100
 const char *shell_word(const char *name, char text[SHELL_WORD_SIZE]);
 
 void report_i64(struct finding *finding, const char *key, int64_t value);
 void report_double(struct finding *finding, const char *key, double value);
-/* In whole seconds; UINT64_MAX is null. */
+/* In whole seconds; UINT64_MAX becomes null. */
 void report_age(struct finding *finding, const char *key, uint64_t age_ns);
 void report_string(struct finding *finding, const char *key, const char *value);
 
-/* "68,680" */
+/* Returns a number such as "68,680". */
 #define COUNT_TEXT_SIZE 32
 const char *count_format(int64_t count, char text[COUNT_TEXT_SIZE]);

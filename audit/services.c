@@ -13,7 +13,7 @@
 
 #define SERVICES_MAX 4096
 #define ASKED_MAX 64
-/* One that runs longer is not restarting now. */
+/* A service that runs longer is not restarting now. */
 #define YOUNG_NS (600 * NSEC_PER_SEC)
 
 void services_done(struct services *services)
@@ -21,7 +21,7 @@ void services_done(struct services *services)
 	array_done(&services->list);
 }
 
-/* NULL: too many, or its name is too long, or memory is out. */
+/* Returns NULL when there are too many services, the name is too long, or without memory. */
 static struct service *find_service(struct services *services, const char *name)
 {
 	struct service service = { .age_ns = AGE_UNKNOWN, .restarts = -1 };
@@ -60,7 +60,7 @@ static bool services_ends_with(const char *text, const char *end)
 	return size > end_size && strcmp(text + size - end_size, end) == 0;
 }
 
-/* "invocation:ecs.service" is made anew at each start. */
+/* systemd makes the link "invocation:ecs.service" again at each start. */
 static void see_start(const struct host *host, struct services *services, struct service *service,
 		      int dir_fd, const char *link)
 {
@@ -74,8 +74,10 @@ static void see_start(const struct host *host, struct services *services, struct
 	service->age_ns = host->now_ns - MIN(host->now_ns, begin_ns);
 }
 
-/* Units of other kinds than services are of interest where they start one: then it is meant to come
- * and go. */
+/*
+ * A timer or a path unit shows that its service is meant to come and go; other kinds of units do
+ * not matter.
+ */
 static void services_see_link(const struct host *host, struct services *services, int dir_fd,
 			      const char *link)
 {
@@ -148,7 +150,7 @@ static void ask_systemd(const struct host *host, struct services *services)
 		r = systemd_restarts(systemd, service->name, &count);
 		if (r == 0)
 			service->restarts = count;
-		/* what comes later would be taken for the answer to the next question */
+		/* a late answer would be mistaken for the answer to the next question */
 		else if (r != -EOPNOTSUPP)
 			break;
 	}

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* The services of systemd: since when each runs, and how often it was started, from wherever that
- * can be known. */
+/*
+ * The services of systemd: since when each one runs, and how often it was started, from all sources
+ * that know.
+ */
 
 #include "audit/host-figures.h"
 
@@ -10,17 +12,17 @@
 
 struct service {
 	char name[256];
-	/* of what runs now */
+	/* age of the present run */
 	uint64_t age_ns;
-	/* a timer or a path starts it: again and again is as it should be */
+	/* a timer or a path unit starts it, so repeated starts are normal */
 	bool timed;
-	/* it runs, or was seen to */
+	/* it runs, or was seen to run */
 	bool there;
-	/* systemd says so */
+	/* systemd reports it as failed */
 	bool failed;
-	/* and that it waits to start it again */
+	/* systemd waits to start it again */
 	bool restarting;
-	/* as systemd counts them, without those that somebody asked for; -1: not known */
+	/* systemd's own count of automatic restarts; -1: not known */
 	int64_t restarts;
 	struct host_starts starts;
 };
@@ -29,7 +31,7 @@ struct services {
 	array_of(struct service) list;
 	/* systemd answered */
 	bool asked;
-	/* there is anything to tell them by */
+	/* there was any source at all */
 	bool any;
 };
 

@@ -13,16 +13,19 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 
-/* To connect, or to take a call; and for all that is asked together: the audit must not hang with
- * what hangs. */
+/*
+ * Bounds for one call, and for all of them together, so that the audit does not hang with systemd.
+ */
 #define WAIT_S 2
 #define WAIT_ALL_NS (3 * NSEC_PER_SEC)
 #define MESSAGE_MAX (4u << 20)
-/* Before its answer others may come. */
+/* At most this many signals may come before the answer. */
 #define SIGNALS_MAX 1000
 
-/* The first bytes of a message: which end first, type, flags, version; length of the body, serial,
- * length of the fields behind. */
+/*
+ * The header of a message: byte order, type, flags, version; length of the body, serial, length of
+ * the fields after it.
+ */
 #define HEADER_SIZE 16
 #define TYPE_CALL 1
 #define TYPE_ANSWER 2
@@ -36,7 +39,7 @@ enum field { FIELD_PATH = 1, FIELD_INTERFACE = 2, FIELD_MEMBER = 3, FIELD_TO = 6
 struct systemd {
 	int fd;
 	uint32_t serial;
-	/* of CLOCK_MONOTONIC */
+	/* CLOCK_MONOTONIC */
 	uint64_t until_ns;
 };
 
@@ -150,7 +153,7 @@ static int send_call(struct systemd *systemd, const struct call *call)
 	return write_all(systemd->fd, message.data, message.size);
 }
 
-/* Its body goes behind what is in the buffer, which is empty. Gives its type. */
+/* Reads a message, and its body into the empty buffer. Returns its type or a negative errno. */
 static int read_message(struct systemd *systemd, struct buffer *body)
 {
 	uint8_t header[HEADER_SIZE], *at;
@@ -195,7 +198,7 @@ static int systemd_ask(struct systemd *systemd, const struct call *call, struct 
 	return r < 0 ? r : -ETIMEDOUT;
 }
 
-/* A NUL, who we are, and the server's "OK ...". */
+/* Sends a NUL and our uid; expects the server's "OK ...". */
 static int systemd_introduce(const struct systemd *systemd)
 {
 	char hello[64], digits[16], answer[256];
@@ -244,7 +247,7 @@ static int connect_to(struct systemd *systemd, const char *root, const char *pat
 	return r;
 }
 
-/* On the bus that all share one has to say hello. */
+/* The system bus, unlike systemd's own socket, requires a greeting. */
 static int systemd_greet(struct systemd *systemd)
 {
 	const struct call call = { .to = "org.freedesktop.DBus",
@@ -290,7 +293,7 @@ static void skip_to(struct reader *reader, size_t unit)
 		reader_take(reader, unit - reader->position % unit);
 }
 
-/* NULL when it is none. */
+/* Reads a string. Returns NULL when the bytes are not a string. */
 static const char *systemd_take_string(struct reader *reader)
 {
 	const char *text;
@@ -306,7 +309,7 @@ static const char *systemd_take_string(struct reader *reader)
 	return reader_failed(reader) ? NULL : text;
 }
 
-/* "a(ssssssouso)": name, description, load, active and sub state, whom it follows, path, job. */
+/* "a(ssssssouso)": name, description, load, active and sub state, following unit, path, job. */
 int systemd_parse_units(const void *body, size_t size,
 			int (*see)(void *context, const char *name, const char *active,
 				   const char *sub),
@@ -320,7 +323,7 @@ int systemd_parse_units(const void *body, size_t size,
 	reader_init(&reader, body, size);
 	array_size = reader_u32(&reader);
 	skip_to(&reader, 8);
-	/* what is behind the last one must be there as well: nothing */
+	/* the array must end with the body */
 	if (array_size && array_size != reader_left(&reader))
 		return -EBADMSG;
 	while (r == 0 && array_size && reader_left(&reader)) {
@@ -338,7 +341,7 @@ int systemd_parse_units(const void *body, size_t size,
 	return r < 0 ? r : reader_failed(&reader) ? -EBADMSG : 0;
 }
 
-/* "v" with a "u" in it. */
+/* "v" that contains a "u". */
 int systemd_parse_number(const void *body, size_t size, uint32_t *ret_number)
 {
 	struct reader reader;
@@ -380,7 +383,7 @@ int systemd_each_troubled(struct systemd *systemd,
 	return r < 0 ? r : systemd_parse_units(body.data, body.size, see, context);
 }
 
-/* "ecs.service" is ".../unit/ecs_2eservice" */
+/* Writes "ecs.service" as ".../unit/ecs_2eservice". */
 static void put_unit_path(struct buffer *path, const char *unit)
 {
 	buffer_text(path, SYSTEMD_PATH "/unit/");

@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * Asks systemd what it knows of its units, over the socket on which systemctl asks it: a few
- * messages of D-Bus, read-only. Answers that do not come within some seconds, all of them together,
- * do not come: -ETIMEDOUT. Then there is no use in asking on.
+ * Asks systemd about its units over the socket that systemctl uses, with a few read-only D-Bus
+ * messages. All answers together must come within some seconds; after -ETIMEDOUT, do not ask again.
  */
 
 #include <stddef.h>
@@ -14,22 +13,32 @@
 
 struct systemd;
 
-/* The one below the root. -ENOENT and the like where there is none, -EACCES where it is not for us.
+/*
+ * Connects to the systemd below the root. Returns 0; -ENOENT and the like when systemd does not
+ * run; -EACCES when we may not ask it.
  */
 int systemd_open(const char *root, struct systemd **ret_systemd);
 struct systemd *systemd_close(struct systemd *systemd);
 DEFINE_CLEANUP(systemd, struct systemd *, systemd_close)
 
-/* Each unit that failed, or waits to be started again. A negative answer of `see` ends it and is
- * handed on. */
+/*
+ * Calls `see` with each unit that failed or waits for a restart. A negative result of `see` ends it
+ * and is returned.
+ */
 int systemd_each_troubled(struct systemd *systemd,
 			  int (*see)(void *context, const char *name, const char *active,
 				     const char *sub),
 			  void *context);
-/* How often it started a service again by itself; -EOPNOTSUPP: it knows of none of that name. */
+/*
+ * Returns how often systemd restarted a service by itself; -EOPNOTSUPP: it does not know the
+ * service.
+ */
 int systemd_restarts(struct systemd *systemd, const char *unit, uint32_t *ret_count);
 
-/* The answers' bodies, for the above and for tests. -EBADMSG when they are anything else. */
+/*
+ * Parse the bodies of answers. Return -EBADMSG when the bytes are wrong. Used by the functions
+ * above and by tests.
+ */
 int systemd_parse_units(const void *body, size_t size,
 			int (*see)(void *context, const char *name, const char *active,
 				   const char *sub),

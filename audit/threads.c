@@ -10,10 +10,13 @@
 #include "base/clock.h"
 
 #define THREADS_MAX 20000
-/* CPU time: where threads wait long for a CPU, the pass takes longer and must still be whole. */
+/*
+ * Bounds CPU time, not real time: when threads wait long for a CPU, the pass takes longer and must
+ * still be complete.
+ */
 #define TIME_MAX_NS (NSEC_PER_SEC / 2)
 #define WAIT_NS NSEC_PER_SEC
-/* Less is no reason for a CPU to be busy. */
+/* A thread with a smaller share does not explain a busy CPU. */
 #define PERCENT_MIN 10
 
 struct thread {
@@ -22,7 +25,7 @@ struct thread {
 	char state;
 	/* ticks */
 	int64_t user, kernel;
-	/* it ran there last */
+	/* the CPU on which it ran last */
 	int64_t cpu;
 	uint64_t read_ns;
 };
@@ -36,8 +39,10 @@ struct threads {
 	uint64_t until_ns;
 };
 
-/* "PID (comm) S ppid ..." where comm may have any bytes: utime and stime are numbers 14 and 15, the
- * processor is 39. */
+/*
+ * Parses "PID (comm) S ppid ...", where comm may contain any bytes. utime and stime are fields 14
+ * and 15, the processor is 39.
+ */
 static bool parse_stat(const char *text, size_t size, struct thread *thread)
 {
 	const char *open = memchr(text, '(', size), *close = memrchr(text, ')', size);
@@ -79,7 +84,7 @@ static bool read_thread(const struct host *host, struct thread *thread)
 	return size > 0 && parse_stat(text, size, thread);
 }
 
-static bool is_of_interest(const struct threads *threads, const struct thread *thread)
+static bool is_candidate(const struct threads *threads, const struct thread *thread)
 {
 	if (thread->state == 'R')
 		return true;
@@ -94,7 +99,7 @@ static int see_thread(struct threads *threads, int pid, int tid)
 	struct thread thread = { .pid = pid, .tid = tid };
 
 	threads->seen++;
-	if (!read_thread(threads->host, &thread) || !is_of_interest(threads, &thread))
+	if (!read_thread(threads->host, &thread) || !is_candidate(threads, &thread))
 		return 0;
 	return array_push(&threads->list, thread);
 }
@@ -104,7 +109,7 @@ static bool is_enough(const struct threads *threads)
 	return threads->seen > THREADS_MAX || clock_ns(CLOCK_THREAD_CPUTIME_ID) > threads->until_ns;
 }
 
-/* All folders that are numbers: processes, or the threads of one. */
+/* Visits all folders whose names are numbers: processes, or the threads of one process. */
 static int each_number(struct threads *threads, int pid)
 {
 	const struct dirent *entry;
@@ -126,7 +131,9 @@ static int each_number(struct threads *threads, int pid)
 	return r;
 }
 
-/* Of a CPU, between the two readings of it: the first pass over many threads takes its time. */
+/*
+ * Per cent of a CPU, between the two readings of this thread: a pass over many threads takes time.
+ */
 static double percent_of(int64_t ticks, const struct thread *before, const struct thread *now)
 {
 	uint64_t over_ns = now->read_ns - MIN(before->read_ns, now->read_ns);
@@ -134,7 +141,7 @@ static double percent_of(int64_t ticks, const struct thread *before, const struc
 	return 100.0 * ticks * NSEC_PER_SEC / sysconf(_SC_CLK_TCK) / MAX(over_ns, 1);
 }
 
-static void take_most(struct threads *threads, struct thread_share *share)
+static void find_busiest(struct threads *threads, struct thread_share *share)
 {
 	int64_t most = 0;
 
@@ -172,7 +179,7 @@ int threads_find(const struct host *host, struct thread_share *shares, size_t co
 	if (r == 0) {
 		options->wait(options->context, WAIT_NS);
 		for (size_t i = 0; i < count; i++)
-			take_most(&threads, &shares[i]);
+			find_busiest(&threads, &shares[i]);
 	}
 	array_done(&threads.list);
 	return r;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Limits the rate of an action: one per interval, and a burst after a pause. */
+/* Limits the rate of an action: one per interval, and several in quick succession after a pause. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,15 +9,15 @@
 #include "base/cleanup.h"
 
 struct allowance {
-	/* One more action is allowed after this time. */
+	/* Each interval allows one more action. */
 	uint64_t interval_ns;
-	/* The greatest number of actions at once. */
+	/* The greatest number of actions in quick succession. */
 	uint64_t burst;
-	/* All allowance up to this time is used. */
+	/* The actions so far have used the intervals up to this time. */
 	uint64_t spent_ns;
 };
 
-/* Takes one action from the allowance. Returns false if none is left. */
+/* Returns true if one more action is allowed, and counts it. Returns false otherwise. */
 static inline bool allowance_take(struct allowance *allowance, uint64_t now_ns)
 {
 	uint64_t burst_ns = allowance->burst * allowance->interval_ns;

@@ -18,7 +18,10 @@
 		size_t capacity; \
 	}
 
-/* Makes room for `count` items of `size` bytes. Returns 0, or -ENOMEM with the array unchanged. */
+/*
+ * Allocates memory for `count` items of `size` bytes. Returns 0, or -ENOMEM with the array
+ * unchanged.
+ */
 int array_grow(void *items, size_t *capacity, size_t count, size_t size);
 
 #define array_reserve(array, wanted)                                                             \

@@ -4,12 +4,12 @@
 /*
  * Reads and writes bytes, little-endian.
  *
- * The project looks into foreign bytes only through struct reader, which never reads beyond its
- * end. A read that would do so returns zero (or NULL), marks the reader as failed and keeps the
+ * The project reads bytes from outside only through struct reader, which never reads beyond its
+ * end. A read beyond the end returns zero (or NULL), marks the reader as failed and keeps the
  * offset. Every later read returns zero, too. So a decoder reads a whole row and then calls
  * reader_failed() once.
  *
- * struct buffer grows. Without memory it marks itself as failed and drops what is put; call
+ * struct buffer grows. Without memory it marks itself as failed and drops the bytes; call
  * buffer_failed() once at the end.
  */
 
@@ -33,8 +33,8 @@ static inline void reader_init(struct reader *reader, const void *data, size_t s
 }
 
 /*
- * Returns whether `size` more bytes exist; otherwise the reader fails. Inline, because all decoding
- * calls it.
+ * Returns whether `size` more bytes exist; otherwise marks the reader as failed. Inline, because
+ * all decoding calls it.
  */
 static inline bool reader_require(struct reader *reader, size_t size)
 {
@@ -48,9 +48,7 @@ static inline bool reader_require(struct reader *reader, size_t size)
 	return true;
 }
 
-/*
- * Returns the next `size` bytes, or NULL if there are fewer. Valid while the reader's data lives.
- */
+/* Returns the next `size` bytes, or NULL if there are fewer. Valid as long as the reader's data. */
 static inline const void *reader_take(struct reader *reader, size_t size)
 {
 	const uint8_t *at = reader->data + reader->position;
@@ -113,9 +111,13 @@ static inline uint64_t reader_varint(struct reader *reader)
 	return value;
 }
 
-/* Returns the NUL-terminated string in a field of `size` bytes; NULL without a NUL in it. */
+/*
+ * Returns the NUL-terminated string in a field of `size` bytes; NULL if the field contains no NUL.
+ */
 const char *reader_text(struct reader *reader, size_t size);
-/* Returns the string up to the next NUL and moves behind it; NULL without a NUL. */
+/*
+ * Returns the string up to the next NUL and moves behind the NUL. Returns NULL if there is no NUL.
+ */
 const char *reader_string(struct reader *reader);
 
 static inline size_t reader_left(const struct reader *reader)
@@ -123,7 +125,7 @@ static inline size_t reader_left(const struct reader *reader)
 	return reader->failed ? 0 : reader->size - reader->position;
 }
 
-/* Marks the reader as failed; for a decoder that rejects a value. */
+/* Marks the reader as failed. A decoder calls this to reject a value. */
 static inline void reader_fail(struct reader *reader)
 {
 	if (!reader->failed)
@@ -145,8 +147,7 @@ struct buffer {
 
 void buffer_done(struct buffer *buffer);
 /*
- * Returns room for `size` more bytes behind the end, which are not counted yet; NULL without
- * memory.
+ * Returns memory for `size` more bytes at the end, which are not counted yet; NULL without memory.
  */
 uint8_t *buffer_room(struct buffer *buffer, size_t size);
 void buffer_u8(struct buffer *buffer, uint8_t value);
@@ -164,6 +165,13 @@ static inline bool buffer_failed(const struct buffer *buffer)
 	return buffer->failed;
 }
 
+/* Ends a text. Returns the text, or, if memory ran out, another text that says so. */
+static inline const char *buffer_shown(struct buffer *buffer)
+{
+	buffer_u8(buffer, 0);
+	return buffer->failed ? "out of memory" : (const char *)buffer->data;
+}
+
 /* Maps signed numbers near zero to small unsigned ones. */
 static inline uint64_t zigzag(int64_t value)
 {
@@ -175,5 +183,7 @@ static inline int64_t unzigzag(uint64_t value)
 	return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
 }
 
-/* Returns the CRC-32C (Castagnoli) of `size` bytes. `crc` is 0, or the CRC of the bytes before. */
+/*
+ * Returns the CRC-32C (Castagnoli) of `size` bytes. `crc` is 0, or the CRC of the preceding bytes.
+ */
 uint32_t crc32c(uint32_t crc, const void *data, size_t size);

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Visible ownership: a local variable that owns something says so where it is declared, and gives
- * it away with take_ptr() or take_fd(). All destructors of the project accept NULL.
+ * Visible ownership: the declaration of a local variable shows that the variable owns something.
+ * take_ptr() and take_fd() pass the ownership on. All destructors of the project accept NULL.
  */
 
 #include <stdio.h>

@@ -45,10 +45,10 @@ int duration_parse(const char *text, uint64_t *ret_ns)
 			return -EINVAL;
 		text += size;
 		size = strspn(text, "abcdefghijklmnopqrstuvwxyz");
-		if (!size && !*text && total == 0) {
-			total = value * 1e9;
+		if (!size && !*text && total == 0 && value > 0)
+			return -EDOM;
+		if (!size && !*text && total == 0)
 			break;
-		}
 		for (size_t i = 0; i < ARRAY_SIZE(units) && !unit; i++)
 			if (strlen(units[i].name) == size && !strncmp(units[i].name, text, size))
 				unit = &units[i];
@@ -63,7 +63,10 @@ int duration_parse(const char *text, uint64_t *ret_ns)
 	return 0;
 }
 
-/* Rounds to the unit that duration_format() shows, before it chooses the unit: 59.96 s is 1 min. */
+/*
+ * Rounds to the unit that duration_format() shows, before duration_format() chooses the unit: 59.96
+ * s is 1 min.
+ */
 static uint64_t clock_rounded(uint64_t ns)
 {
 	uint64_t unit = NSEC_PER_SEC;

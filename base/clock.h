@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Time is uint64_t nanoseconds everywhere; names say which clock it belongs to. This file reads
- * clocks, parses and formats durations, and formats wall clock times. query/window/when.h parses
- * times.
+ * Time is uint64_t nanoseconds everywhere; names of variables show which clock the time belongs to.
+ * This file reads clocks, parses and formats durations, and formats wall clock times.
+ * query/window/when.h parses times.
  */
 
 #include <stdbool.h>
@@ -19,8 +19,8 @@
 uint64_t clock_ns(clockid_t clock);
 
 /*
- * Parses "250ms", "5s", "2m", "12h", "7d", "1.5h", "1h30m"; a bare number is seconds. Returns 0,
- * -EINVAL, or -ERANGE beyond 100 years.
+ * Parses "250ms", "5s", "2m", "12h", "7d", "1.5h", "1h30m" and "0". Returns 0, -EDOM if a number
+ * other than 0 has no unit, -ERANGE beyond 100 years, or -EINVAL.
  */
 int duration_parse(const char *text, uint64_t *ret_ns);
 /* Formats "250 ms", "5 s", "2 min 5 s", "12 h 3 min": at most two units. Returns `text`. */

@@ -14,7 +14,7 @@ bool cpu_list_has(const struct cpu_list *list, uint32_t cpu)
 	return false;
 }
 
-/* Parses a number and moves behind it. */
+/* Parses a number and moves the pointer behind it. */
 static int parse_number(const char **text, uint32_t *ret_number)
 {
 	unsigned long number;

@@ -17,8 +17,8 @@ struct cpu_list {
 };
 
 /*
- * Parses a list; a newline may follow it. Returns 0, -ENOMEM, or -EINVAL if it is not a list, is
- * empty, or names a CPU from CPU_LIST_MAX on.
+ * Parses a list; a newline may follow it. Returns 0, -ENOMEM, or -EINVAL if the text is not a list,
+ * is empty, or contains a CPU number of at least CPU_LIST_MAX.
  */
 int cpu_list_parse(const char *text, struct cpu_list *ret_list);
 void cpu_list_done(struct cpu_list *list);

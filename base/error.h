@@ -3,7 +3,8 @@
 
 /*
  * The sentence that accompanies a negative errno. The library that knows the object, the fault and
- * the remedy sets it; the command prints it once. All functions accept NULL and then set no text.
+ * the remedy sets the sentence; the command prints it once. All functions accept NULL for the error
+ * and then set no text.
  */
 
 #include <errno.h>
@@ -22,8 +23,19 @@ int error_prefix(struct error *error, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /*
- * Returns whether this process lacks memory or descriptors; then the error says nothing about the
- * object.
+ * Clears an error that the caller has handled, so that its text does not explain a later error.
+ * Returns 0.
+ */
+static inline int error_forget(struct error *error)
+{
+	if (error)
+		error->text[0] = 0;
+	return 0;
+}
+
+/*
+ * Returns whether the error means that this process lacks memory or descriptors. Such an error says
+ * nothing about the object.
  */
 static inline bool error_is_exhaustion(int code)
 {

@@ -8,25 +8,25 @@
 #include <sys/types.h>
 
 /*
- * Reads a whole file, also in /proc and /sys, and puts a NUL behind it. Returns 0, a negative
- * errno, or -EFBIG beyond `limit` bytes. The caller frees *ret_data. ret_size may be NULL.
+ * Reads a whole file, also in /proc and /sys, and appends a NUL. Returns 0, a negative errno, or
+ * -EFBIG beyond `limit` bytes. The caller frees *ret_data. ret_size may be NULL.
  */
 int file_read(const char *path, size_t limit, char **ret_data, size_t *ret_size);
-/* Does the same from an open descriptor, from offset 0, with pread(). */
+/* Reads the file of an open descriptor in the same way, from offset 0, with pread(). */
 int file_read_fd(int fd, size_t limit, char **ret_data, size_t *ret_size);
 /* Makes the names in a folder durable. Returns 0 or a negative errno. */
 int file_sync_dir(const char *dir);
 /* Writes everything, in as many write() calls as necessary. Returns 0 or a negative errno. */
 int file_write_all(int fd, const void *data, size_t size);
-/* Does the same at an offset. */
+/* Writes everything at an offset, otherwise as file_write_all(). */
 int file_write_at(int fd, const void *data, size_t size, uint64_t offset);
 /*
  * Creates or replaces DIR/NAME durably: writes a hidden temporary file, syncs, renames and syncs
  * the folder. Returns 0 or a negative errno.
  *
- * The name holds the former data or all of the new data, even after a crash. After a failure it
- * holds the former data, with one exception: if only the sync of the folder fails, it holds the new
- * data, which a crash may undo.
+ * The file contains either the old or the new data as a whole, even after a crash. After a failure
+ * it contains the old data, with one exception: if only the sync of the folder fails, it contains
+ * the new data, and a crash may bring the old data back.
  */
 int file_replace(const char *dir, const char *name, const void *data, size_t size);
 /* Creates a folder and its parents. Returns 0 or a negative errno. */

@@ -18,7 +18,7 @@ void strings_done(struct strings *strings)
 
 const char *strings_at(const struct strings *strings, uint32_t id)
 {
-	/* number 0 is not in the arrays */
+	/* number 0, the empty string, is not in the arrays */
 	if (id == 0 || id > strings->starts.count)
 		return "";
 	return (const char *)strings->text.data + strings->starts.items[id - 1];
@@ -29,7 +29,7 @@ uint32_t strings_count(const struct strings *strings)
 	return strings->starts.count + 1;
 }
 
-/* The start of the next string gives the size of this one. */
+/* The start of the next string ends this one. */
 static bool piece_equal(const void *context, uint32_t id, const void *key)
 {
 	const struct strings *strings = context;
@@ -48,7 +48,10 @@ static uint64_t hash_of(const struct strings *strings, uint32_t id)
 	return hash_bytes(text, strlen(text));
 }
 
-/* Strings of strings_fill() enter the table only if strings_add() needs it, which is rare. */
+/*
+ * Searches the strings that are not in the table. Strings of strings_fill() enter the table only if
+ * strings_add() needs them there, which is rare.
+ */
 static uint32_t find_untabled(const struct strings *strings, const struct piece *piece)
 {
 	for (uint32_t id = strings->tabled + 1; id < strings_count(strings); id++)

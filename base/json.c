@@ -9,8 +9,8 @@
 #define REPLACEMENT 0xfffd
 
 /*
- * Puts a comma, unless the value is the first of its object or array, belongs to a key, or begins a
- * line.
+ * Puts a comma before a value. Omits it if the value is the first of its object or array, follows a
+ * key, or begins a line.
  */
 static void json_comma(struct buffer *out)
 {
@@ -31,12 +31,26 @@ void json_close(struct buffer *out, char bracket)
 	buffer_u8(out, bracket);
 }
 
+/*
+ * Escapes a character that a terminal must not show. A JSON parser restores it. JSON writes a
+ * character beyond U+FFFF as two surrogates.
+ */
+static void put_hidden(struct buffer *out, uint32_t code)
+{
+	if (code > 0xffff)
+		buffer_printf(out, "\\u%04x\\u%04x", 0xd7c0 + (code >> 10),
+			      0xdc00 + (code & 0x3ff));
+	else
+		buffer_printf(out, "\\u%04x", code);
+}
+
 static void put_escaped(struct buffer *out, const char *text, size_t size)
 {
 	const uint8_t *at = (const uint8_t *)text, *end = at + size;
 
 	while (at < end) {
 		const uint8_t *plain = at;
+		uint32_t code = 0;
 		size_t wide;
 
 		while (at < end && *at >= ' ' && *at < 0x7f && *at != '"' && *at != '\\')
@@ -44,11 +58,13 @@ static void put_escaped(struct buffer *out, const char *text, size_t size)
 		buffer_bytes(out, plain, at - plain);
 		if (at == end)
 			break;
-		wide = *at < ' ' || *at == 0x7f ? 0 : utf8_take(at, end - at, NULL);
+		wide = *at < ' ' || *at == 0x7f ? 0 : utf8_take(at, end - at, &code);
 		if (*at == '"' || *at == '\\')
 			buffer_printf(out, "\\%c", *at);
 		else if (*at < ' ' || *at == 0x7f)
 			buffer_printf(out, "\\u%04x", *at);
+		else if (wide && utf8_is_hidden(code))
+			put_hidden(out, code);
 		else if (wide)
 			buffer_bytes(out, at, wide);
 		else
@@ -62,6 +78,13 @@ void json_text(struct buffer *out, const char *text, size_t size)
 	json_comma(out);
 	buffer_u8(out, '"');
 	put_escaped(out, text, size);
+	buffer_u8(out, '"');
+}
+
+void json_quote(struct buffer *out, const char *text)
+{
+	buffer_u8(out, '"');
+	put_escaped(out, text, strlen(text));
 	buffer_u8(out, '"');
 }
 
@@ -169,7 +192,7 @@ static int json_take_bracket(struct json_reader *reader, struct json_token *toke
 	return 1;
 }
 
-/* Takes a string. Where a key must stand, a colon must follow. */
+/* Reads a string. In the place of a key, a colon must follow the string. */
 static int json_take_string(struct json_reader *reader, struct json_token *token)
 {
 	const char *at = reader->at + 1;
@@ -247,7 +270,7 @@ static void put_utf8(struct buffer *out, uint32_t code)
 	}
 }
 
-/* Takes the four digits behind \u. With fewer, returns REPLACEMENT and takes those that exist. */
+/* Reads the four digits after \u. If there are fewer, reads these and returns REPLACEMENT. */
 static uint32_t take_hex(const char **at, const char *end)
 {
 	uint32_t code = 0;

@@ -7,8 +7,8 @@
  * Writing: each function appends a value to a buffer, with a comma if the last byte requires one.
  * U+FFFD replaces each byte that is not UTF-8, so the output is always valid JSON.
  *
- * Reading: a tokenizer for foreign bytes. It does not allocate, keeps only the nesting, and accepts
- * truncated text, because logs are truncated anywhere.
+ * Reading: a tokenizer for bytes from outside. It does not allocate, stores only the nesting, and
+ * accepts truncated text, because logs are truncated anywhere.
  */
 
 #include "base/bytes.h"
@@ -18,11 +18,13 @@ void json_close(struct buffer *out, char bracket);
 void json_key(struct buffer *out, const char *key);
 void json_text(struct buffer *out, const char *text, size_t size);
 void json_string(struct buffer *out, const char *text);
+/* Puts a quoted string without a comma. For text that only quotes in the way of JSON. */
+void json_quote(struct buffer *out, const char *text);
 void json_u64(struct buffer *out, uint64_t value);
 void json_i64(struct buffer *out, int64_t value);
 void json_bool(struct buffer *out, bool value);
 void json_null(struct buffer *out);
-/* Writes billionths as units: 1371911339996000 is 1371911.339996. */
+/* Writes a number of billionths as a decimal number: 1371911339996000 as 1371911.339996. */
 void json_nano(struct buffer *out, uint64_t value);
 /* Writes a key and a time in UTC with microseconds. json_time_or_null() writes null for 0. */
 void json_time(struct buffer *out, const char *key, uint64_t realtime_ns);
@@ -31,7 +33,7 @@ void json_time_or_null(struct buffer *out, const char *key, uint64_t realtime_ns
 #define JSON_DEPTH_MAX 64
 
 enum json_type {
-	/* { or [, which is text[0]. */
+	/* { or [; text[0] is this character. */
 	JSON_OPEN,
 	/* } or ]. */
 	JSON_CLOSE,
@@ -46,7 +48,7 @@ struct json_token {
 	/* Keys and strings: the text between the quotes, with its escapes. */
 	const char *text;
 	size_t size;
-	/* The text ended within the token. */
+	/* The text ended before the end of the token. */
 	bool truncated;
 };
 
@@ -61,11 +63,11 @@ struct json_reader {
 void json_reader_init(struct json_reader *reader, const char *text, size_t size);
 /*
  * Returns 1 with a token, 0 at the end, or -EBADMSG before anything that is not JSON. A token is
- * valid while the text lives.
+ * valid as long as the text.
  */
 int json_next(struct json_reader *reader, struct json_token *ret_token);
 /*
- * Appends the text of a key or a string with decoded escapes; U+FFFD replaces a lone surrogate or a
+ * Appends the text of a key or a string with decoded escapes. U+FFFD replaces a lone surrogate or a
  * broken escape.
  */
 void json_unescape(const struct json_token *token, struct buffer *out);

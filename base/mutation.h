@@ -30,7 +30,10 @@ static inline bool mutated(const char *name)
 	return wanted && strcmp(wanted, name) == 0;
 }
 
-/* Returns the milliseconds in the environment variable `name`, or the usual time without it. */
+/*
+ * Returns the time in the environment variable `name`, in milliseconds there, or the usual time if
+ * the variable is not set.
+ */
 static inline uint64_t tuned_ns(const char *name, uint64_t usual_ns)
 {
 	const char *ms = getenv(name);

@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 
-/* The reader of a pipe or socket may wait for its end. */
+/* Returns true for outputs whose reader may wait until all writers have closed them. */
 static bool is_pipe_or_socket(int fd)
 {
 	struct stat about;
@@ -47,7 +47,10 @@ int relays_open(struct output_relay relays[RELAYS])
 	return r;
 }
 
-/* close_range() needs Linux 5.9; on older kernels the descriptors stay open. */
+/*
+ * Closes all descriptors except `keep`. close_range() needs Linux 5.9; on older kernels the
+ * descriptors stay open.
+ */
 static void close_all_but(int keep)
 {
 	if (keep > STDERR_FILENO + 1)
@@ -75,8 +78,8 @@ void relays_begin(struct output_relay relays[RELAYS])
 }
 
 /*
- * Relays what the child wrote. Returns false at its end, or when our reader is gone: then the child
- * gets SIGPIPE or EPIPE as we would.
+ * Relays what the child wrote. Returns false at the end of the child's output, or when our reader
+ * is gone. The closed pipe then causes SIGPIPE or EPIPE in the child.
  */
 static bool output_relay_take(const struct output_relay *relay)
 {

@@ -3,9 +3,9 @@
 
 /*
  * Relays the standard output and error of a child process to ours. In "perftape audit | jq", jq
- * waits until all writers close the pipe, and a child that hangs in the kernel never closes it. So
- * the child gets pipes of its own. It keeps terminals and files, because nothing waits for their
- * end.
+ * waits until all writers close the pipe, and a child that hangs in the kernel never closes it. The
+ * child therefore writes to separate pipes. If our output is a terminal or a file, the child writes
+ * there directly, because nobody waits for its end.
  */
 
 #define RELAYS 2
@@ -17,15 +17,18 @@ struct output_relay {
 	int from, child_end;
 };
 
-/* Call it before the fork. Returns 0 or a negative errno; call relays_done() in either case. */
+/*
+ * Opens the relays. Call it before the fork. Returns 0 or a negative errno; call relays_done() in
+ * either case.
+ */
 int relays_open(struct output_relay relays[RELAYS]);
 /*
- * Call it in the child: redirects its output to the relays and its input from /dev/null. Closes all
- * other descriptors except `keep`.
+ * Redirects the output of the child to the relays and its input from /dev/null. Closes all other
+ * descriptors except `keep`. Call it in the child.
  */
 void relays_enter(struct output_relay relays[RELAYS], int keep);
-/* Call it in the parent, after the fork. */
+/* Closes the child's ends of the pipes. Call it in the parent, after the fork. */
 void relays_begin(struct output_relay relays[RELAYS]);
-/* Relays the output so far; never waits. */
+/* Relays the output that the child has written so far. Never waits. */
 void relays_take(struct output_relay relays[RELAYS]);
 void relays_done(struct output_relay relays[RELAYS]);

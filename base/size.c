@@ -13,7 +13,10 @@
 
 static const char units[] = "kMGTP";
 
-/* Returns the factor of "", "B", "k", "kB", "KiB" and the like in any case; 0 for anything else. */
+/*
+ * Returns the factor of a unit such as "", "B", "k", "kB" or "KiB", in upper or lower case; 0 for
+ * any other text.
+ */
 static double unit_factor(const char *text)
 {
 	double factor = 1, step = 1000;
@@ -48,6 +51,8 @@ int size_parse(const char *text, uint64_t *ret_bytes)
 	value = strtod(number, &end) * factor;
 	if (*end)
 		return -EINVAL;
+	if (!text[digits] && value > 0)
+		return -EDOM;
 	if (value > SIZE_MAX_BYTES)
 		return -ERANGE;
 	*ret_bytes = value + 0.5;

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * A natural merge sort by a number in each item. It is stable, and fast for input that consists of
- * a few sorted runs, like records from several rings. In the header, so that the compiler knows the
- * sizes.
+ * A natural merge sort by a number in each item. It is stable. It is fast for input that consists
+ * of a few sorted runs, such as records from several ring buffers. The code is in the header, so
+ * that the compiler knows the sizes.
  */
 
 #include <stddef.h>
@@ -51,15 +51,15 @@ static inline void sort_merge(uint8_t *to, const uint8_t *from, size_t size, siz
 	}
 }
 
-/* Returns whether the items are sorted; then sorting needs no scratch. */
+/* Returns whether the items are sorted. Sorted items need no scratch memory. */
 static inline int sort_is_sorted(const void *items, size_t count, size_t size, size_t key_at)
 {
 	return !count || sort_run_end(items, count, size, key_at, 0) == count;
 }
 
 /*
- * Sorts `count` items of `size` bytes by the uint64_t at key_at in each. `scratch` has the same
- * size.
+ * Sorts `count` items of `size` bytes by the uint64_t at key_at in each. `scratch` has space for
+ * all items.
  */
 static inline void sort_by_number(void *items, void *scratch, size_t count, size_t size,
 				  size_t key_at)
@@ -101,7 +101,7 @@ static inline size_t sort_count_below(const void *items, size_t count, size_t si
 	return low;
 }
 
-/* The same for an array (base/array.h) and a uint64_t member. */
+/* These macros do the same for an array (base/array.h) and a uint64_t member. */
 #define sort_array(array, scratch, member)                                                 \
 	sort_by_number((array)->items, (scratch), (array)->count, sizeof(*(array)->items), \
 		       offsetof(__typeof__(*(array)->items), member))

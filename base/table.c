@@ -79,7 +79,8 @@ void table_remove(struct table *table, uint64_t hash, uint32_t value)
 			return;
 	table->count--;
 	/*
-	 * move entries that probed over the hole back into it, so that (3) holds without tombstones
+	 * move entries whose probing went over the freed slot back into it, so that (3) holds
+	 * without tombstones
 	 */
 	for (size_t at = (hole + 1) & table->mask; table->slots[at].value != TABLE_NONE;
 	     at = (at + 1) & table->mask) {

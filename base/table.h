@@ -3,9 +3,9 @@
 
 /*
  * A hash table from keys, which the caller stores, to 32-bit values, mostly indexes into an array
- * of the keys. It uses open addressing with linear probing; a slot is 32 bits of the hash and the
- * value. The caller compares keys: table_find() calls `equal` for each value with the same hash. A
- * zeroed struct is empty.
+ * of the keys. It uses open addressing with linear probing; a slot contains 32 bits of the hash and
+ * the value. The caller compares keys: table_find() calls `equal` for each value with the same
+ * hash. A zeroed struct is empty.
  */
 
 #include <stdbool.h>
@@ -21,7 +21,7 @@ struct table_slot {
 
 struct table {
 	struct table_slot *slots;
-	/* The number of slots less one; 0 without slots. */
+	/* The number of slots minus one; 0 without slots. */
 	size_t mask;
 	size_t count;
 };

@@ -28,3 +28,17 @@ size_t utf8_take(const uint8_t *text, size_t size, uint32_t *ret_code)
 		*ret_code = code;
 	return wanted;
 }
+
+bool utf8_is_hidden(uint32_t code)
+{
+	static const struct {
+		uint32_t first, last;
+	} ranges[] = { { 0, 0x1f },	   { 0x7f, 0x9f },	{ 0x61c, 0x61c },
+		       { 0x200b, 0x200f }, { 0x2028, 0x202e },	{ 0x2060, 0x206f },
+		       { 0xfeff, 0xfeff }, { 0xe0000, 0xe0fff } };
+
+	for (size_t i = 0; i < sizeof(ranges) / sizeof(*ranges); i++)
+		if (code >= ranges[i].first && code <= ranges[i].last)
+			return true;
+	return false;
+}

@@ -19,16 +19,16 @@
 #include "base/file.h"
 #include "base/output-relay.h"
 
-/* With more hung steps the whole host does not answer. */
+/* If more steps than this hang, the whole host does not answer. */
 #define HUNG_MAX 16
 #define POLL_MS 100
 
-/* A child that lacks a CPU or is stopped gets this many times the limit. */
+/* A child that is stopped, or that gets no CPU, may take this many times the limit. */
 #define STARVED_FACTOR 6
 
-/* Shared by both processes. */
+/* The memory that both processes share. */
 struct watchdog_child {
-	/* The start of the current step; 0: no step that may hang. */
+	/* When the current step started; 0: no step that may hang is running. */
 	_Atomic uint64_t since_ns;
 	char what[64];
 	char hung[HUNG_MAX][64];
@@ -48,7 +48,7 @@ bool watchdog_child_enter(struct watchdog_child *child, const char *what)
 	return true;
 }
 
-/* Returns whether the process waits in the kernel. */
+/* Returns whether the process waits within the kernel. */
 static bool is_blocked(pid_t pid)
 {
 	_cleanup_free_ char *text = NULL;
@@ -113,7 +113,7 @@ static int watchdog_child_reap(pid_t pid)
 			return -errno;
 	if (WIFEXITED(status))
 		return WEXITSTATUS(status);
-	/* end by the signal that ended the child */
+	/* end by the same signal as the child */
 	signal(WTERMSIG(status), SIG_DFL);
 	raise(WTERMSIG(status));
 	return -EINTR;

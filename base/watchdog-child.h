@@ -2,10 +2,11 @@
 #pragma once
 
 /*
- * Runs work that may hang in a read. The work runs in a child process, which names each step. If a
- * step takes too long, the parent kills the child. It does not wait for it, because a process that
- * hangs in the kernel does not end. Then the work starts again without that step. The child holds
- * none of our descriptors (base/output-relay.h), so a kernel lock that it keeps delays only itself.
+ * Runs work in which a read may hang. The work runs in a child process, which announces each step.
+ * If a step takes too long, the parent kills the child. The parent does not wait for the child's
+ * end, because a process that hangs in the kernel does not end. Then the work starts again without
+ * that step. The child has none of our descriptors (base/output-relay.h), so a kernel lock that it
+ * keeps delays only the child itself.
  */
 
 #include <stdbool.h>
@@ -28,5 +29,8 @@ struct watchdog_child_work {
 /* Returns the work's exit code, or a negative errno: -ETIMEDOUT if too many steps hang. */
 int watchdog_child_run(const struct watchdog_child_work *work);
 
-/* Begins a step. Returns false if the step hung before; then skip it. NULL ends the last step. */
+/*
+ * Begins a step. Returns false if the step hung in an earlier run; the work then skips this step.
+ * NULL ends the last step.
+ */
 bool watchdog_child_enter(struct watchdog_child *child, const char *what);

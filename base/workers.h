@@ -16,18 +16,18 @@ struct workers {
 	 */
 	int (*work)(void *context, unsigned int worker, size_t item);
 	void *context;
-	/* CLOCK_MONOTONIC: no item except the first begins after this time; 0: no limit. */
+	/* A time on CLOCK_MONOTONIC; 0: no limit. No item except the first begins after it. */
 	uint64_t until_ns;
 	/*
-	 * Reports the number of processed items and of all; one thread calls it at a time. May be
-	 * NULL.
+	 * Reports the number of processed items and the number of all items. Called from one thread
+	 * at a time. May be NULL.
 	 */
 	void (*progress)(void *context, uint64_t done, uint64_t of);
 	void *progress_context;
 };
 
 /*
- * Processes the items and waits for all threads. If no more threads can start, the existing ones do
- * the work. Returns 0 or the first failure, and in *ret_done the number of processed items.
+ * Processes the items and waits for all threads. If some threads cannot start, the others do the
+ * work. Returns 0 or the first failure. *ret_done is the number of processed items.
  */
 int workers_run(const struct workers *workers, size_t *ret_done);

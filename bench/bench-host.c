@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the host's figures cost: reads those below ROOT ("" for this host) for so many seconds, one
- * after the other, or with `paced` each in its time, and prints what each source took, and all of
- * them together, the kernel's part included, in per cent of one CPU.
+ * Measures what the host's gauges cost. Reads those below ROOT ("" for this host) as often as in
+ * SECONDS seconds, one after the other, or with `paced` at their usual rates. Prints for each
+ * source and for all together the time in percent of one CPU, including kernel time.
  *
  *   bench-host ROOT SECONDS [paced]
  */

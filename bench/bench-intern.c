@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a sample takes from the ring to the tape: records as the kernel writes them, of 448 CPUs,
- * with 24 frames and 80,000 different stacks, decoded, put in order, attributed and interned, a
- * second of all CPUs at a time as the drain does.
+ * Measures the cost of a sample from the ring to the tape. Takes records as the kernel writes them,
+ * from 448 CPUs, with 24 frames and 80,000 different stacks. Decodes, sorts, attributes and interns
+ * them, one second of all CPUs at a time, as the drain does.
  *
- *   intern [SECONDS]     (of the recording, default 60)
+ *   bench-intern [SECONDS]     (of the recording, default 60)
  */
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@
 #define START_NS (1000 * NSEC_PER_SEC)
 #define TEXT_START 0x400000ull
 
-/* As perf_attr_samples() asks for it. */
+/* The sample format that perf_attr_samples() requests. */
 #define SAMPLE_TYPE                                                              \
 	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | \
 	 PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN)
@@ -42,8 +42,8 @@ struct bench {
 	struct perf_layout layout;
 	struct pipeline_source source;
 	struct pipeline_options options;
-	struct pipeline assembler;
-	/* one of each */
+	struct pipeline pipeline;
+	/* each field occurs once */
 	struct sample *stacks;
 	uint64_t random;
 };
@@ -56,7 +56,7 @@ static uint32_t pick(struct bench *bench, uint32_t below)
 	return (bench->random >> 33) % below;
 }
 
-/* Outer frames are shared by many stacks, inner ones by few. */
+/* Many stacks share the outer frames, few share the inner ones. */
 static void make_stack(struct bench *bench, struct sample *sample, uint32_t number)
 {
 	*sample = (struct sample){
@@ -87,8 +87,8 @@ static int start_process(struct bench *bench, int32_t pid)
 	map.mmap.start = TEXT_START;
 	map.mmap.size = 64 << 20;
 	map.mmap.path = path;
-	r = tracker_apply(&bench->assembler.tracker, &comm);
-	return r == 0 ? tracker_apply(&bench->assembler.tracker, &map) : r;
+	r = tracker_apply(&bench->pipeline.tracker, &comm);
+	return r == 0 ? tracker_apply(&bench->pipeline.tracker, &map) : r;
 }
 
 static int prepare(struct bench *bench)
@@ -97,8 +97,8 @@ static int prepare(struct bench *bench)
 	int r;
 
 	bench->layout = (struct perf_layout){ .sample_type = SAMPLE_TYPE, .sample_id_all = true };
-	bench->source = (struct pipeline_source){ &bench->layout, 0, true };
-	/* no store is behind it: the tape never ends */
+	bench->source = (struct pipeline_source){ .layout = &bench->layout, .samples = true };
+	/* without a store, the tape must never end */
 	bench->options = (struct pipeline_options){
 		.segment_ns = 24 * 3600 * NSEC_PER_SEC,
 		.sources = &bench->source,
@@ -107,17 +107,17 @@ static int prepare(struct bench *bench)
 		.imported = true,
 	};
 	bench->stacks = calloc(STACKS, sizeof(*bench->stacks));
-	r = bench->stacks ? pipeline_init(&bench->assembler, &bench->options) : -ENOMEM;
+	r = bench->stacks ? pipeline_init(&bench->pipeline, &bench->options) : -ENOMEM;
 	for (uint32_t i = 0; r == 0 && i < STACKS; i++)
 		make_stack(bench, &bench->stacks[i], i);
 	for (int i = 0; r == 0 && i < PROCESSES; i++)
 		r = start_process(bench, 1000 + i);
 	if (r == 0)
-		r = pipeline_anchor(&bench->assembler, &anchor);
-	return r == 0 ? pipeline_begin(&bench->assembler, START_NS) : r;
+		r = pipeline_anchor(&bench->pipeline, &anchor);
+	return r == 0 ? pipeline_begin(&bench->pipeline, START_NS) : r;
 }
 
-/* A second of one CPU's ring. Few stacks are most of what is seen, as on any host. */
+/* Makes one second of records of a CPU. A few stacks make up most samples, as on any host. */
 static int drain_cpu(struct bench *bench, uint32_t cpu, uint64_t begin_ns)
 {
 	int r = 0;
@@ -130,7 +130,7 @@ static int drain_cpu(struct bench *bench, uint32_t cpu, uint64_t begin_ns)
 		sample->cpu = cpu;
 		sample->time_ns = begin_ns + i * (NSEC_PER_SEC / FREQUENCY) + cpu * 20000;
 		place = perf_record_place(&bench->layout, (const uint8_t *)sample, sizeof(*sample));
-		r = pipeline_add(&bench->assembler, 0, &place, (const uint8_t *)sample,
+		r = pipeline_add(&bench->pipeline, 0, &place, (const uint8_t *)sample,
 				 sizeof(*sample));
 	}
 	return r;
@@ -146,7 +146,7 @@ static int run(struct bench *bench, unsigned int from, unsigned int to)
 		for (uint32_t cpu = 0; r == 0 && cpu < CPUS; cpu++)
 			r = drain_cpu(bench, cpu, begin_ns);
 		if (r == 0)
-			r = pipeline_flush(&bench->assembler, begin_ns + NSEC_PER_SEC);
+			r = pipeline_flush(&bench->pipeline, begin_ns + NSEC_PER_SEC);
 	}
 	return r;
 }
@@ -161,20 +161,20 @@ int main(int argc, char **argv)
 
 	if (r == 0)
 		r = run(&bench, 0, WARM_SECONDS);
-	samples = bench.assembler.samples;
+	samples = bench.pipeline.samples;
 	begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	if (r == 0)
 		r = run(&bench, WARM_SECONDS, WARM_SECONDS + seconds);
 	took = (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns) / 1e9;
-	samples = bench.assembler.samples - samples;
+	samples = bench.pipeline.samples - samples;
 	if (r == 0)
 		printf("%llu samples of %d frames, %zu nodes: %.2f million samples/s of a core; "
 		       "%d CPUs take %.2f %% of one\n",
-		       (unsigned long long)samples, FRAMES, bench.assembler.tape->stacks.count,
+		       (unsigned long long)samples, FRAMES, bench.pipeline.tape->stacks.count,
 		       samples / took / 1e6, CPUS, 100 * took / seconds);
 	else
 		fprintf(stderr, "intern: %s\n", strerror(-r));
-	pipeline_done(&bench.assembler);
+	pipeline_done(&bench.pipeline);
 	free(bench.stacks);
 	return r < 0;
 }

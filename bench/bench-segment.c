@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What one segment takes to encode and to decode, in CPU time: reads it, decodes it whole, encodes
- * it at both efforts, and decodes parts of it. One line of JSON. Memory is what the largest
- * resident size grew by, so each encoding is made in a process of its own.
+ * Measures the CPU time to encode and decode one segment: reads it, decodes it as a whole, encodes
+ * it with both efforts, and decodes parts of it. Prints a line of JSON. Memory is the growth of the
+ * peak resident size, so each encoding runs in a process of its own.
  *
  *   bench-segment FILE.tape
  */
@@ -37,7 +37,7 @@ static void fail(const char *what)
 	exit(1);
 }
 
-/* In a child: the parent's memory stays as it is. */
+/* Runs in a child process, so that the parent's memory does not change. */
 static void encode(const struct tape *tape, enum segment_effort effort, const char *name)
 {
 	pid_t child;

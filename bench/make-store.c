@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Makes a store as many nights of recording leave it: segments of two minutes, one behind the other
- * up to now, each with a dictionary of its own that shares so much with the others. What a segment
- * holds follows from its number alone.
+ * Makes a store as after many nights of recording: adjacent segments of two minutes up to now. Each
+ * has its own dictionary and shares a part of its stacks with the others. The contents of a segment
+ * depend only on its number.
  *
  *   make-store DIR [segments=360] [samples=1117440] [cpus=96] [stacks=40000] [sharing=80]
- * [incidents=100] [idle=0] [restarts=0] [effort=usual]
+ *              [incidents=100] [idle=0] [restarts=0] [effort=usual]
  *
- * samples and stacks are those of one segment; sharing is in per cent of its stacks; each
- * `incidents`th segment has an incident. idle is in per cent of all samples, but for one CPU of
- * each segment, which is saturated for 20 s. Each `restarts`th segment is the last of a recording
- * that was killed, a second before the next begins; 0: all are one recording.
+ * samples and stacks are per segment; sharing is in percent of its stacks. Every `incidents`-th
+ * segment has an incident. idle is in percent of all samples, except for one CPU per segment, which
+ * is saturated for 20 s. Every `restarts`-th segment is the last of a recording that was killed,
+ * one second before the next begins; with 0 there is a single recording.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static uint32_t pick(uint32_t below)
 	return (random_state >> 33) % below;
 }
 
-/* Few are picked often, most of them hardly ever: as stacks are. */
+/* A skewed choice as with real stacks: few ranks are frequent, most are rare. */
 static uint32_t pick_rank(uint32_t below)
 {
 	double share = pick(1u << 30) / (double)(1u << 30);
@@ -86,7 +86,7 @@ static void add_modules(struct tape *tape)
 	}
 }
 
-/* A call site in a function; the function's name and module follow from its number. */
+/* A call site in a function. The name and the module follow from the function's number. */
 static uint32_t add_frame(struct tape *tape, uint32_t function, uint32_t site)
 {
 	uint32_t module = 1 + function % MODULES, id;
@@ -98,8 +98,10 @@ static uint32_t add_frame(struct tape *tape, uint32_t function, uint32_t site)
 	return id;
 }
 
-/* Callees follow from callers, with some choice: so stacks share their beginnings, and are not
- * endless in number. */
+/*
+ * Chooses each callee by the seed among the few callees of its caller. So stacks share their outer
+ * frames, and the number of frames stays bounded.
+ */
 static uint32_t add_stack(struct tape *tape, uint64_t seed)
 {
 	uint32_t stack = 0, function;
@@ -121,7 +123,7 @@ struct ids {
 	array_of(uint32_t) list;
 };
 
-/* The first ones are the same in each segment. */
+/* The first stacks are the same in each segment. */
 static void add_stacks(struct tape *tape, const struct settings *settings, struct ids *stacks)
 {
 	uint32_t shared = settings->stacks * settings->sharing / 100;
@@ -170,7 +172,7 @@ static bool is_idle(const struct tape *tape, const struct settings *settings, ui
 	return pick(100) < settings->idle;
 }
 
-/* Each CPU on a grid of its own, with some microseconds of jitter. */
+/* Each CPU has its own timer grid, with some microseconds of jitter. */
 static void add_samples(struct tape *tape, const struct settings *settings,
 			const struct ids *stacks)
 {
@@ -188,8 +190,10 @@ static void add_samples(struct tape *tape, const struct settings *settings,
 				.time_ns = time_ns / NSEC_PER_USEC * NSEC_PER_USEC,
 				.period = PERIOD_NS,
 				.cpu = cpu,
-				/* a stack is of one comm, as hardly any of two programs are the
-				   same */
+				/*
+				 * a stack belongs to one comm, because two programs hardly ever
+				 * share a stack
+				 */
 				.thread = at % COMMS * (THREADS / COMMS) + cpu % (THREADS / COMMS),
 				.stack = tape->stacks.items[stack].parent,
 				.frame = tape->stacks.items[stack].frame,
@@ -221,7 +225,7 @@ static void add_incident(struct tape *tape)
 		must(-ENOMEM, &incident.kind);
 }
 
-/* The number of the recording that a segment is a part of. */
+/* Returns the number of the recording to which a segment belongs. */
 static uint64_t recording_of(const struct settings *settings, uint64_t sequence)
 {
 	return settings->restarts ? sequence / settings->restarts : 0;
@@ -288,7 +292,7 @@ static int make_store(struct store_writer *writer, const struct settings *settin
 	return r;
 }
 
-/* "name=number" */
+/* Parses "name=number". */
 static bool set(struct settings *settings, const char *word)
 {
 	const struct {

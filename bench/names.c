@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How much CPU it takes to name addresses, for bench/symbols: on a machine with neighbours the
- * clock on the wall tells of them.
+ * Measures the CPU time to name addresses, for bench/symbols. CPU time, because the wall clock
+ * includes the machine's other load.
  *
- *   names elf FILE COUNT   so many addresses, spread over the code of a file: the first time, and
- * again names print FILE COUNT the same, printed: address, start, name names kernel /proc/kallsyms
+ *   names elf FILE COUNT     names COUNT addresses spread over a file's code, twice
+ *   names print FILE COUNT   the same, and prints address, start and name
+ *   names kernel             parses /proc/kallsyms
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -22,7 +23,7 @@
 
 #define WARM_ROUNDS 100
 
-/* The most memory that there was since the last memory_reset(), in kB. */
+/* The peak memory in kB since the last memory_reset(). */
 static unsigned long memory_peak(void)
 {
 	_cleanup_free_ char *text = NULL;
@@ -40,7 +41,7 @@ static void memory_reset(void)
 		exit(1);
 }
 
-/* Addresses at equal distances in the executable segments. */
+/* Spreads addresses over the executable segments, at equal distances. */
 static void spread(int fd, size_t count, struct addresses *addresses)
 {
 	Elf64_Phdr segment;

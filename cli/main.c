@@ -2,9 +2,9 @@
 /*
  * perftape: finds the command, parses its options by its table, runs it.
  *
- * Options of every command may stand before and after it, its own after it; "--name value" and
- * "--name=value" are the same, and so are "-o value" and
- * "-ovalue".
+ * Options that every command has may stand before or after the command, the command's own options
+ * after it. "--name value" is the same as "--name=value", "-o value" as "-ovalue", and "-q -o
+ * value" as "-qo value".
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,19 +20,20 @@
 #include "cli/options/command.h"
 #include "cli/options/did-you-mean.h"
 #include "cli/options/conf.h"
+#include "cli/options/help.h"
 #include "cli/options/time-zone.h"
 #include "cli/version.h"
 
 const struct option global_options[] = {
 	{ "store", 0, "DIR",
-	  "the store (default: $PERFTAPE_STORE, else /var/lib/perftape as root)" },
+	  "store to use (default: $PERFTAPE_STORE, or /var/lib/perftape as root)" },
 	{ "color", 0, "WHEN", "auto (default), always or never; auto respects $NO_COLOR" },
 	{ "config", 0, "FILE", "settings (default: $PERFTAPE_CONFIG, else " CONF_FILE ")" },
-	{ "utc", 0, NULL, "times are read and shown in UTC" },
-	{ "quiet", 'q', NULL, "say nothing but errors, and what is missing" },
-	{ "verbose", 'v', NULL, "say more of how an answer came about" },
-	{ "help", 'h', NULL, "show this" },
-	{ "version", 0, NULL, "show the version" },
+	{ "utc", 0, NULL, "read and print times in UTC" },
+	{ "quiet", 'q', NULL, "print only errors, and gaps in the recorded data" },
+	{ "verbose", 'v', NULL, "print how an answer was made" },
+	{ "help", 'h', NULL, "show this help" },
+	{ "version", 'V', NULL, "show the version" },
 	{ 0 },
 };
 
@@ -45,42 +46,6 @@ const struct command *const commands[] = {
 	&command_mark,	 &command_resolve,  NULL,
 };
 
-static void print_options(const struct option *options)
-{
-	for (; options->name; options++) {
-		char left[64];
-
-		snprintf(left, sizeof(left), "%c%c%c --%s%s%s", options->letter ? '-' : ' ',
-			 options->letter ? options->letter : ' ', options->letter ? ',' : ' ',
-			 options->name, options->argument ? " " : "",
-			 options->argument ? options->argument : "");
-		printf("  %-26s %s\n", left, options->help);
-	}
-}
-
-static void print_help(const struct command *command)
-{
-	if (command) {
-		printf("Usage: perftape %s [OPTIONS]%s%s\n\n%s.\n", command->name,
-		       command->arguments ? " " : "", command->arguments ? command->arguments : "",
-		       command->summary);
-		if (command->about)
-			printf("\n%s", command->about);
-		if (command->options->name)
-			printf("\nOptions:\n");
-		print_options(command->options);
-	} else {
-		printf("Usage: perftape COMMAND [OPTIONS]\n\n"
-		       "A flight recorder for CPU stacks: records all CPUs, finds any moment again.\n\n"
-		       "Commands:\n");
-		for (size_t i = 0; commands[i]; i++)
-			printf("  %-26s %s\n", commands[i]->name, commands[i]->summary);
-		printf("\n\"perftape COMMAND --help\" shows the options of a command.\n");
-	}
-	printf("\nOptions of every command:\n");
-	print_options(global_options);
-}
-
 static const struct command *find_command(const char *name)
 {
 	for (size_t i = 0; commands[i]; i++)
@@ -89,40 +54,42 @@ static const struct command *find_command(const char *name)
 	return NULL;
 }
 
-/* One line, with the nearest name where there is one. */
+/* Prints the most similar name, if there is one. */
 static int main_unknown(const struct command *command, const char *what, const char *dashes,
-			const struct did_you_mean *nearest)
+			const struct did_you_mean *did_you_mean)
 {
-	if (nearest->best)
+	if (did_you_mean->best)
 		return usage_error("unknown %s '%s%s'; did you mean '%s%s'?", what, dashes,
-				   nearest->text, dashes, nearest->best);
+				   did_you_mean->text, dashes, did_you_mean->best);
 	return usage_error("unknown %s '%s%s'; see 'perftape%s%s --help'", what, dashes,
-			   nearest->text, command ? " " : "", command ? command->name : "");
+			   did_you_mean->text, command ? " " : "", command ? command->name : "");
 }
 
 static int unknown_command(const char *name)
 {
-	struct did_you_mean nearest;
+	struct did_you_mean did_you_mean;
 
-	did_you_mean_init(&nearest, name);
+	did_you_mean_init(&did_you_mean, name);
 	for (size_t i = 0; commands[i]; i++)
-		did_you_mean_offer(&nearest, commands[i]->name);
-	return main_unknown(NULL, "command", "", &nearest);
+		did_you_mean_offer(&did_you_mean, commands[i]->name);
+	did_you_mean_offer(&did_you_mean, "help");
+	did_you_mean_offer(&did_you_mean, "version");
+	return main_unknown(NULL, "command", "", &did_you_mean);
 }
 
 static int unknown_option(const struct command *command, const char *name)
 {
 	const struct option *tables[] = { command ? command->options : NULL, global_options };
-	struct did_you_mean nearest;
+	struct did_you_mean did_you_mean;
 
-	did_you_mean_init(&nearest, name);
+	did_you_mean_init(&did_you_mean, name);
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
 		for (const struct option *option = tables[i]; option && option->name; option++)
-			did_you_mean_offer(&nearest, option->name);
-	return main_unknown(command, "option", "--", &nearest);
+			did_you_mean_offer(&did_you_mean, option->name);
+	return main_unknown(command, "option", "--", &did_you_mean);
 }
 
-/* By its long name of size letters, or by its letter when name is NULL. */
+/* Finds an option by its long name of `size` letters, or by its letter if name is NULL. */
 static const struct option *main_find_option(const struct command *command, const char *name,
 					     size_t size, char letter)
 {
@@ -147,7 +114,7 @@ static int take_option(struct invocation *invocation, const struct option *optio
 	return EXIT_DONE;
 }
 
-/* The value of an option from the rest of its own word, or else from the next one. */
+/* Reads the value from the rest of the word, or else from the next word. */
 static int parse_value(struct invocation *invocation, const struct option *option, const char *rest,
 		       char ***words)
 {
@@ -162,18 +129,44 @@ static int parse_value(struct invocation *invocation, const struct option *optio
 	return take_option(invocation, option, rest);
 }
 
+/* In the message, shows the letter alone only if the letters before it are options. */
+static int unknown_letter(const struct command *command, const char *word, const char *letter)
+{
+	const char text[] = { '-', *letter, 0 };
+
+	return main_unknown(command, "option", "",
+			    &(struct did_you_mean){ .text = letter == word + 1 ? word : text });
+}
+
+/*
+ * Parses a word such as "-qo", with "FILE" as the next word. The word contains flags, and at its
+ * end an option that takes a value.
+ */
+static int main_parse_letters(struct invocation *invocation, const char *word, char ***words)
+{
+	int r = EXIT_DONE;
+
+	for (const char *letter = word + 1; r == EXIT_DONE && *letter; letter++) {
+		const struct option *option =
+			main_find_option(invocation->command, NULL, 0, *letter);
+
+		if (!option)
+			return unknown_letter(invocation->command, word, letter);
+		if (option->argument)
+			return parse_value(invocation, option, letter[1] ? letter + 1 : NULL,
+					   words);
+		r = take_option(invocation, option, "");
+	}
+	return r;
+}
+
 static int main_parse_option(struct invocation *invocation, const char *word, char ***words)
 {
 	const struct option *option;
 	size_t size;
 
-	if (word[1] != '-') {
-		option = main_find_option(invocation->command, NULL, 0, word[1]);
-		if (!option)
-			return main_unknown(invocation->command, "option", "",
-					    &(struct did_you_mean){ .text = word });
-		return parse_value(invocation, option, word[2] ? word + 2 : NULL, words);
-	}
+	if (word[1] != '-')
+		return main_parse_letters(invocation, word, words);
 	word += 2;
 	size = strcspn(word, "=");
 	option = main_find_option(invocation->command, word, size, 0);
@@ -182,9 +175,23 @@ static int main_parse_option(struct invocation *invocation, const char *word, ch
 	return parse_value(invocation, option, word[size] ? word + size + 1 : NULL, words);
 }
 
+/* Treats the words "help" and "version" as the options of the same names. */
+static int main_parse_command(struct invocation *invocation, const char *word)
+{
+	static const char *const options[] = { "help", "version" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
+		if (strcmp(options[i], word) == 0 && !option_typed(invocation, options[i]))
+			return take_option(invocation,
+					   main_find_option(NULL, word, strlen(word), 0), "");
+	invocation->command = find_command(word);
+	return invocation->command ? EXIT_DONE : unknown_command(word);
+}
+
 static int main_parse(struct invocation *invocation, char **words)
 {
-	bool options = true; /* up to a word that is -- */
+	/* false after the word -- */
+	bool options = true;
 	int r = EXIT_DONE;
 
 	while (r == EXIT_DONE && *words) {
@@ -195,9 +202,7 @@ static int main_parse(struct invocation *invocation, char **words)
 		} else if (options && word[0] == '-' && word[1]) {
 			r = main_parse_option(invocation, word, &words);
 		} else if (!invocation->command) {
-			invocation->command = find_command(word);
-			if (!invocation->command)
-				r = unknown_command(word);
+			r = main_parse_command(invocation, word);
 		} else if (invocation->command->arguments) {
 			invocation->words[invocation->word_count++] = words[-1];
 		} else {
@@ -209,8 +214,8 @@ static int main_parse(struct invocation *invocation, char **words)
 }
 
 /*
- * A file that we open must not become one of the standard three: what is said would go into it. An
- * answer to a standard output that is closed fails as it would without this.
+ * Keeps the descriptors 0 to 2 occupied. Otherwise a file that we open could get one of them, and
+ * messages would go into that file. Writing to a closed standard output still fails.
  */
 static void open_standard_files(void)
 {
@@ -220,7 +225,7 @@ static void open_standard_files(void)
 			return;
 }
 
-/* One that is named has to be there. */
+/* Reads the settings file. It must exist if the user named it. */
 static int load_settings(struct invocation *invocation, struct conf *settings)
 {
 	const char *path = option_value(invocation, "config"), *environment, *by = "--config";
@@ -235,22 +240,24 @@ static int load_settings(struct invocation *invocation, struct conf *settings)
 	r = conf_read(path ? path : CONF_FILE, path != NULL, settings, &error);
 	if (r == -ENOENT)
 		return usage_error(
-			"%s: there is no such file; give %s one that is there, or leave it out",
-			path, by);
+			"%s: the file does not exist; give %s another file, or leave it out", path,
+			by);
+	if (r == -ENOMEM)
+		return fail(r, NULL);
 	if (r < 0)
-		return usage_error("%s", *error.text ? error.text : "out of memory");
+		return usage_error("%s", error.text);
 	invocation->conf = settings;
 	return EXIT_DONE;
 }
 
-/* All times would be an hour or ten off, and look right. */
+/* Warns about an unknown TZ. All times would be wrong by hours and still look right. */
 static void check_time_zone(const struct invocation *invocation)
 {
 	const char *zone = getenv("TZ");
 
 	if (!option_given(invocation, "utc") && !time_zone_is_known(zone))
 		say(invocation,
-		    "TZ is \"%.60s\", which is no time zone of this host: local times are UTC",
+		    "TZ: this host does not know the time zone \"%.60s\"; local times are UTC",
 		    zone);
 }
 
@@ -274,14 +281,16 @@ static bool reader_is_gone(void)
 	return poll(&out, 1, 0) > 0 && out.revents & POLLERR;
 }
 
-/* Data that did not reach standard output is a failure, and the last moment to say so. */
+/*
+ * Closes standard output. If the output was not written completely, that is a failure, and this is
+ * the last chance to report it.
+ */
 static int close_output(int code)
 {
 	struct error error;
 	int r = fflush(stdout) < 0 ? -errno : 0;
 
-	/* what an earlier write failed with is not known any more, and errno is of something else
-	 * by now */
+	/* an earlier write failed, and its errno is gone by now */
 	if (r == 0 && ferror(stdout))
 		r = reader_is_gone() ? -EPIPE : -EIO;
 	if (r == 0 || r == -EPIPE || (code != EXIT_DONE && code != EXIT_FINDINGS))
@@ -298,9 +307,12 @@ int main(int argc, char **argv)
 	int r;
 
 	open_standard_files();
-	/* a reader that went away is EPIPE, which commands tell from a failure */
+	/* Makes a write to a closed pipe fail with EPIPE, which is not an error for commands. */
 	signal(SIGPIPE, SIG_IGN);
-	/* a file that may not grow is EFBIG, which is told, and leaves no half of it behind */
+	/*
+	 * Makes a write beyond the file size limit fail with EFBIG, which commands report and clean
+	 * up.
+	 */
 	signal(SIGXFSZ, SIG_IGN);
 	tzset();
 	program_name_set(argv[0]);
@@ -312,10 +324,10 @@ int main(int argc, char **argv)
 		return close_output(EXIT_DONE);
 	}
 	if (option_given(&invocation, "help")) {
-		print_help(invocation.command);
+		help_print(invocation.command);
 		return close_output(EXIT_DONE);
 	}
 	if (!invocation.command)
-		return usage_error("which command? See 'perftape --help'");
+		return usage_error("no command given; see 'perftape --help'");
 	return close_output(main_run(&invocation));
 }

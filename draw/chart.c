@@ -20,16 +20,39 @@ static const char *const blocks[] = { " ", "▁", "▂", "▃", "▄", "▅", "�
 static const char ascii[] = " .:-=+*#@";
 #define LEVELS ((int)ARRAY_SIZE(blocks) - 1)
 
-static unsigned int name_width(const struct terminal *terminal)
+static unsigned int usual_name_width(const struct terminal *terminal)
 {
 	unsigned int width = terminal->width / 3;
 
 	return MIN(MAX(width, (unsigned int)NAME_MIN), (unsigned int)NAME_MAX_WIDTH);
 }
 
+/*
+ * Returns the width of the column of names. Without a terminal, it fits every name, so that each
+ * row takes one line.
+ */
+static unsigned int name_width(const struct chart *chart, const struct terminal *terminal)
+{
+	unsigned int width = usual_name_width(terminal);
+
+	for (size_t i = 0; !terminal->wrap && i < chart->count; i++)
+		width = MAX(width, text_width(terminal, chart->rows[i].name));
+	return width;
+}
+
+/* On a narrow terminal, the chart omits the column "least" first, then "mean". */
+static unsigned int shown_numbers(const struct terminal *terminal)
+{
+	unsigned int used = usual_name_width(terminal) + 2 + CELLS_MIN, count = NUMBERS;
+
+	while (terminal->wrap && count > 1 && used + count * NUMBER_WIDTH > terminal->wrap)
+		count--;
+	return count;
+}
+
 unsigned int chart_cells(const struct terminal *terminal)
 {
-	unsigned int used = name_width(terminal) + NUMBERS * NUMBER_WIDTH + 2;
+	unsigned int used = usual_name_width(terminal) + shown_numbers(terminal) * NUMBER_WIDTH + 2;
 
 	if (terminal->width < used + CELLS_MIN)
 		return CELLS_MIN;
@@ -95,12 +118,13 @@ static void chart_put_cell(const struct terminal *terminal, double value, double
 }
 
 /* A name that does not fit gets its own line, because names often differ only at their ends. */
-static void chart_put_name(const struct terminal *terminal, const char *name, struct buffer *text)
+static void chart_put_name(const struct chart *chart, const struct terminal *terminal,
+			   const char *name, struct buffer *text)
 {
-	unsigned int width = name_width(terminal);
+	unsigned int width = name_width(chart, terminal);
 
 	if (text_width(terminal, name) > width) {
-		text_put_short(terminal, name, UINT32_MAX, text);
+		text_put_middle(terminal, name, terminal->wrap, text);
 		buffer_u8(text, '\n');
 		name = "";
 	}
@@ -110,13 +134,15 @@ static void chart_put_name(const struct terminal *terminal, const char *name, st
 static void chart_put_row(const struct chart *chart, const struct chart_row *row,
 			  const struct terminal *terminal, struct buffer *text)
 {
-	chart_put_name(terminal, row->name, text);
-	if (row->is_count) {
-		buffer_printf(text, "%*s", 2 * NUMBER_WIDTH, "");
-	} else {
+	unsigned int numbers = shown_numbers(terminal);
+
+	chart_put_name(chart, terminal, row->name, text);
+	if (row->is_count)
+		buffer_printf(text, "%*s", (int)(numbers - 1) * NUMBER_WIDTH, "");
+	if (!row->is_count && numbers > 2)
 		chart_put_number(row->least, row->unit, text);
+	if (!row->is_count && numbers > 1)
 		chart_put_number(row->mean, row->unit, text);
-	}
 	chart_put_number(row->most, row->unit, text);
 	buffer_text(text, "  ");
 	for (unsigned int i = 0; i < chart->cells; i++)
@@ -124,6 +150,17 @@ static void chart_put_row(const struct chart *chart, const struct chart_row *row
 	while (text->size && text->data[text->size - 1] == ' ')
 		text->size--;
 	buffer_u8(text, '\n');
+}
+
+static void chart_put_titles(const struct chart *chart, bool counts,
+			     const struct terminal *terminal, struct buffer *text)
+{
+	const char *const titles[NUMBERS] = { counts ? "" : "least", counts ? "" : "mean",
+					      counts ? "times" : "most" };
+
+	text_put(terminal, "", name_width(chart, terminal), text);
+	for (unsigned int i = NUMBERS - shown_numbers(terminal); i < NUMBERS; i++)
+		buffer_printf(text, "%*s", NUMBER_WIDTH, titles[i]);
 }
 
 /* Puts the rows of counts or those of values, if any, under a heading. */
@@ -137,10 +174,7 @@ static void chart_put_section(const struct chart *chart, bool counts,
 			continue;
 		if (first) {
 			terminal_style(terminal, STYLE_BOLD, text);
-			text_put(terminal, "", name_width(terminal), text);
-			buffer_printf(text, "%*s%*s%*s", NUMBER_WIDTH, counts ? "" : "least",
-				      NUMBER_WIDTH, counts ? "" : "mean", NUMBER_WIDTH,
-				      counts ? "times" : "most");
+			chart_put_titles(chart, counts, terminal, text);
 			terminal_style(terminal, STYLE_PLAIN, text);
 			buffer_u8(text, '\n');
 		}
@@ -163,7 +197,7 @@ static void chart_time_label(const struct chart *chart, uint64_t ns, char label[
 		snprintf(label, 16, "%.*s", fractions ? 12 : 8, text + 11);
 }
 
-/* Puts both ends of the plots, or neither if there is not enough room. */
+/* Puts both ends of the plots on an axis, or neither end if they do not fit. */
 static void chart_put_axis(const struct chart *chart, const struct terminal *terminal,
 			   struct buffer *text)
 {
@@ -176,13 +210,14 @@ static void chart_put_axis(const struct chart *chart, const struct terminal *ter
 	chart_time_label(chart, chart->to_ns, end);
 	used = strlen(begin) + strlen(end) + 3;
 	if (used > chart->cells) {
-		/* omit the fractions; the window's own line has them */
+		/* omit the fractions of the seconds; the line about the window contains them */
 		begin[MIN(strlen(begin), 8u)] = end[MIN(strlen(end), 8u)] = 0;
 		used = strlen(begin) + strlen(end) + 3;
 	}
 	if (used > chart->cells)
 		return;
-	text_put(terminal, "", name_width(terminal) + NUMBERS * NUMBER_WIDTH + 2, text);
+	text_put(terminal, "",
+		 name_width(chart, terminal) + shown_numbers(terminal) * NUMBER_WIDTH + 2, text);
 	buffer_printf(text, "|%s%*s%s|\n", begin, (int)(chart->cells - used + 1), "", end);
 }
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Positions are in per cent of the width, so that the graph fills any window; the script truncates
- * the names anew. The script needs only a frame's samples and the samples left of it. Full names
- * are in the titles only, as text.
+ * Positions are in per cent of the width, so the graph fills any window; the script truncates the
+ * names anew. The script needs only the number of a frame's samples and of the samples left of the
+ * frame. Only the titles contain the full names, as text.
+ *
+ * The colours of the kinds differ in lightness. People who see few colours can tell them apart,
+ * also in print. tests/browser/colours.py computes how much they differ.
  */
 #include "draw/flamegraph.h"
 
@@ -11,23 +14,27 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/number.h"
 #include "base/utf8.h"
+#include "draw/flamegraph-controls.h"
 #include "draw/flamegraph-script.h"
 #include "draw/flamegraph-style.h"
 
 #define ROW 16
 #define HEAD_ROW 15
-#define TOP 76 /* room for title, search, legend and the frame under the pointer */
-#define BOTTOM 10
-#define WIDTH 1200 /* names are truncated for this width until the script runs */
+#define TOP 76 /* height of title, search, legend and the frame under the pointer */
+#define BOTTOM 24 /* height of the line with the number of folded rows */
+#define WIDTH 1200 /* names are truncated and rows folded for this width until the script runs */
 #define CHARACTER 6.6
 #define SHADES 4
 
 static const char letters[FLAME_KINDS] = { 'a', 'c', 'k', 'p', 'g', 'j', 'v', 'u' };
+static const char *const kind_names[FLAME_KINDS] = { "",   "thread", "kernel", "program",
+						     "Go", "JIT",    "vdso",   "unknown" };
 
 /*
- * XML allows only three control characters, and none of them belongs into a name. The others listed
- * here are invisible or change the direction of writing.
+ * XML allows only three control characters, and names do not contain these either. The other
+ * characters in this list are invisible or change the direction of writing.
  */
 static bool flamegraph_is_shown(uint32_t code)
 {
@@ -57,7 +64,7 @@ static void put_character(struct buffer *text, const char *at, size_t size, uint
 	}
 }
 
-/* Puts at most characters_max characters; the last two of a truncated name are dots. */
+/* Puts at most characters_max characters. If it truncates the name, the last two are dots. */
 static void flamegraph_put_name(struct buffer *text, const char *name, size_t characters_max)
 {
 	const char *end = name + strlen(name), *at = name;
@@ -104,9 +111,20 @@ static unsigned int top_of(const struct flamegraph *graph)
 	return TOP + HEAD_ROW * (head_lines(graph->head) + (graph->flame->left_out != 0));
 }
 
+/* Returns the depth of the last row that has a frame of at least a pixel. */
+static uint32_t shown_depth(const struct flame *flame)
+{
+	uint32_t depth = 0;
+
+	for (size_t i = 0; i < flame->frames.count; i++)
+		if (flamegraph_percent(flame, flame->frames.items[i].samples) / 100 * WIDTH >= 1)
+			depth = MAX(depth, flame->frames.items[i].depth);
+	return depth;
+}
+
 static unsigned int height_of(const struct flamegraph *graph)
 {
-	return top_of(graph) + ROW * (graph->flame->depth + 1) + BOTTOM;
+	return top_of(graph) + ROW * (shown_depth(graph->flame) + 1) + BOTTOM;
 }
 
 static void put_omitted(const struct flame *flame, unsigned int y, struct buffer *text)
@@ -114,14 +132,14 @@ static void put_omitted(const struct flame *flame, unsigned int y, struct buffer
 	buffer_printf(text,
 		      "<text class=\"head\" x=\"10\" y=\"%u\">%" PRIu64
 		      " frame%s under %.3g %% omitted</text>\n",
-		      y, flame->left_out, flame->left_out == 1 ? "" : "s", 100 * flame->least);
+		      y, flame->left_out, plural(flame->left_out), 100 * flame->least);
 }
 
 static void flamegraph_put_head(const struct flamegraph *graph, struct buffer *text)
 {
 	unsigned int y = 46;
 
-	buffer_text(text, "<text id=\"title\" x=\"50%\" y=\"24\">");
+	buffer_text(text, "<text id=\"title\" x=\"10\" y=\"24\">");
 	flamegraph_put_name(text, graph->title, SIZE_MAX);
 	buffer_text(text, "</text>\n");
 	for (const char *head = graph->head; *head; y += HEAD_ROW) {
@@ -140,8 +158,6 @@ static void flamegraph_put_head(const struct flamegraph *graph, struct buffer *t
 
 static void flamegraph_put_legend(const struct flamegraph *graph, struct buffer *text)
 {
-	static const char *const names[] = { "thread", "kernel", "program", "Go",
-					     "JIT",    "vdso",	 "unknown" };
 	bool present[FLAME_KINDS] = { false };
 
 	for (size_t i = 0; i < graph->flame->frames.count; i++)
@@ -149,24 +165,25 @@ static void flamegraph_put_legend(const struct flamegraph *graph, struct buffer 
 	buffer_printf(text, "<text class=\"head\" x=\"10\" y=\"%u\">", top_of(graph) - 26);
 	for (int kind = FLAME_COMM; kind < FLAME_KINDS; kind++)
 		if (present[kind])
-			buffer_printf(text, "<tspan class=\"%c1\">\u25a0</tspan> %s  ",
-				      letters[kind], names[kind - FLAME_COMM]);
+			buffer_printf(text, "<tspan class=\"%c0\">\u25a0</tspan> %s  ",
+				      letters[kind], kind_names[kind]);
+	buffer_text(text, graph->reverse ? "below a function: its callers"
+					 : "below a function: what it calls");
 	buffer_text(text, "</text>\n");
 	buffer_printf(text, "<text id=\"details\" class=\"head\" x=\"10\" y=\"%u\"> </text>\n",
 		      top_of(graph) - 10);
 }
 
-/* SVG has no input field, so the search is HTML. */
-static void put_controls(struct buffer *text)
+static void put_folded(const struct flamegraph *graph, struct buffer *text)
 {
-	buffer_text(text,
-		    "<foreignObject id=\"controls\" x=\"0\" y=\"4\" width=\"100%\" height=\"30\">");
-	buffer_text(text, "<div xmlns=\"http://www.w3.org/1999/xhtml\">");
-	buffer_text(text, "<button id=\"reset\" hidden=\"hidden\">Reset zoom</button> ");
-	buffer_text(text, "<span id=\"matched\"></span> ");
-	buffer_text(text, "<input id=\"search\" type=\"search\" placeholder=\"search (/)\" ");
-	buffer_text(text, "aria-label=\"search\" spellcheck=\"false\"/>");
-	buffer_text(text, "</div></foreignObject>\n");
+	uint32_t rows = graph->flame->depth - shown_depth(graph->flame);
+
+	buffer_printf(text, "<text id=\"folded\" class=\"head\" x=\"10\" y=\"%u\">",
+		      height_of(graph) - 8);
+	if (rows)
+		buffer_printf(text, "%" PRIu32 " more row%s, of frames narrower than a pixel", rows,
+			      plural(rows));
+	buffer_text(text, "</text>\n");
 }
 
 static unsigned int shade_of(const char *name)
@@ -174,8 +191,28 @@ static unsigned int shade_of(const char *name)
 	return hash_bytes(name, strlen(name)) % SHADES;
 }
 
+static void put_group(const struct flame_frame *frame, bool folded, struct buffer *text)
+{
+	buffer_printf(text,
+		      "<g class=\"%c%u\" data-s=\"%" PRIu64 "\" data-n=\"%" PRIu64
+		      "\" role=\"treeitem\" aria-level=\"%" PRIu32 "\"%s%s>",
+		      letters[frame->kind], shade_of(frame->name), frame->start, frame->samples,
+		      frame->depth + 1, frame->depth ? "" : " tabindex=\"0\"",
+		      folded ? " display=\"none\"" : "");
+}
+
+/* the title contains the kind, because not everybody sees colours */
+static void put_frame_title(const struct flame_frame *frame, double percent, struct buffer *text)
+{
+	buffer_text(text, "<title>");
+	flamegraph_put_name(text, frame->name, SIZE_MAX);
+	buffer_printf(text, "\n%" PRIu64 " sample%s, %.2f %%%s%s</title>", frame->samples,
+		      plural(frame->samples), percent, frame->depth ? ", " : "",
+		      kind_names[frame->kind]);
+}
+
 static void flamegraph_put_frame(const struct flamegraph *graph, const struct flame_frame *frame,
-				 struct buffer *text)
+				 uint32_t depth_max, struct buffer *text)
 {
 	const struct flame *flame = graph->flame;
 	double x = flamegraph_percent(flame, frame->start),
@@ -183,12 +220,8 @@ static void flamegraph_put_frame(const struct flamegraph *graph, const struct fl
 	unsigned int y = top_of(graph) + ROW * frame->depth;
 	size_t room = width / 100 * WIDTH > 6 ? (width / 100 * WIDTH - 6) / CHARACTER : 0;
 
-	buffer_printf(text,
-		      "<g class=\"%c%u\" data-s=\"%" PRIu64 "\" data-n=\"%" PRIu64 "\"><title>",
-		      letters[frame->kind], shade_of(frame->name), frame->start, frame->samples);
-	flamegraph_put_name(text, frame->name, SIZE_MAX);
-	buffer_printf(text, "\n%" PRIu64 " sample%s, %.2f %%</title>", frame->samples,
-		      frame->samples == 1 ? "" : "s", width);
+	put_group(frame, frame->depth > depth_max, text);
+	put_frame_title(frame, width, text);
 	buffer_printf(text, "<rect x=\"%.4f%%\" y=\"%u\" width=\"%.4f%%\" height=\"%d\"/>", x, y,
 		      width, ROW - 1);
 	buffer_printf(text, "<text x=\"%.4f%%\" y=\"%u\">", x, y + 11);
@@ -197,26 +230,51 @@ static void flamegraph_put_frame(const struct flamegraph *graph, const struct fl
 	buffer_text(text, "</text></g>\n");
 }
 
-int flamegraph_write(const struct flamegraph *graph, struct output *output)
+/* a browser shows the first title as that of the document, and a screen reader reads it first */
+static void put_document(const struct flamegraph *graph, struct buffer *text)
 {
-	struct buffer *text = &output->text;
 	unsigned int height = height_of(graph);
 
 	buffer_printf(text,
 		      "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"no\"?>\n"
-		      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100%%\" height=\"%u\">\n"
-		      "<style>\n%s</style>\n"
+		      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100%%\" height=\"%u\"\n"
+		      "lang=\"en\" role=\"graphics-document document\"\n"
+		      "aria-roledescription=\"flame graph\">\n",
+		      height);
+	buffer_text(text, "<title>");
+	flamegraph_put_name(text, graph->title, SIZE_MAX);
+	buffer_printf(text,
+		      "</title>\n<style>\n%s</style>\n"
 		      "<rect id=\"ground\" width=\"100%%\" height=\"%u\"/>\n",
-		      height, flamegraph_style, height);
-	flamegraph_put_head(graph, text);
-	flamegraph_put_legend(graph, text);
-	buffer_text(text, "<svg id=\"frames\">\n");
-	for (size_t i = 0; i < graph->flame->frames.count; i++) {
-		flamegraph_put_frame(graph, &graph->flame->frames.items[i], text);
+		      flamegraph_style, height);
+}
+
+static void put_frames(const struct flamegraph *graph, struct output *output)
+{
+	const struct flame *flame = graph->flame;
+	uint32_t depth_max = shown_depth(flame);
+
+	buffer_printf(&output->text,
+		      "<svg id=\"frames\" role=\"tree\" aria-label=\"functions, %s\">\n",
+		      graph->reverse ? "each above its callers" : "each above what it calls");
+	for (size_t i = 0; i < flame->frames.count; i++) {
+		flamegraph_put_frame(graph, &flame->frames.items[i], depth_max, &output->text);
 		output_flush(output);
 	}
-	buffer_text(text, "</svg>\n");
-	put_controls(text);
+	buffer_text(&output->text, "</svg>\n");
+}
+
+int flamegraph_write(const struct flamegraph *graph, struct output *output)
+{
+	struct buffer *text = &output->text;
+
+	put_document(graph, text);
+	flamegraph_put_head(graph, text);
+	flamegraph_put_legend(graph, text);
+	put_frames(graph, output);
+	put_folded(graph, text);
+	/* SVG has no input field, so the search field is HTML. The script makes it visible. */
+	buffer_text(text, flamegraph_controls);
 	buffer_printf(text, "<script><![CDATA[\n%s]]></script>\n</svg>\n", flamegraph_script);
 	return buffer_failed(text) ? -ENOMEM : 0;
 }

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "draw/heat-drawing.h"
+#include "draw/lines.h"
 #include "draw/text.h"
 
 #define LABEL_SIZE 24
@@ -82,7 +83,10 @@ static void put_row_cell(const struct drawing *drawing, const uint32_t *cpus, si
 		drawing_put_unknown(drawing);
 }
 
-/* Puts "39" or "32-63"; "1024.." if only the next row's label can show the end. */
+/*
+ * Puts a label such as "39" or "32-63". If the label is too narrow, puts "1024..", and the next
+ * row's label shows where the row ends.
+ */
 static void heat_cpus_put_label(const struct drawing *drawing, const uint32_t *cpus, size_t count)
 {
 	unsigned int room = drawing->label_width - 1;
@@ -158,7 +162,8 @@ void drawing_put_cpu_note(const struct drawing *drawing)
 	if (!saturated || buffer_failed(&note))
 		drawing->text->failed = true;
 	else
-		text_put_lines(drawing->terminal, (const char *)note.data, drawing->text);
+		lines_put(drawing->terminal, (struct lines_shape){ 0 }, (const char *)note.data,
+			  drawing->text);
 }
 
 int drawing_find_cpus(const struct heat *heat, struct drawing_cpus *cpus)
@@ -174,8 +179,8 @@ int drawing_find_cpus(const struct heat *heat, struct drawing_cpus *cpus)
 }
 
 /*
- * Prefers a power of two, the usual number of CPUs, unless that wastes more than a quarter of the
- * lines.
+ * Returns the number of CPUs in a row. Prefers a power of two, because hosts mostly have such a
+ * number of CPUs, unless that wastes more than a quarter of the lines.
  */
 size_t drawing_cpus_of_row(size_t count, size_t lines)
 {

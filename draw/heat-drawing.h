@@ -7,7 +7,7 @@
 
 #define HEAT_SATURATED 0.9
 
-/* The CPUs with samples, by number. */
+/* The numbers of the CPUs with samples, sorted. */
 struct drawing_cpus {
 	/* Owned by the caller. */
 	uint32_t *numbers;
@@ -22,16 +22,16 @@ struct drawing {
 	const struct terminal *terminal;
 	struct buffer *text;
 	unsigned int label_width, cell_width;
-	/* The lines available for rows; 0: no limit. */
+	/* The number of lines available for rows; 0: no limit. */
 	unsigned int lines;
 	struct drawing_cpus cpus;
 	/* The greatest number of incidents to list. */
 	size_t listed;
-	/* The busy CPUs in the hottest cell. */
+	/* The number of busy CPUs in the cell with the most. */
 	double most;
 };
 
-/* The cells from idle to hottest, in ASCII. */
+/* The signs for cells from idle to hottest, in ASCII. */
 #define HEAT_LETTERS 10
 extern const char *const heat_letters[HEAT_LETTERS];
 
@@ -48,5 +48,5 @@ int drawing_find_cpus(const struct heat *heat, struct drawing_cpus *cpus);
 /* Returns how many CPUs a row must hold so that `count` CPUs fit into `lines` lines. */
 size_t drawing_cpus_of_row(size_t count, size_t lines);
 void drawing_put_cpus(const struct drawing *drawing);
-/* Explains rows of several CPUs, and names the full CPUs. */
+/* Explains rows of several CPUs, and names the saturated CPUs. */
 void drawing_put_cpu_note(const struct drawing *drawing);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Fractions are read finer than they are drawn, because the text around the grid decides how many
- * lines remain. A cell is one or more characters wide. Two rows of fractions share a line if the
- * terminal has half blocks and colours. A column that was not recorded never looks like an idle
- * one.
+ * More fractions are read than drawn, because the text around the grid decides how many lines
+ * remain. A cell is one or more characters wide. Two rows of fractions share a line if the terminal
+ * has half blocks and colours. A column that was not recorded never looks like an idle one.
  */
 #include "draw/heat-drawing.h"
 
@@ -12,12 +11,13 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "draw/lines.h"
 #include "draw/text.h"
 
 #define FRACTION_LABEL 6 /* " .950 " */
 #define CPU_LABEL 8 /* "416-447 " */
 #define CELL_WIDTH_MAX 4
-#define FRACTIONS 240 /* the number to read; the rows of drawings divide it */
+#define FRACTIONS 240 /* number of fractions to read; a multiple of any number of rows */
 #define LINES_USUAL 20
 #define LINES_MAX 25
 #define LINES_MIN 3
@@ -130,7 +130,7 @@ static const char *outside_symbol(const struct drawing *drawing)
 	return drawing->terminal->unicode ? "\u00b7" : "'";
 }
 
-/* Time outside of the window is not idle either. */
+/* time outside of the window must not look idle either */
 static bool is_outside(const struct drawing *drawing, uint32_t row, uint32_t column)
 {
 	return heat_is_outside(drawing->heat, row, column) &&
@@ -263,6 +263,7 @@ static void put_listed_marks(const struct drawing *drawing)
 {
 	const struct heat_picture *picture = drawing->picture;
 	size_t shown = drawing->listed;
+	unsigned int wrap = drawing->terminal->wrap;
 
 	for (size_t i = 0; i < MIN(picture->mark_count, shown); i++) {
 		char text[TIME_TEXT_SIZE];
@@ -271,9 +272,9 @@ static void put_listed_marks(const struct drawing *drawing)
 		buffer_printf(drawing->text, "%s %.12s  ",
 			      drawing->terminal->unicode ? "\u25bc" : "v", text + 11);
 		text_put_short(drawing->terminal, picture->marks[i].what,
-			       drawing->terminal->width > MARK_WIDTH
-				       ? drawing->terminal->width - MARK_WIDTH
-				       : 1,
+			       !wrap		   ? UINT32_MAX
+			       : wrap > MARK_WIDTH ? wrap - MARK_WIDTH
+						   : 1,
 			       drawing->text);
 		buffer_u8(drawing->text, '\n');
 	}
@@ -315,6 +316,9 @@ static unsigned int put_cpu_scale(const struct drawing *drawing)
 	return drawing->terminal->color ? strlen("user kernel irq") : 0;
 }
 
+static const char color_legend[] =
+	"(the colour: what took most of the busy time); full block: 90 % busy or more";
+
 static void put_scale_text(const struct drawing *drawing, struct buffer *legend)
 {
 	uint64_t host_cpus = drawing->heat->host_cpus;
@@ -323,7 +327,7 @@ static void put_scale_text(const struct drawing *drawing, struct buffer *legend)
 		buffer_text(
 			legend,
 			drawing->terminal->color
-				? "(what took most); full block: 90 % busy or more"
+				? color_legend
 				: "U, K, I: 90 % busy or more, mostly user, kernel, interrupts");
 		return;
 	}
@@ -333,7 +337,7 @@ static void put_scale_text(const struct drawing *drawing, struct buffer *legend)
 	buffer_printf(legend, "; a row is %.0f ms of each second", 1000.0 / drawing->heat->rows);
 }
 
-/* Only the first and the last column can reach outside of the window. */
+/* only the first and the last column can reach outside of the window */
 static bool has_outside(const struct heat *heat)
 {
 	for (uint32_t row = 0; row < heat->rows && heat->columns; row++)
@@ -349,6 +353,8 @@ static void heat_map_put_legend(const struct drawing *drawing)
 								: put_cpu_scale(drawing);
 	char length[32];
 
+	if (used)
+		buffer_u8(&legend, ' ');
 	put_scale_text(drawing, &legend);
 	buffer_printf(&legend, "; a column is %s%s; blank = idle, %s = not recorded",
 		      duration_format(drawing->heat->column_ns, length, sizeof(length)),
@@ -360,8 +366,8 @@ static void heat_map_put_legend(const struct drawing *drawing)
 	if (buffer_failed(&legend))
 		drawing->text->failed = true;
 	else
-		text_put_lines_after(drawing->terminal, used, (const char *)legend.data,
-				     drawing->text);
+		lines_put(drawing->terminal, (struct lines_shape){ .used = used },
+			  (const char *)legend.data, drawing->text);
 }
 
 static double hottest_cell(const struct drawing *drawing)
@@ -383,7 +389,7 @@ static size_t count_lines(const struct buffer *text)
 	return count;
 }
 
-/* Puts everything below the rows. */
+/* Puts all text that stands below the rows. */
 static void put_foot(const struct drawing *drawing)
 {
 	heat_map_put_axis(drawing);
@@ -394,7 +400,8 @@ static void put_foot(const struct drawing *drawing)
 }
 
 /*
- * Finds the lines available for rows, without the prompt. On a low terminal, lists fewer incidents.
+ * Finds how many lines are available for rows, with one left for the prompt. On a low terminal,
+ * lists fewer incidents.
  */
 static void fit_lines(struct drawing *drawing, size_t above)
 {
@@ -414,8 +421,8 @@ static void fit_lines(struct drawing *drawing, size_t above)
 }
 
 /*
- * Makes as many rows as fit. The height of a row changes the length of the text below, so do it
- * twice.
+ * Makes as many rows as fit. The height of a row changes the length of the text below, and that
+ * text changes the height. Two rounds suffice.
  */
 static int fit_fractions(struct drawing *drawing, size_t above, struct heat **ret_coarse)
 {
@@ -438,7 +445,10 @@ static int fit_fractions(struct drawing *drawing, size_t above, struct heat **re
 	return r;
 }
 
-/* Makes rows of as many CPUs as necessary. The note that explains such rows takes lines, too. */
+/*
+ * Makes rows of several CPUs if there are too many CPUs. The note that explains such rows takes
+ * lines, too.
+ */
 static int fit_cpus(struct drawing *drawing, size_t above)
 {
 	struct drawing_cpus *cpus = &drawing->cpus;
@@ -488,6 +498,8 @@ void heat_draw(const struct heat_picture *picture, const struct terminal *termin
 
 	drawing.cell_width = MAX(drawing.cell_width, 1u);
 	heat_map_put_rows(&drawing,
-			  text_put_lines(terminal, picture->head, text) + put_marks(&drawing));
+			  lines_put(terminal, (struct lines_shape){ .indent = HEAD_INDENT },
+				    picture->head, text) +
+				  put_marks(&drawing));
 	free(drawing.cpus.numbers);
 }

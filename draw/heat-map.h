@@ -5,16 +5,16 @@
  * Draws CPU time as a grid that is no higher than the terminal. Rows are fractions of a second or
  * CPUs.
  *
- * Fractions: a cell shows how many CPUs were busy; the first fraction of the second is at the
- * bottom. CPUs: a cell shows how busy the CPU was, and mostly with what. A saturated CPU is a solid
- * line, even where a row holds several CPUs.
+ * With fractions, a cell shows how many CPUs were busy; the first fraction of the second is at the
+ * bottom. With CPUs, a cell shows how busy the CPU was, and what took most of that time. A
+ * saturated CPU is a solid line, even in a row of several CPUs.
  */
 
 #include "draw/terminal.h"
 #include "query/sums/heat.h"
 
 struct heat_mark {
-	/* On the wall clock. */
+	/* The time of the mark on the wall clock. */
 	uint64_t time_ns;
 	const char *what;
 };

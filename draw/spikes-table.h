@@ -2,13 +2,20 @@
 #pragma once
 
 /*
- * Draws spikes as a table, a row each with remarks at its end. If the terminal is too narrow, a row
- * continues in lines below it, and names lose their middle; numbers are always complete.
+ * Draws spikes as a table. Each spike is a row with remarks at its end. If the terminal is too
+ * narrow, a row continues in the lines below. Names are truncated in the middle; numbers are always
+ * complete. The function in a row is always the function of that row's thread.
  */
 
 #include "draw/terminal.h"
 #include "query/sums/spikes.h"
 
-/* width 0: no limit. */
-void spikes_table_draw(const struct spikes *spikes, const struct terminal *terminal,
-		       unsigned int width, bool utc, struct buffer *text);
+struct spikes_table {
+	const struct spikes *spikes;
+	/* For each spike a text or NULL. The whole array may be NULL. */
+	char *const *incidents;
+	bool utc;
+};
+
+void spikes_table_draw(const struct spikes_table *table, const struct terminal *terminal,
+		       struct buffer *text);

@@ -32,7 +32,7 @@ static unsigned int terminal_number_of(const char *variable, unsigned int otherw
 	return number && number <= SIZE_MAX_SHOWN ? number : otherwise;
 }
 
-/* The first variable that is set counts, as in setlocale(). */
+/* the first variable that is set decides, as in setlocale() */
 static bool locale_is_utf8(void)
 {
 	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
@@ -55,6 +55,7 @@ static bool has_colors(int fd)
 
 void terminal_read(struct terminal *terminal, int fd, enum terminal_color color)
 {
+	const char *columns = getenv("COLUMNS");
 	struct winsize size = { 0 };
 
 	if (ioctl(fd, TIOCGWINSZ, &size) < 0)
@@ -66,6 +67,8 @@ void terminal_read(struct terminal *terminal, int fd, enum terminal_color color)
 			 (color == TERMINAL_COLOR_AUTO && has_colors(fd)),
 		.unicode = locale_is_utf8(),
 	};
+	if (isatty(fd) || (columns && *columns))
+		terminal->wrap = terminal->width;
 }
 
 void terminal_style(const struct terminal *terminal, enum terminal_style style, struct buffer *text)

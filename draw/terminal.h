@@ -8,7 +8,7 @@
 #include "base/bytes.h"
 
 enum terminal_color {
-	/* Colours if it is a terminal that has them, and NO_COLOR is not set. */
+	/* Use colours if standard output is a terminal with colours and NO_COLOR is not set. */
 	TERMINAL_COLOR_AUTO,
 	TERMINAL_COLOR_ALWAYS,
 	TERMINAL_COLOR_NEVER,
@@ -17,9 +17,14 @@ enum terminal_color {
 struct terminal {
 	/* $COLUMNS, else the terminal's width, else 80. */
 	unsigned int width;
+	/*
+	 * The width at which lines wrap. 0: they do not wrap, because there is neither a terminal
+	 * nor $COLUMNS.
+	 */
+	unsigned int wrap;
 	/* $LINES, else the terminal's height; 0: no limit. */
 	unsigned int height;
-	/* It has 256 colours. */
+	/* The terminal has 256 colours. */
 	bool color;
 	/* The locale is UTF-8. */
 	bool unicode;
@@ -33,16 +38,16 @@ enum terminal_style {
 	STYLE_PLAIN,
 	STYLE_BOLD,
 	STYLE_DIM,
-	/* For anything that stands out. */
+	/* For text that stands out. */
 	STYLE_ALERT,
 	STYLE_USER,
 	STYLE_KERNEL,
 	STYLE_IRQ,
 };
 
-/* Switches to a style; puts nothing on a terminal without colours. */
+/* Switches to a style. Does nothing on a terminal without colours. */
 void terminal_style(const struct terminal *terminal, enum terminal_style style,
 		    struct buffer *text);
-/* Switches to two of the 256 colours; -1 is the terminal's own. */
+/* Switches to two of the 256 colours; -1 is the terminal's own colour. */
 void terminal_colors(const struct terminal *terminal, int foreground, int background,
 		     struct buffer *text);

@@ -17,10 +17,6 @@ static const struct range wide[] = { { 0x1100, 0x115f },   { 0x2e80, 0xa4cf },
 				     { 0xffe0, 0xffe6 },   { 0x1f300, 0x1f64f },
 				     { 0x1f900, 0x1f9ff }, { 0x20000, 0x3fffd } };
 static const struct range joined[] = { { 0x300, 0x36f }, { 0xfe00, 0xfe0f } };
-/* Control characters, invisible ones, and those that change the direction of writing. */
-static const struct range hidden[] = { { 0, 0x1f },	   { 0x7f, 0x9f },	{ 0x61c, 0x61c },
-				       { 0x200b, 0x200f }, { 0x2028, 0x202e },	{ 0x2060, 0x206f },
-				       { 0xfeff, 0xfeff }, { 0xe0000, 0xe0fff } };
 
 static bool is_in(const struct range *ranges, size_t count, uint32_t code)
 {
@@ -30,7 +26,7 @@ static bool is_in(const struct range *ranges, size_t count, uint32_t code)
 	return false;
 }
 
-/* One character: the bytes to show, and its columns. */
+/* One character: the bytes to show, and the number of columns that they take. */
 struct shown {
 	const char *text;
 	size_t size;
@@ -43,8 +39,7 @@ static const char *take_character(const struct terminal *terminal, const char *a
 	uint32_t code = 0;
 	size_t size = utf8_take((const uint8_t *)at, strlen(at), &code);
 
-	if (!size || is_in(hidden, ARRAY_SIZE(hidden), code) ||
-	    (code >= 0x80 && !terminal->unicode)) {
+	if (!size || utf8_is_hidden(code) || (code >= 0x80 && !terminal->unicode)) {
 		*ret_shown = (struct shown){ "?", 1, 1 };
 		return at + MAX(size, (size_t)1);
 	}
@@ -115,73 +110,4 @@ void text_put(const struct terminal *terminal, const char *text, unsigned int wi
 {
 	for (unsigned int used = text_put_short(terminal, text, width, to); used < width; used++)
 		buffer_u8(to, ' ');
-}
-
-struct lines {
-	const struct terminal *terminal;
-	struct buffer *to;
-	/* `used`: columns of the last line. */
-	unsigned int count, used;
-};
-
-static void next_line(struct lines *lines)
-{
-	buffer_u8(lines->to, '\n');
-	lines->count++;
-	lines->used = 0;
-}
-
-/* Breaks a word that is wider than a line. */
-static void text_put_word(struct lines *lines, const char *word)
-{
-	unsigned int width = lines->terminal->width;
-
-	for (struct shown shown; *word;) {
-		word = take_character(lines->terminal, word, &shown);
-		if (lines->used && lines->used + shown.width > width)
-			next_line(lines);
-		buffer_bytes(lines->to, shown.text, shown.size);
-		lines->used += shown.width;
-	}
-}
-
-static void text_put_wrapped_word(struct lines *lines, const char *word)
-{
-	unsigned int width = text_width(lines->terminal, word);
-
-	if (lines->used && lines->used + 1 + width > lines->terminal->width)
-		next_line(lines);
-	if (lines->used) {
-		buffer_u8(lines->to, ' ');
-		lines->used++;
-	}
-	text_put_word(lines, word);
-}
-
-unsigned int text_put_lines_after(const struct terminal *terminal, unsigned int used,
-				  const char *text, struct buffer *to)
-{
-	struct lines lines = { .terminal = terminal, .to = to, .count = 1, .used = used };
-
-	while (*text) {
-		size_t size = strcspn(text, " \n");
-		_cleanup_free_ char *word = strndup(text, size);
-
-		if (!word) {
-			to->failed = true;
-			return 0;
-		}
-		text_put_wrapped_word(&lines, word);
-		text += size;
-		if (*text == '\n' && text[1])
-			next_line(&lines);
-		text += *text != 0;
-	}
-	buffer_u8(to, '\n');
-	return lines.count;
-}
-
-unsigned int text_put_lines(const struct terminal *terminal, const char *text, struct buffer *to)
-{
-	return text_put_lines_after(terminal, 0, text, to);
 }

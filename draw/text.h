@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Fits text of any bytes into columns. A ? replaces bytes that are not UTF-8 and characters that
- * move the cursor or change the direction of writing; without Unicode, also those that are not
- * ASCII.
+ * Fits text of any bytes into columns. A ? replaces bytes that are not UTF-8, and characters that
+ * move the cursor or change the direction of writing. Without Unicode, it also replaces characters
+ * that are not ASCII.
  */
 
 #include "base/bytes.h"
@@ -23,11 +23,3 @@ unsigned int text_put_short(const struct terminal *terminal, const char *text, u
  */
 unsigned int text_put_middle(const struct terminal *terminal, const char *text, unsigned int width,
 			     struct buffer *to);
-/*
- * Puts lines, each with a newline. Breaks long ones between words, and words that are wider than a
- * line. Returns the number of lines.
- */
-unsigned int text_put_lines(const struct terminal *terminal, const char *text, struct buffer *to);
-/* Does the same behind `used` columns of the first line. */
-unsigned int text_put_lines_after(const struct terminal *terminal, unsigned int used,
-				  const char *text, struct buffer *to);

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Numbers come first, so that they stay in columns whatever the names are. A mark in front of them
- * shows a row that stands out.
+ * Numbers come first, so that they stay in columns whatever the length of the names. A mark in
+ * front of a row shows that the row stands out.
  */
 #include "draw/top.h"
 
 #include <math.h>
 
 #include "base/cleanup.h"
+#include "base/number.h"
+#include "draw/lines.h"
 #include "draw/text.h"
 
 #define SECTIONS 3
@@ -51,12 +53,16 @@ static bool has_bars(const struct drawing *drawing)
 /* Returns the columns of the line that are left for names. */
 static unsigned int top_room_left(const struct drawing *drawing, unsigned int used)
 {
+	if (!drawing->terminal->wrap)
+		return UINT32_MAX;
 	return drawing->terminal->width > used ? drawing->terminal->width - used : 1;
 }
 
 static void top_put_share(const struct drawing *drawing, double share)
 {
-	buffer_printf(drawing->text, share < 99.995 ? " %6.1f" : " %6.0f", 100 * share);
+	char shown[SHARE_TEXT_SIZE];
+
+	buffer_printf(drawing->text, " %6s", share_cell(share, shown));
 }
 
 /* Returns the number of columns used. */
@@ -187,15 +193,15 @@ static void top_put_group(const struct drawing *drawing, size_t row)
 	const struct ranking_group *group = &drawing->ranking->groups.items[row];
 	unsigned int used = top_put_shares(drawing, group->stands_out, drawing->ranking->compared,
 					   &group->now, &group->usual);
-	char name[200];
+	char name[200], share[SHARE_TEXT_SIZE];
 
 	if (group->threads == 1)
-		snprintf(name, sizeof(name), "%s  %d/%d, CPU %u", group->name, group->pid,
+		snprintf(name, sizeof(name), "%s %d/%d on CPU %u", group->name, group->pid,
 			 group->tid, group->cpu);
 	else
-		snprintf(name, sizeof(name), "%s (%llu)  %d/%d, CPU %u: %.1f", group->name,
-			 (unsigned long long)group->threads, group->pid, group->tid, group->cpu,
-			 100 * group->thread_share);
+		snprintf(name, sizeof(name), "%s, %llu threads; busiest %d on CPU %u, %s",
+			 group->name, (unsigned long long)group->threads, group->tid, group->cpu,
+			 share_format(group->thread_share, share));
 	top_put_name(drawing, name, used);
 }
 
@@ -253,21 +259,31 @@ static void top_plan(const struct drawing *drawing, unsigned int other_lines,
 	}
 }
 
+static unsigned int put_lines(const struct terminal *terminal, const char *lines,
+			      struct buffer *text)
+{
+	return lines_put(terminal, (struct lines_shape){ .indent = HEAD_INDENT }, lines, text);
+}
+
 void top_draw(const struct top_screen *screen, const struct terminal *terminal, struct buffer *text)
 {
 	const struct drawing drawing = { screen->ranking, terminal, text };
+	unsigned int lines;
 	const struct ranking *ranking = screen->ranking;
 	struct section sections[SECTIONS] = {
-		{ "% of that CPU   busiest thread: function", false, top_put_core,
+		{ "% of the CPU  busiest thread: its function", false, top_put_core,
 		  count_rows(&ranking->cores, now.all), 0 },
-		{ "% of one CPU   name (threads)  the busiest", false, top_put_group,
+		{ "% of one CPU   threads of one name", false, top_put_group,
 		  count_rows(&ranking->groups, now.all), 0 },
 		{ "% of one CPU   function", true, top_put_function,
 		  count_rows(&ranking->functions, total), 0 },
 	};
 
-	top_plan(&drawing, text_put_lines(terminal, screen->head, text) + screen->lines_below,
-		 sections);
+	terminal_style(terminal, STYLE_BOLD, text);
+	lines = put_lines(terminal, screen->first, text);
+	terminal_style(terminal, STYLE_PLAIN, text);
+	lines += put_lines(terminal, screen->head, text);
+	top_plan(&drawing, lines + screen->lines_below, sections);
 	for (int i = 0; i < SECTIONS; i++) {
 		put_heading(&drawing, &sections[i]);
 		for (size_t row = 0; row < sections[i].shown; row++)

@@ -7,6 +7,8 @@
 #include "query/sums/ranking.h"
 
 struct top_screen {
+	/* Lines of any length that say which CPUs were full. */
+	const char *first;
 	/* Lines of any length that describe the window. */
 	const char *head;
 	const struct ranking *ranking;

@@ -7,22 +7,79 @@
 #include "base/cleanup.h"
 #include "flamescope-export/sanitise.h"
 
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-"
+
 /*
- * Everything that libmagic knows contains a blank or a sign. So a name with a sign that is not
- * listed here may be known to some version of it.
+ * Words with which lines of programs begin. libmagic expects a blank behind such a word, and in the
+ * text a blank follows every comm. Versions of libmagic differ, so this list contains the words of
+ * all versions, and more.
+ */
+static const char *const words[] = {
+	"begin",  "BEGIN",     "call",	    "char",    "class",	    "const",	  "def",
+	"define", "defmodule", "defn",	    "divert",  "dnl",	    "double",	  "end",
+	"enum",	  "EXEC",      "export",    "extends", "extern",    "float",	  "fn",
+	"from",	  "func",      "function",  "if",      "import",    "impl",	  "include",
+	"inline", "int",       "interface", "let",     "library",   "local",	  "lib",
+	"long",	  "module",    "mod",	    "my",      "namespace", "ns",	  "package",
+	"proc",	  "PROC",      "procedure", "program", "pub",	    "record",	  "rem",
+	"REM",	  "require",   "return",    "say",     "SECTION",   "set",	  "short",
+	"signed", "SiSU",      "static",    "struct",  "sub",	    "subroutine", "template",
+	"trait",  "type",      "typedef",   "union",   "unit",	    "unsigned",	  "use",
+	"uses",	  "using",     "var",	    "virtual", "void",	    "volatile",	  "MODE",
+	"REF",	  "FLEX",      "SUBDIRS",
+};
+
+/* Words that are also known as the first part of a longer comm. */
+static const char *const starts[] = { "CFLAGS", "LDFLAGS", "VPATH", "sisu" };
+
+/*
+ * Words that libmagic knows at one place behind the header, mostly byte 1080. An attacker can
+ * repeat such a word in a name until it stands at that place.
+ */
+static const char *const placed_words[] = { "M.K.",    "FLT4",	    "FLT8", "CHN",   "CD81",
+					    "OKTA",    "16CN",	    "32CN", "SEGA",  "EAGN",
+					    "EAMG",    "DICM",	    "IMA",  "RINEX", "BOOKMOBI",
+					    "DOSFONT", "MaDoKaN96", "RoR",  "JFS1",  "PCD_IPI",
+					    "SWAP" };
+
+static bool has_placed_word(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(placed_words); i++)
+		if (strstr(name, placed_words[i]))
+			return true;
+	return false;
+}
+
+/*
+ * Nearly everything that libmagic knows contains a blank or a sign. So some version of libmagic may
+ * know a name with a sign that is not in `signs`.
  */
 static bool is_harmless(const char *name, const char *signs)
 {
-	for (; *name; name++)
-		if (!isalnum((unsigned char)*name) && !strchr(signs, *name))
+	for (const char *at = name; *at; at++)
+		if (!isalnum((unsigned char)*at) && !strchr(signs, *at))
 			return false;
-	return true;
+	return !has_placed_word(name);
 }
 
-/* A comm begins its line, as a word of troff does. */
+/*
+ * A comm begins its line. There, libmagic takes a dot for a command of troff, and a word with a
+ * colon for a label of C++ such as `public:`. A kernel thread is safe, because its colon follows a
+ * number.
+ */
 static bool comm_is_harmless(const char *comm)
 {
-	return *comm != '.' && is_harmless(comm, "_.:/@+-[]");
+	size_t letters = strspn(comm, LETTERS);
+
+	if (*comm == '.' || comm[letters] == ':')
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (!strcmp(comm, words[i]))
+			return false;
+	for (size_t i = 0; i < ARRAY_SIZE(starts); i++)
+		if (!strncmp(comm, starts[i], strlen(starts[i])))
+			return false;
+	return is_harmless(comm, "_.:/@+-[]");
 }
 
 static bool frame_is_harmless(const struct tape *tape, uint32_t id)

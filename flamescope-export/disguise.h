@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Flamescope opens a file only if libmagic takes it for plain text. libmagic searches the start of
- * a file for words of some forty languages: a comm like "extern int" or a function with "<script>"
+ * Flamescope opens a file only if libmagic recognises it as plain text. libmagic searches the start
+ * of a file for words of some forty languages: a comm like "extern" or a function with "<script>"
  * makes the whole file C or HTML. So the export keeps such names out of a file's first bytes.
  */
 
@@ -12,13 +12,13 @@
 #include "base/bytes.h"
 #include "flamescope-export/tape-text.h"
 
-/* libmagic searches this many bytes. */
-#define DISGUISE_BYTES 8192
+/* libmagic searches the first 8192 bytes. Some of its rules begin at byte 100. */
+#define DISGUISE_BYTES 8320
 
-/* Returns whether the sample's text contains a name that must not be there. */
+/* Returns whether the sample's text contains a name that must not be in these bytes. */
 bool disguise_is_needed(const struct tape_text *text, const struct tape_sample *sample);
 /*
- * Puts a value that a user or a process chose into a '#' line, without anything that libmagic
+ * Puts a value that a user or a process chose into a '#' line. Replaces anything that libmagic
  * knows.
  */
 void disguise_put_value(struct buffer *text, const char *value);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * docs/FLAMESCOPE.md describes the text. There are two passes over the rows. The first makes the
- * text of every name and counts for the header; the second copies. The first line of a sample is
- * written without printf(), which would take longer than everything else.
+ * docs/FLAMESCOPE.md describes the text. flamescope_write() passes over the rows twice. The first
+ * pass makes the text of every name and counts for the header; the second pass copies. The first
+ * line of a sample is written without printf(), which would take longer than everything else.
  */
 #include "flamescope-export/flamescope.h"
 
@@ -21,17 +21,19 @@
 #include "base/workers.h"
 
 #define USEC_PER_SEC 1000000ull
-#define NUMBERS_MAX 160 /* numbers and blanks at their greatest width */
+#define NUMBERS_MAX 160 /* numbers and blanks of a sample's first line at their greatest width */
 
 struct writer {
 	const struct selection *selection;
 	const struct flamescope_options *options;
-	/* One for each tape, made when the first row needs it. */
+	/* The names of each tape as text. The first row of a tape makes them. */
 	struct tape_text *texts;
 	/* The end of each sample's first line: " cpu-clock:\n". */
 	struct buffer event;
 	uint64_t last_us;
 	int moved_us;
+	/* Pads the text, because the names in the first bytes would mislead libmagic. */
+	bool disguised;
 };
 
 static void writer_done(struct writer *writer)
@@ -50,8 +52,9 @@ static const struct tape_sample *row_sample(const struct selection *selection,
 
 /*
  * Flamescope fails if the last event lies on a full second, or so close before one that it rounds
- * up to it. In the first case the last sample moves 1 us later. In the second, all samples of the
- * last microsecond move 1 us earlier, so that all stay inside the window and in order.
+ * the time up to that second. In the first case the last sample moves 1 us later. In the second,
+ * all samples of the last microsecond move 1 us earlier, so that all stay inside the window and in
+ * order.
  */
 static void plan_last_time(struct writer *writer)
 {
@@ -130,7 +133,7 @@ static int make_texts(struct writer *writer)
 	return workers_run(&workers, &(size_t){ 0 });
 }
 
-/* Returns whether the bytes that libmagic searches contain a name that must not be there. */
+/* Returns whether the bytes that libmagic searches contain a name that would mislead it. */
 static bool is_disguised(const struct writer *writer)
 {
 	const struct selection *selection = writer->selection;
@@ -147,12 +150,15 @@ static bool is_disguised(const struct writer *writer)
 	return false;
 }
 
-/* The least size of a sample's numbers and empty line. */
+/* The least size of a sample's numbers and of the empty line that ends it. */
 #define NUMBERS_MIN 26
-/* The estimate looks at one in this many rows, and subtracts a little. */
+/*
+ * The estimate examines one in this many rows, and subtracts a little, because it should not exceed
+ * the real size.
+ */
 #define ROWS_PER_ESTIMATE 64
 
-/* Returns about the size of all rows' text. */
+/* Estimates the size of the text of all rows. */
 static uint64_t estimate_bytes(const struct writer *writer)
 {
 	const struct selection *selection = writer->selection;
@@ -167,7 +173,10 @@ static uint64_t estimate_bytes(const struct writer *writer)
 	return bytes - bytes / 16;
 }
 
-/* Counts truncated stacks and work on idle CPUs. Mostly no tape has any; then skips the rows. */
+/*
+ * Counts truncated stacks and work on idle CPUs. Usually no tape contains any; then it skips the
+ * rows.
+ */
 static void count_rows(const struct writer *writer, struct header *header)
 {
 	const struct selection *selection = writer->selection;
@@ -184,6 +193,20 @@ static void count_rows(const struct writer *writer, struct header *header)
 	}
 }
 
+/*
+ * Returns how many columns Flamescope draws. The second of the start marker is the first column,
+ * the second of the last sample is the last one.
+ */
+static uint64_t writer_columns(const struct writer *writer)
+{
+	const struct window *window = &writer->selection->window;
+	size_t count = writer->selection->rows.count;
+
+	if (!count)
+		return 0;
+	return row_time_us(writer, count - 1) / USEC_PER_SEC - window->from_ns / NSEC_PER_SEC + 1;
+}
+
 static void flamescope_put_header(const struct writer *writer, struct output *output)
 {
 	const struct selection *selection = writer->selection;
@@ -191,14 +214,14 @@ static void flamescope_put_header(const struct writer *writer, struct output *ou
 		.selection = selection,
 		.options = writer->options,
 		.moved_us = writer->moved_us,
-		.disguised = is_disguised(writer),
+		.disguised = writer->disguised,
+		.columns = writer_columns(writer),
 	};
 
 	for (size_t i = 0; i < selection->tapes.count; i++)
 		header.changed += writer->texts[i].changed;
 	count_rows(writer, &header);
 	header_put(&header, &output->text);
-	output_expect(output, estimate_bytes(writer));
 }
 
 static const uint64_t tens[20] = { 1,
@@ -222,7 +245,10 @@ static const uint64_t tens[20] = { 1,
 				   1000000000000000000,
 				   10000000000000000000u };
 
-/* Puts a decimal number, padded on the left to `width`, at most 20; wider if it does not fit. */
+/*
+ * Puts a decimal number, padded on the left to `width`, which is at most 20. A longer number takes
+ * more columns.
+ */
 static uint8_t *flamescope_put_number(uint8_t *at, uint64_t value, size_t width, char fill)
 {
 	uint8_t *end, *digit;
@@ -264,18 +290,26 @@ static void flamescope_put_numbers(const struct writer *writer, uint32_t cpu, ui
 
 /*
  * Puts an idle sample with period 0 at the window's start, so that column 0 is the window's first
- * second even without a sample there. A marker at the end would count as a sample.
+ * second even without a sample in that second. A marker at the end would count as a sample. Without
+ * a header, blanks before the marker's address keep the first names away from libmagic.
  */
 static void put_marker(const struct writer *writer, struct buffer *text)
 {
 	uint64_t start_us = writer->selection->window.from_ns / NSEC_PER_USEC;
+	size_t blanks = writer->disguised && writer->options->no_header ? DISGUISE_BYTES : 15;
 
 	buffer_text(text, "swapper     0/0     ");
 	flamescope_put_numbers(writer, 0, MIN(start_us, row_time_us(writer, 0)), 0, text);
-	buffer_text(text, "\t               0 cpuidle_enter_state ([kernel.kallsyms])\n\n");
+	buffer_u8(text, '\t');
+	while (blanks--)
+		buffer_u8(text, ' ');
+	buffer_text(text, "0 cpuidle_enter_state ([kernel.kallsyms])\n\n");
 }
 
-/* About 256 KiB of text: the threads rarely meet, and their pieces stay in the L2 cache. */
+/*
+ * About 256 KiB of text for each piece: threads rarely wait for each other, and a piece stays in
+ * the L2 cache.
+ */
 #define PIECE_ROWS 256
 
 static void make_piece(const void *context, size_t piece, struct buffer *to)
@@ -301,14 +335,14 @@ static void make_piece(const void *context, size_t piece, struct buffer *to)
 
 static int put_samples(const struct writer *writer, struct output *output)
 {
-	struct parallel_text pieces = {
+	struct parallel_text text = {
 		.make = make_piece,
 		.context = writer,
 		.count = (writer->selection->rows.count + PIECE_ROWS - 1) / PIECE_ROWS,
 		.threads = writer->options->threads,
 	};
 
-	return parallel_text_write(&pieces, output);
+	return parallel_text_write(&text, output);
 }
 
 int flamescope_write(const struct selection *selection, const struct flamescope_options *options,
@@ -325,7 +359,10 @@ int flamescope_write(const struct selection *selection, const struct flamescope_
 	buffer_u8(&writer.event, ' ');
 	header_put_event(selection, &writer.event);
 	buffer_text(&writer.event, ":\n");
-	flamescope_put_header(&writer, output);
+	writer.disguised = is_disguised(&writer);
+	if (!options->no_header)
+		flamescope_put_header(&writer, output);
+	output_expect(output, estimate_bytes(&writer));
 	if (selection->rows.count) {
 		put_marker(&writer, &output->text);
 		r = put_samples(&writer, output);

@@ -3,8 +3,8 @@
 
 /*
  * Writes samples as the text that Netflix Flamescope reads; stackcollapse-perf.pl and speedscope
- * read it, too. docs/FLAMESCOPE.md describes what Flamescope needs and what breaks it. This folder
- * sanitises names; the store keeps them as they are.
+ * read it, too. docs/FLAMESCOPE.md describes what Flamescope needs and what it cannot read. This
+ * folder sanitises names; the store keeps the original ones.
  */
 
 #include <stdbool.h>
@@ -19,27 +19,31 @@ struct flamescope_options {
 	const char *version;
 	/* The number of threads that may make the text. */
 	unsigned int threads;
+	/*
+	 * Leaves out the '#' lines, for readers that take only a file whose first line is an event.
+	 */
+	bool no_header;
 	/* Adds the thread as the outermost frame of each stack: "tid 1262 kubelet (thread)". */
 	bool thread_frame;
 	/*
-	 * For a file with a part of the window's samples: the part, such as "cpu 3", and the number
-	 * of all samples. NULL: the file has all samples.
+	 * Set for a file that contains only a part of the window's samples: the name of the part,
+	 * such as "cpu 3", and the number of all samples. NULL: the file contains all samples.
 	 */
 	const char *part;
 	uint64_t of_samples;
 };
 
 /*
- * Writes the header, the start marker and the samples; only the header if the selection has no
- * rows. Returns 0 or -ENOMEM.
+ * Writes the header, the start marker and the samples. If the selection has no rows, writes only
+ * the header. Returns 0 or -ENOMEM.
  */
 int flamescope_write(const struct selection *selection, const struct flamescope_options *options,
 		     struct output *output);
 
 /*
- * Each appends a name in a form that Flamescope can read, and returns whether that differs from the
- * name. `tid` names a thread with an empty comm. A module loses " (deleted)", as in perf's output,
- * which does not count as a change.
+ * Each of these functions appends a name in a form that Flamescope can read, and returns whether
+ * the text differs from the name. For an empty comm, it appends `tid`. A module's " (deleted)" is
+ * omitted, as in perf's output; that does not count as a difference.
  */
 bool flamescope_put_comm(struct buffer *text, const char *comm, int tid);
 bool flamescope_put_symbol(struct buffer *text, const char *symbol);

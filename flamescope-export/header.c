@@ -41,7 +41,10 @@ static bool fact_is_known(const struct selection *selection, size_t tape, const 
 	return false;
 }
 
-/* Puts a fact about the host: all its values if tapes differ, as boot ids do after a restart. */
+/*
+ * Puts a fact about the host. If tapes differ in it, puts all values: boot IDs, for example, differ
+ * after a restart.
+ */
 static void put_fact(struct buffer *text, const struct selection *selection, const char *label,
 		     const char *key, const char *unit)
 {
@@ -72,8 +75,8 @@ static void put_epoch(struct buffer *text, uint64_t realtime_ns)
 }
 
 /*
- * Flamescope shows no times on its axis, so name the moment's column, counted from 0, and the place
- * in it.
+ * Puts the moment. Flamescope's axis shows no times, so this line names the column of the moment,
+ * counted from 0, and the place within that column.
  */
 static void header_put_moment(struct buffer *text, const struct window *window)
 {
@@ -121,7 +124,7 @@ static void header_put_coverage(struct buffer *text, const struct coverage *cove
 	}
 }
 
-/* Puts the filter's patterns, which may be any text. */
+/* Puts the filter's patterns, which may contain any text. */
 static void header_put_threads(struct buffer *text, const struct filter *filter)
 {
 	_cleanup_(buffer_done) struct buffer threads = { 0 };
@@ -146,9 +149,10 @@ static void header_put_count(struct buffer *text, const char *label, uint64_t co
 static void put_changes(struct buffer *text, const struct header *header)
 {
 	header_put_count(text, "changed", header->changed,
-			 "names rewritten, because Flamescope cannot read them");
-	header_put_count(text, "truncated", header->truncated,
-			 "samples with too deep a stack, without its outermost frames");
+			 "names changed, because Flamescope cannot read the original ones");
+	header_put_count(
+		text, "truncated", header->truncated,
+		"samples with a stack too deep for Flamescope, without its outermost frames");
 	header_put_count(text, "idle-irq", header->idle_irq,
 			 "samples of interrupts on idle CPUs, shown under this name");
 	if (header->moved_us) {
@@ -159,6 +163,21 @@ static void put_changes(struct buffer *text, const struct header *header)
 			      header->moved_us < 0 ? -header->moved_us : header->moved_us,
 			      header->moved_us < 0 ? "early" : "late");
 	}
+}
+
+/* Flamescope draws no column after the last sample, even if the window is longer. */
+static void put_columns(struct buffer *text, const struct header *header)
+{
+	const struct window *window = &header->selection->window;
+	uint64_t all = (window->to_ns - 1) / NSEC_PER_SEC - window->from_ns / NSEC_PER_SEC + 1;
+
+	if (!header->columns || header->columns >= all)
+		return;
+	header_put_label(text, "columns");
+	buffer_printf(text,
+		      "%" PRIu64 " of %" PRIu64 ", because the last sample is in column %" PRIu64
+		      "\n",
+		      header->columns, all, header->columns - 1);
 }
 
 static void put_disguise(struct buffer *text)
@@ -196,6 +215,7 @@ void header_put(const struct header *header, struct buffer *text)
 	buffer_text(text, "\n");
 	header_put_coverage(text, &selection->coverage, options->part);
 	put_changes(text, header);
+	put_columns(text, header);
 	if (header->disguised)
 		put_disguise(text);
 	buffer_text(text, RULER);

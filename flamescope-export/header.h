@@ -17,16 +17,21 @@ struct header {
 	const struct flamescope_options *options;
 	/* The number of changed names. */
 	uint64_t changed;
-	/* Samples whose stack was too deep. */
+	/* Number of samples whose stack was too deep. */
 	uint64_t truncated;
-	/* Samples shown under the name idle-irq. */
+	/* Number of samples shown under the name idle-irq. */
 	uint64_t idle_irq;
-	/* Padding moves all names behind DISGUISE_BYTES. */
+	/* The number of columns that Flamescope draws. */
+	uint64_t columns;
+	/* Padding moves all names beyond the first DISGUISE_BYTES. */
 	bool disguised;
-	/* The time of the last sample, or of the last microsecond, moved by this much. */
+	/*
+	 * By how much the time of the last sample, or of all samples of the last microsecond, was
+	 * moved.
+	 */
 	int moved_us;
 };
 
 void header_put(const struct header *header, struct buffer *text);
-/* Puts the event's name for all samples, because a file of Flamescope has one event. */
+/* Puts one event name for all samples, because Flamescope supports one event per file. */
 void header_put_event(const struct selection *selection, struct buffer *text);

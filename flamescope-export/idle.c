@@ -16,8 +16,8 @@ static const char *const loop_words[] = { "cpuidle",
 static const char *const timer_words[] = { "perf_", "hrtimer", "apic_timer_interrupt", "irq_work" };
 
 /*
- * irq_exit is not in this list, because the sampler's interrupt ends with it, too. It counts only
- * with a softirq.
+ * irq_exit is not in this list, because the sampler's own interrupt ends with it, too. A stack
+ * counts as an interrupt only if it also contains a softirq.
  */
 static const char *const interrupt_words[] = { "sysvec", "common_interrupt", "do_IRQ",
 					       "handle_irq" };
@@ -52,7 +52,7 @@ unsigned int idle_marks(const char *symbol)
 
 /*
  * A softirq is work under any interrupt, even the sampler's. An interrupt alone is work unless the
- * stack also shows the sampling timer: on Xen that timer arrives as an ordinary interrupt.
+ * stack also shows the sampling timer: on Xen, that timer arrives as an ordinary interrupt.
  */
 bool idle_hides_work(unsigned int marks)
 {

@@ -3,8 +3,9 @@
 
 /*
  * Flamescope hides each sample of `swapper` with the idle loop in its stack. An interrupt or a
- * softirq on an idle CPU has the idle loop below it, but is work. Often that work explains an
- * incident. idle_marks() collects what a stack's functions say, and idle_hides_work() decides.
+ * softirq on an idle CPU has the idle loop below it, but is work that often explains an incident.
+ * idle_marks() returns what a function shows, and idle_hides_work() decides by the marks of a whole
+ * stack.
  */
 
 #include <stdbool.h>
@@ -15,14 +16,15 @@ enum idle_mark {
 	IDLE_MARK_SOFTIRQ = 2,
 	/* The entry of an interrupt other than the sampling timer's. */
 	IDLE_MARK_INTERRUPT = 4,
-	/* The sampling timer, its interrupt, and perf's work in it. */
+	/* The sampling timer, its interrupt, and perf's own work in that interrupt. */
 	IDLE_MARK_TIMER = 8,
 };
 
-/* Returns whether Flamescope takes an idle task of this name for an idle one. */
+/* Returns whether Flamescope recognises an idle task by this name. */
 bool idle_comm(const char *comm);
 unsigned int idle_marks(const char *symbol);
 /*
- * Returns whether Flamescope would hide work. `marks`: of all functions of an idle thread's stack.
+ * Returns whether Flamescope would hide work. `marks` combines those of all functions in the stack
+ * of an idle thread.
  */
 bool idle_hides_work(unsigned int marks);

@@ -13,9 +13,9 @@
 #include "query/window/filter.h"
 
 #define SUFFIX ".stacks"
-#define NAME_MAX_BYTES 200 /* without number and suffix; a file name has at most 255 */
+#define NAME_MAX_BYTES 200 /* without number and suffix; a whole file name has at most 255 */
 
-/* The parts under construction; the number of a title, less one, is the index of its part. */
+/* The parts under construction. The number of a title minus one is the index of its part. */
 struct parts_builder {
 	const struct selection *selection;
 	enum parts_by by;
@@ -41,8 +41,8 @@ static char *title_of(const struct parts_builder *builder, const struct selectio
 }
 
 /*
- * Returns a name of characters that Flamescope accepts in file names. A CPU's number is as wide as
- * in the text, so that files sort in order.
+ * Returns a name of characters that Flamescope accepts in file names. The number of a CPU has
+ * leading zeros, so that files sort in order.
  */
 static char *plain_name(const struct parts_builder *builder, const char *title)
 {
@@ -59,7 +59,10 @@ static char *plain_name(const struct parts_builder *builder, const char *title)
 	return name;
 }
 
-/* Numbers equal names, because comms may differ only in characters that file names lack. */
+/*
+ * Appends numbers to equal names. Different comms may have equal names, because file names allow
+ * fewer characters.
+ */
 static int name_part(struct parts_builder *builder, struct part *part)
 {
 	_cleanup_free_ char *plain = plain_name(builder, part->title);
@@ -151,7 +154,7 @@ static bool parts_is_part(const struct parts *parts, const char *name)
 	return false;
 }
 
-/* Returns whether the file is named like a part of any kind. */
+/* Returns whether the file's name is that of a part of any kind. */
 static bool is_named_as_part(const char *name)
 {
 	static const char *const prefixes[] = { "cpu-", "comm-", "pid-" };

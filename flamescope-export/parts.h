@@ -24,7 +24,7 @@ struct part {
 };
 
 struct parts {
-	/* In the order of their first samples. */
+	/* In the order of the parts' first samples. */
 	array_of(struct part) list;
 };
 
@@ -33,7 +33,7 @@ int parts_make(const struct selection *selection, enum parts_by by, struct parts
 void parts_done(struct parts *parts);
 
 /*
- * Counts files in a folder that are named like parts but belong to an earlier answer. Returns their
+ * Counts files in a folder that have names of parts but belong to an earlier answer. Returns their
  * number, with the first of their names in `name`, or a negative errno.
  */
 int parts_count_others(const struct parts *parts, const char *folder, char name[256]);

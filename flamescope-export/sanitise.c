@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sanitised names keep (1) to (3) of query/text/clean-name.h (modules and values without (3)), and:
+ * Sanitised names keep (1) to (4) of query/text/clean-name.h (modules and values without (3)), and:
  *
- *   4. A comm and a symbol do not contain `->`, which splits a function into inlined ones.
- *   5. A `:` does not follow a blank and a number, which Flamescope would take for the time of an
+ *   5. A comm and a symbol do not contain `->`, which splits a function into inlined ones.
+ *   6. A `:` does not follow a blank and a number, which Flamescope would take for the time of an
  *      event. A blank precedes a symbol, so this holds from its first byte.
- *   6. A symbol that is only a place, `[libfoo.so+0x4c80]`, does not contain `+`. Flamescope drops
- *      the text from a `+` on, and all places of a file would become one.
- *   7. A comm has at least two characters.
- *   8. A module does not contain a blank before a parenthesis, which would end the function, or
- *      `(deleted)`.
- *   9. Only the comm of an idle task contains `swapper`: Flamescope hides samples with that word
+ *   7. A symbol that is only a place, `[libfoo.so+0x4c80]`, and a thread's frame do not contain a
+ *      plus. Flamescope drops the text from a plus on, so all places of a file would be equal.
+ *   8. A comm has at least two characters. It does not contain a blank before a digit, which
+ *      stackcollapse-perf.pl and speedscope would take for the pid.
+ *   9. A module does not contain a blank or a parenthesis: speedscope drops a frame with a blank in
+ *      its module, Firefox ends the module at the first `)`, Perfetto begins it at the last `(`.
+ *  10. Only the comm of an idle task contains `swapper`: Flamescope hides samples with that word
  *      and a word of the idle loop.
+ *  11. A symbol does not begin with `+`, because Flamescope would not remove its offset. It does
+ *      not begin with `(`, which stackcollapse-perf.pl and Firefox take for a process, or with a
+ *      quotation mark, which stackcollapse-perf.pl removes. `(anonymous namespace)` becomes
+ *      `{anonymous}`.
  */
 #include "flamescope-export/sanitise.h"
 
@@ -23,16 +28,22 @@
 
 #define DELETED " (deleted)"
 #define IDLE_TASK "swapper"
+#define ANONYMOUS "(anonymous namespace)"
+#define ANONYMOUS_SHOWN "{anonymous}"
 
 struct cleaner {
 	struct buffer *text;
-	/* A comm or a symbol: subject to (3) and (4). */
+	/* A comm or a symbol: properties (3) and (5) apply. */
 	bool node;
-	/* Subject to (8). */
+	/* The second half of (8) applies. */
+	bool comm;
+	/* Property (9) applies. */
 	bool module;
-	/* Subject to (6). */
+	/* Property (11) applies. */
+	bool symbol;
+	/* Property (7) applies. */
 	bool place;
-	/* Subject to (9). */
+	/* Property (10) applies. */
 	bool idle;
 	/* The text so far ends with a blank, or with a blank and a number. */
 	bool after_blank;
@@ -62,6 +73,16 @@ static bool has_prefix(const uint8_t *at, const char *prefix)
 	return !strncmp((const char *)at, prefix, strlen(prefix));
 }
 
+/* Returns whether (8), (9) or (11) forbid this character. The text ends with a NUL. */
+static bool is_forbidden(const struct cleaner *cleaner, const uint8_t *at)
+{
+	if (cleaner->comm && *at == ' ')
+		return at[1] >= '0' && at[1] <= '9';
+	if (cleaner->module && strchr(" ()", *at))
+		return true;
+	return cleaner->symbol && !cleaner->characters && strchr("+(\"'", *at);
+}
+
 static void put_clean(struct cleaner *cleaner, const char *name, size_t size)
 {
 	const uint8_t *at = (const uint8_t *)name, *end = at + size;
@@ -73,9 +94,7 @@ static void put_clean(struct cleaner *cleaner, const char *name, size_t size)
 
 		if (replacement)
 			put_replaced(cleaner, replacement);
-		else if (*at == ' ' && cleaner->module && at[1] == '(')
-			put_replaced(cleaner, '_');
-		else if (cleaner->module && has_prefix(at, "(deleted)"))
+		else if (is_forbidden(cleaner, at))
 			put_replaced(cleaner, '_');
 		else if (*at == ':' && cleaner->after_blank)
 			put_replaced(cleaner, '_');
@@ -93,7 +112,7 @@ static void put_clean(struct cleaner *cleaner, const char *name, size_t size)
 
 bool flamescope_put_comm(struct buffer *text, const char *comm, int tid)
 {
-	struct cleaner cleaner = { .text = text, .node = true, .idle = tid == 0 };
+	struct cleaner cleaner = { .text = text, .node = true, .comm = true, .idle = tid == 0 };
 
 	if (!*comm) {
 		buffer_printf(text, ":%d", tid);
@@ -106,8 +125,8 @@ bool flamescope_put_comm(struct buffer *text, const char *comm, int tid)
 }
 
 /*
- * Returns the size of a name that needs no rule, or 0. Most names are such: without a blank before
- * a colon and without a leading number.
+ * Returns the size of a name that stays as it is, or 0 if the rules must be applied. Most names
+ * stay: they have neither a blank before a colon nor a leading number.
  */
 static size_t plain_size(const char *name)
 {
@@ -121,17 +140,25 @@ static size_t plain_size(const char *name)
 		return 0;
 	while (plain[*at])
 		at++;
-	return *at || strstr(name, IDLE_TASK) ? 0 : (size_t)(at - (const uint8_t *)name);
+	if (*at || strstr(name, IDLE_TASK) || clean_name_has_far_word(name))
+		return 0;
+	return at - (const uint8_t *)name;
 }
 
-static bool put_symbol(struct buffer *text, const char *symbol, bool idle)
+static bool put_symbol(struct cleaner cleaner, const char *symbol)
 {
-	struct cleaner cleaner = { .text = text, .node = true, .idle = idle };
+	cleaner.node = cleaner.symbol = true;
 
 	if (!*symbol)
 		symbol = "[unknown]";
-	cleaner.after_blank = true;
-	cleaner.place = *symbol == '[';
+	if (has_prefix((const uint8_t *)symbol, ANONYMOUS)) {
+		symbol += strlen(ANONYMOUS);
+		buffer_text(cleaner.text, ANONYMOUS_SHOWN);
+		cleaner.characters = strlen(ANONYMOUS_SHOWN);
+		cleaner.changed = true;
+	}
+	cleaner.after_blank = !cleaner.changed;
+	cleaner.place |= *symbol == '[';
 	put_clean(&cleaner, symbol, clean_name_size(symbol));
 	return cleaner.changed;
 }
@@ -141,14 +168,14 @@ bool flamescope_put_symbol(struct buffer *text, const char *symbol)
 	size_t plain = plain_size(symbol);
 
 	if (!plain)
-		return put_symbol(text, symbol, false);
+		return put_symbol((struct cleaner){ .text = text }, symbol);
 	buffer_bytes(text, symbol, plain);
 	return false;
 }
 
 void sanitise_put_thread(struct buffer *text, const char *name, int tid)
 {
-	put_symbol(text, name, tid == 0);
+	put_symbol((struct cleaner){ .text = text, .idle = tid == 0, .place = true }, name);
 }
 
 bool flamescope_put_module(struct buffer *text, const char *path)
@@ -159,6 +186,8 @@ bool flamescope_put_module(struct buffer *text, const char *path)
 
 	while (size >= deleted && !memcmp(path + size - deleted, DELETED, deleted))
 		size -= deleted;
+	while (size > 1 && path[size - 1] == ' ')
+		size--;
 	if (!size)
 		buffer_text(text, "[unknown]");
 	put_clean(&cleaner, path, size);
@@ -176,6 +205,8 @@ void sanitise_put_event(struct buffer *text, const char *event)
 {
 	if (!*event)
 		buffer_text(text, "cpu-clock");
+	if (*event == '.' || (*event >= '0' && *event <= '9'))
+		buffer_u8(text, '_');
 	for (; *event; event++)
 		buffer_u8(text, *event > ' ' && *event < 0x7f ? *event : '_');
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* flamescope.h declares the functions for names; these sanitise other texts. */
+/* flamescope.h declares the functions for names; the functions here sanitise other texts. */
 
 #include "base/bytes.h"
 

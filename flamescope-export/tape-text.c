@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Stacks stay as they are in the tape: a trie of callers, and a leaf for each sample. Each wanted
- * node knows the frames and bytes of itself and its parents. The text of whole stacks is not kept:
- * most stacks of a window differ, and copying 24 short lines costs about as much as reading them
- * from memory.
+ * node stores the number of frames and bytes of itself and all its callers. The text of whole
+ * stacks is not kept: most stacks of a window differ, and copying 24 short lines takes about as
+ * long as reading a whole text from memory.
  */
 #include "flamescope-export/tape-text.h"
 
@@ -21,8 +21,9 @@
 #define THREAD_FRAME "\t               0 "
 #define THREAD_FRAME_END " (thread)\n"
 #define TRUNCATED_LINE "\t               0 [cut] ([unknown])\n"
+#define NO_STACK_LINE "\t               0 [unknown] ([unknown])\n"
 
-/* Most lines are short: copy this many bytes at once, whatever follows the line. */
+/* Most lines are short: copy this many bytes at once, although bytes of the next lines follow. */
 #define LINE_BYTES 128
 
 /* A text in the arena, never empty. */
@@ -31,13 +32,13 @@ struct piece {
 	uint32_t size;
 	/* Threads only. */
 	uint32_t comm_size;
-	/* Leaves of idle threads only. */
+	/* Only for leaves of idle threads. */
 	uint8_t marks;
 	/* Modules only. */
 	bool changed;
 	/* Threads only. */
 	bool idle;
-	/* Frames and threads only. */
+	/* Only for frames and threads. */
 	uint8_t wants;
 };
 
@@ -48,11 +49,11 @@ struct node {
 };
 
 /*
- * Why a stack, frame or thread is wanted. An array apart from the nodes, because each sample reads
- * it for all its callers.
+ * Why a stack, frame or thread is wanted. The flags of stacks are separate from the nodes, so that
+ * the accesses for all samples touch less memory.
  */
 #define WANTED 1
-#define WANTED_IDLE 2 /* for an idle thread, which needs marks */
+#define WANTED_IDLE 2 /* for an idle thread, whose stacks need marks */
 
 static void *array_zeroed(size_t count, size_t size)
 {
@@ -96,8 +97,8 @@ void tape_text_done(struct tape_text *text)
 }
 
 /*
- * Sanitises the whole as one name, because a harmless start of a comm may be harmful behind a
- * number.
+ * Sanitises "COMM PID/TID " as one name, because a comm whose start is harmless may be harmful
+ * behind a number.
  */
 static void make_thread_frame(struct tape_text *text, uint32_t id)
 {
@@ -127,7 +128,10 @@ static void tape_text_make_thread(struct tape_text *text, uint32_t id)
 	text->changed += flamescope_put_comm(&text->arena, tape_string(text->tape, thread->comm),
 					     thread->tid);
 	piece->comm_size = text->arena.size - piece->start;
-	buffer_printf(&text->arena, " %5d/%-5d ", thread->pid, thread->tid);
+	/*
+	 * a thread that was exiting has the ID -1, but readers do not accept a sign before a number
+	 */
+	buffer_printf(&text->arena, " %5u/%-5u ", thread->pid, thread->tid);
 	piece->size = text->arena.size - piece->start;
 	if (text->thread_frames)
 		make_thread_frame(text, id);
@@ -148,7 +152,7 @@ static const struct piece *make_module(struct tape_text *text, uint32_t id)
 	return piece;
 }
 
-/* Reserves room first, because that may move the source. */
+/* Reserves memory first, because that may move the source. */
 static void put_copy(struct buffer *arena, const struct piece *piece)
 {
 	uint8_t *at = buffer_room(arena, piece->size);
@@ -159,7 +163,10 @@ static void put_copy(struct buffer *arena, const struct piece *piece)
 	arena->size += piece->size;
 }
 
-/* Writes a number that ends at `end`, padded on the left with blanks. Returns its first byte. */
+/*
+ * Writes a number that ends at `end`, padded on the left with blanks. Returns a pointer to its
+ * first byte.
+ */
 static char *tape_text_put_hex(char *end, uint64_t value, size_t width)
 {
 	char *at = end;
@@ -228,8 +235,8 @@ static void make_threads(struct tape_text *text)
 }
 
 /*
- * Marks the callers of wanted stacks. Callers precede their callees, so one pass from the end
- * suffices.
+ * Marks the callers of wanted stacks. Callers have lower numbers than their callees, so one pass
+ * from the end suffices.
  */
 static void want_callers(struct tape_text *text)
 {
@@ -243,14 +250,28 @@ static void want_callers(struct tape_text *text)
 	}
 }
 
-/* Makes frames in their order, so that the texts of one function's frames are side by side. */
+/* Firefox and Perfetto drop a sample without a line, so a sample without a stack has one too. */
+static void make_no_stack(struct tape_text *text, uint32_t id)
+{
+	struct piece *piece = &text->frames[id];
+
+	piece->start = text->arena.size;
+	buffer_text(&text->arena, NO_STACK_LINE);
+	piece->size = text->arena.size - piece->start;
+}
+
+/*
+ * Makes frames in the order of their numbers, because that puts the texts of one function's frames
+ * side by side.
+ */
 static void make_frames(struct tape_text *text)
 {
 	for (size_t id = 0; id < text->tape->frames.count; id++) {
 		struct piece *piece = &text->frames[id];
 
-		/* a sample without a stack has no line, as in perf's output */
-		if (piece->wants && !tape_is_no_stack(text->tape, id))
+		if (piece->wants && tape_is_no_stack(text->tape, id))
+			make_no_stack(text, id);
+		else if (piece->wants)
 			tape_text_make_frame(text, id);
 		if (piece->wants & WANTED_IDLE)
 			piece->marks = idle_marks(
@@ -293,7 +314,7 @@ bool tape_text_is_idle_irq(const struct tape_text *text, const struct tape_sampl
 			       text->frames[sample->frame].marks);
 }
 
-/* Returns the limit for the frames of the stack itself. */
+/* Returns the largest number of frames of a stack, without the thread's frame. */
 static uint32_t frames_max(const struct tape_text *text)
 {
 	return TAPE_TEXT_FRAMES_MAX - (text->thread_frames != NULL);
@@ -310,7 +331,7 @@ bool tape_text_is_truncated(const struct tape_text *text, const struct tape_samp
 	       text->nodes[sample->stack].frames + 1 > frames_max(text);
 }
 
-/* Returns the size of all frames. */
+/* Returns the size of the text of all frames. */
 static size_t stack_size(const struct tape_text *text, const struct tape_sample *sample)
 {
 	return text->nodes[sample->stack].bytes + text->frames[sample->frame].size;
@@ -358,7 +379,9 @@ static uint8_t *tape_text_put_line(const struct tape_text *text, const struct pi
 	return at + piece->size;
 }
 
-/* Puts the thread's frame. Flamescope also searches the stack for its idle threads. */
+/*
+ * Puts the thread's frame. Flamescope also searches this frame for the names of its idle threads.
+ */
 static void put_thread_frame(const struct tape_text *text, const struct tape_sample *sample,
 			     struct buffer *to)
 {
@@ -371,7 +394,10 @@ static void put_thread_frame(const struct tape_text *text, const struct tape_sam
 		buffer_bytes(to, text->arena.data + piece->start, piece->size);
 }
 
-/* The lines lie in more memory than the near caches hold, so prefetch them before copying. */
+/*
+ * Prefetches the lines of a stack before copying, because all lines together exceed the near
+ * caches.
+ */
 void tape_text_put_stack(const struct tape_text *text, const struct tape_sample *sample,
 			 struct buffer *to)
 {

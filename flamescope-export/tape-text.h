@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * The names of one tape as Flamescope's text, each made once: a frame is a whole line, a thread its
- * comm and numbers. Samples are then composed by copying. Call tape_text_want() for each sample,
- * then tape_text_make(), then put samples.
+ * The names of one tape as Flamescope's text. Each name is made once: a frame is a whole line, a
+ * thread its comm and numbers. The text of a sample is then a sequence of copies. Call
+ * tape_text_want() for each sample, then tape_text_make(), then put the samples.
  */
 
 #include <stdbool.h>
@@ -23,21 +23,21 @@ struct tape_text {
 	const struct tape *tape;
 	/* The number of changed names. */
 	uint64_t changed;
-	/* Private to tape-text.c from here on. */
+	/* The members below are private to tape-text.c. */
 	struct buffer arena;
 	struct piece *frames;
 	/* " (PATH)" and the end of the line. */
 	struct piece *modules;
 	struct piece *threads;
-	/* A line for each thread; NULL: without thread frames. */
+	/* A line for each thread; NULL: no thread frames. */
 	struct piece *thread_frames;
 	/* By stack. */
 	struct node *nodes;
 	/* By stack. */
 	uint8_t *wants;
-	/* The frames of the deepest stack. */
+	/* The number of frames of the deepest stack. */
 	uint32_t deepest;
-	/* A wanted thread is idle. */
+	/* At least one wanted thread is idle. */
 	bool any_idle;
 };
 
@@ -50,14 +50,14 @@ void tape_text_done(struct tape_text *text);
 void tape_text_want(struct tape_text *text, const struct tape_sample *sample);
 int tape_text_make(struct tape_text *text);
 
-/* Returns true if no sample is truncated or work on an idle CPU. */
+/* Returns true if no wanted sample has a truncated stack or is work on an idle CPU. */
 bool tape_text_is_plain(const struct tape_text *text);
 /* Returns whether the sample is work on an idle CPU, which gets its own name. */
 bool tape_text_is_idle_irq(const struct tape_text *text, const struct tape_sample *sample);
 bool tape_text_is_truncated(const struct tape_text *text, const struct tape_sample *sample);
 /* Returns the least size of the sample's text. */
 size_t tape_text_size(const struct tape_text *text, const struct tape_sample *sample);
-/* Loads the data that a sample needs into the caches, before it is put. */
+/* Prefetches the data of a sample before it is put. */
 void tape_text_prefetch(const struct tape_text *text, const struct tape_sample *sample);
 /* Puts "COMM PID/TID ". */
 void tape_text_put_thread(const struct tape_text *text, const struct tape_sample *sample,

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 
-/* Fewer digits may also be a word, a date or the number of a slice. */
+/* A text with fewer digits may also be a word, a date or the number of a slice. */
 #define DIGITS_MIN 32
 
 static size_t count_hex_digits(const char *text, const char *end)
@@ -62,8 +62,8 @@ static bool may_begin(const char *text, const char *at)
 }
 
 /*
- * Puts a folder's name with a star for each number, except those of pods with keep_pods. Returns
- * whether it put a star.
+ * Puts a folder's name with a star instead of each number. With keep_pods, the numbers of pods
+ * stay. Returns whether it put a star.
  */
 static bool put_folder(const char *text, const char *end, bool keep_pods, struct buffer *name)
 {

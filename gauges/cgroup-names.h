@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Tells from a cgroup's path whether it is a systemd unit or a container, and gives it a name that
- * its successors share.
+ * Recognises systemd units and containers by the path of a cgroup, and makes a name for the cgroup
+ * that its successors share.
  */
 
 #include "base/bytes.h"
@@ -21,8 +21,8 @@ enum cgroup_kind {
 
 /*
  * Returns the kind of a cgroup and its NUL-terminated name. The path is "" or begins with a slash.
- * All cgroups that replace each other have the same name. That is a system unit's own name without
- * its slices, else the path with "*" for a container's number. Cgroups inside a pod keep the pod's
- * number.
+ * A cgroup that replaces another has the same name as the other. For a system unit, the name is
+ * that of the unit without its slices. For others, it is the path with "*" for a container's
+ * number; a cgroup inside a pod keeps the pod's number.
  */
 enum cgroup_kind cgroup_name(const char *path, struct buffer *name);

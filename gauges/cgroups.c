@@ -14,10 +14,11 @@
 #define TIME_MAX_NS (NSEC_PER_SEC / 2)
 #define DEPTH_MAX 64
 /*
- * The links of a folder without subfolders, in kernfs and in most file systems with a copied tree.
+ * The number of hard links of a folder without subfolders, in kernfs and in most file systems that
+ * may contain a copied tree.
  */
 #define LINKS_OF_LEAF 2
-/* PROC_CGROUP_INIT_INO of the kernel. */
+/* The namespace number PROC_CGROUP_INIT_INO of the kernel. */
 #define FIRST_NAMESPACE "cgroup:[4026531835]"
 
 struct mount {
@@ -62,7 +63,8 @@ static bool is_octal(const char *at)
 }
 
 /*
- * Decodes a mount point, in which "\040" and the like stand for blanks, newlines and backslashes.
+ * Decodes a mount point, in which "\040" and similar codes stand for blanks, newlines and
+ * backslashes.
  */
 static int take_path(const char *root, struct words point, char path[PATH_MAX])
 {
@@ -85,8 +87,8 @@ static int take_path(const char *root, struct words point, char path[PATH_MAX])
 }
 
 /*
- * Returns whether the unified hierarchy has the controller. A version 1 hierarchy may have it
- * instead.
+ * Returns whether the unified hierarchy has the controller, because a version 1 hierarchy may have
+ * it instead.
  */
 static bool unified_has(const char *path, const char *controller)
 {
@@ -108,8 +110,9 @@ static bool unified_has(const char *path, const char *controller)
 }
 
 /*
- * A container with its own namespace sees its part as the top. The first namespace has a fixed
- * number; without the link, the kernel has only that one.
+ * Returns whether we see the whole hierarchy. A container with its own cgroup namespace sees its
+ * part as the top. The first namespace has a fixed number; if the link is missing, the kernel has
+ * only the first namespace.
  */
 static bool is_in_first_namespace(const char *root)
 {
@@ -156,7 +159,8 @@ struct walk {
 static int walk_children(struct walk *walk, int fd, size_t size, int depth);
 
 /*
- * Visits a folder. Ignores one that vanished meanwhile, and does not open one without subfolders.
+ * Visits a folder. Ignores a folder that vanished meanwhile, and does not open a folder without
+ * subfolders.
  */
 static int walk_child(struct walk *walk, int dir_fd, const char *name, size_t size, int depth)
 {
@@ -180,7 +184,7 @@ static int walk_child(struct walk *walk, int dir_fd, const char *name, size_t si
 	return fd < 0 ? 0 : walk_children(walk, fd, size + 1 + strlen(name), depth + 1);
 }
 
-/* A cgroup's name may begin with a dot. */
+/* Tells whether a folder is a child. A cgroup's name may begin with a dot. */
 static bool is_child(const struct dirent *entry)
 {
 	return (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN) &&

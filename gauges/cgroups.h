@@ -13,13 +13,13 @@ struct cgroups {
 	bool v1;
 	/* Version 1: only a part of the hierarchy is visible, as inside a container. */
 	bool part;
-	/* The path of its folder, with the root in front. */
+	/* The path of the hierarchy's folder, with the root in front. */
 	char path[PATH_MAX];
 };
 
 /*
- * Finds the hierarchy of a controller in the text of a mountinfo file. NULL finds version 2 with
- * any controllers. Returns 0, or -ENOENT if no hierarchy has the controller.
+ * Finds the hierarchy of a controller in the text of a mountinfo file. A NULL controller finds
+ * version 2 with any controllers. Returns 0, or -ENOENT if no hierarchy has the controller.
  */
 int cgroups_find(const char *root, const char *controller, struct words mountinfo,
 		 struct cgroups *ret_cgroups);
@@ -28,7 +28,7 @@ int cgroups_find(const char *root, const char *controller, struct words mountinf
 struct cgroups_seen {
 	/* "" for the top. */
 	const char *path;
-	/* The parent's descriptor; for the top its own. */
+	/* The descriptor of the parent's folder; for the top, of its own folder. */
 	int dir_fd;
 	/* The name within dir_fd. */
 	const char *folder;
@@ -36,9 +36,9 @@ struct cgroups_seen {
 };
 
 /*
- * Calls see(), which may be NULL, for each cgroup; its negative result ends the walk and is
- * returned. Returns -EFBIG beyond limits of count, depth and time: a walk over a leaking tree must
- * not take for ever.
+ * Calls see(), which may be NULL, for each cgroup. A negative result of see() ends the walk, and
+ * the walk returns it. Returns -EFBIG beyond limits of count, depth and time, because a walk over a
+ * tree that leaks cgroups must not take for ever.
  */
 int cgroups_walk(const char *path, int (*see)(void *context, const struct cgroups_seen *seen),
 		 void *context, uint64_t *ret_count);

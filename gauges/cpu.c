@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Reads /proc/stat. It counts in ticks, mostly 1/100 s. As in mpstat, a guest's time is not part of
- * its host's.
+ * Reads /proc/stat, which counts in ticks of mostly 1/100 s. As in mpstat, the user time of a CPU
+ * excludes the time of guests.
  */
 #include <string.h>
 
@@ -18,7 +18,7 @@ enum column { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, STEAL, GUEST, GUES
 static const char *const names[COLUMNS] = { "user", "nice",    "system", "idle", "iowait",
 					    "irq",  "softirq", "steal",	 "guest" };
 
-/* The reader runs while it reads, so subtract it, as vmstat does. */
+/* The process that reads is itself running, so subtract it, as vmstat does. */
 static const struct {
 	const char *word;
 	const char *name;
@@ -56,7 +56,7 @@ static void cpu_done(void *state)
 	free(cpu);
 }
 
-/* Reads the columns of a line. Old kernels have fewer; the others are 0. */
+/* Reads the columns of a line. Old kernels have fewer columns; the missing values are 0. */
 static bool read_times(struct words *line, int64_t times[COLUMNS])
 {
 	struct words word;

@@ -5,8 +5,8 @@
 #include "gauges/source.h"
 
 /*
- * A source that is absent or forbidden rests for this time, because a kernel that lacks a file will
- * still lack it a second later.
+ * A source that is absent or forbidden is not read for this time, because a kernel that lacks a
+ * file will still lack it a second later.
  */
 #define PAUSE_S 300
 
@@ -17,14 +17,14 @@ static const struct source_kind *const kinds[] = { &source_cpu,	       &source_p
 
 struct source {
 	void *state;
-	/* The second from which on the source is read again. */
+	/* The source is read again from this second on. */
 	uint64_t paused_until;
 	struct gauges_cost cost;
 };
 
 struct gauges {
 	const struct gauges_sink *sink;
-	/* NULL: without a guard. */
+	/* Called around each read of a source, see gauges_guard(). May be NULL. */
 	bool (*guard)(void *context, const char *source);
 	void *guard_context;
 	struct source sources[ARRAY_SIZE(kinds)];
@@ -61,8 +61,7 @@ struct gauges *gauges_free(struct gauges *gauges)
 }
 
 /*
- * Notes errors of the sink, to tell them from errors of a file: only the latter belong to the
- * source.
+ * Notes errors of the sink, because an error of the sink must not count as an error of the source.
  */
 struct tap {
 	const struct gauges_sink *sink;

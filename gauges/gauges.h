@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Gauges of the host over time. A gauge is a whole number whose name ends in its unit,
- * "cpu3/user_ms". Most are counters that only grow, of which readers use the differences. Each
- * source knows when to read it, and what reading it costs.
+ * Gauges of the host over time. A gauge is a whole number whose name ends in its unit, such as
+ * "cpu3/user_ms". Most gauges are counters that only grow; readers use the differences. For each
+ * source, gauges_read() knows when to read it, and measures the cost of reading.
  */
 
 #include <stdbool.h>
@@ -13,7 +13,7 @@
 
 struct gauges;
 
-/* Receives the gauges. A negative result ends the reading and is returned to its caller. */
+/* Receives the gauges. A negative result ends the reading, and gauges_read() returns it. */
 struct gauges_sink {
 	/* Returns a number for a name; called once for each name. */
 	int (*name)(void *context, const char *name, uint32_t *ret_id);
@@ -27,7 +27,7 @@ struct gauges_cost {
 	uint64_t reads;
 	uint64_t failures;
 	uint64_t cpu_ns;
-	/* Wall clock time, because a file can make its reader wait. */
+	/* Elapsed time, because a file can make its reader wait. */
 	uint64_t longest_ns;
 };
 
@@ -39,8 +39,8 @@ int gauges_new(const char *root, const struct gauges_sink *sink, struct gauges *
 struct gauges *gauges_free(struct gauges *gauges);
 
 /*
- * Sets a function to call before each source is read, with its name; false skips the source. It is
- * called with NULL after the read.
+ * Sets a function that is called with the name of each source before the source is read. If it
+ * returns false, the source is skipped. After the read it is called with NULL.
  */
 void gauges_guard(struct gauges *gauges, bool (*guard)(void *context, const char *source),
 		  void *context);

@@ -13,7 +13,10 @@
 /* Enough for 448 CPUs with ten digits each and some thousand interrupts. */
 #define LIMIT (64 << 20)
 
-/* The text between a device's name and its queue's number; longer ones first. */
+/*
+ * The text between a device's name and the number of its queue. Longer texts come before shorter
+ * ones.
+ */
 static const struct {
 	const char *text;
 	bool sends, receives;
@@ -25,7 +28,7 @@ static const struct {
 	{ "-input.", false, true },
 };
 
-/* Drivers that put their own name before the device's. */
+/* Drivers that put their own name before the name of the device. */
 static const char *const drivers[] = { "i40e-", "ice-", "iavf-", "ixgbevf-" };
 
 void interrupts_done(struct interrupts *interrupts)
@@ -106,8 +109,8 @@ bool interrupts_parse_name(const char *name, struct interrupt *ret_interrupt)
 }
 
 /*
- * Reads "39". Older kernels only state where the interrupt may go; with several CPUs, "0-3,8", its
- * CPU is unknown.
+ * Reads the CPU of an interrupt, such as "39". Older kernels only state where the interrupt may go.
+ * If that is several CPUs, such as "0-3,8", the CPU of the interrupt is unknown.
  */
 static bool interrupts_read_cpu(const char *root, uint32_t number, uint32_t *ret_cpu)
 {
@@ -126,8 +129,8 @@ static bool interrupts_read_cpu(const char *root, uint32_t number, uint32_t *ret
 }
 
 /*
- * Parses "  28:  0 17  PCI-MSIX-0000:00:05.0  0-edge  eth0-Tx-Rx-0". The last word is the driver's
- * name for the interrupt.
+ * Parses "  28:  0 17  PCI-MSIX-0000:00:05.0  0-edge  eth0-Tx-Rx-0". The last word is the name that
+ * the driver chose for the interrupt.
  */
 static bool interrupts_parse_line(struct words line, struct interrupt *ret_interrupt)
 {
@@ -151,8 +154,8 @@ static bool interrupts_parse_line(struct words line, struct interrupt *ret_inter
 }
 
 /*
- * Reads the address of an interface's device: the last part of its link, "../../../0000:00:05.0";
- * "" without a link.
+ * Reads the address of an interface's device, which is the last part of its link,
+ * "../../../0000:00:05.0". The address is "" without a link.
  */
 static void read_address(const char *root, const char *ifname, char address[32])
 {
@@ -174,7 +177,8 @@ static void read_address(const char *root, const char *ifname, char address[32])
 }
 
 /*
- * Finds the interface of a device. With several, the owner of the queue is unknown, and it is "".
+ * Finds the interface of a device. If a device has several, the owner of the queue is unknown, and
+ * the interface is "".
  */
 static void read_ifname(const char *root, const char *device, char ifname[32])
 {
@@ -198,8 +202,8 @@ static void read_ifname(const char *root, const char *device, char ifname[32])
 }
 
 /*
- * Sets the interface and the address, because messages use either. The interrupts of a device are
- * consecutive.
+ * Sets the interface and the address of each queue, because messages use either. The interrupts of
+ * a device are consecutive.
  */
 static void name_device(const char *root, const struct interrupt *before,
 			struct interrupt *interrupt)

@@ -12,7 +12,7 @@
 #include "base/array.h"
 
 struct interrupt {
-	/* The driver's name for it: "eth0", its PCI address, "virtio0". */
+	/* The driver's name for the device: "eth0", its PCI address, "virtio0". */
 	char device[32];
 	/* The device's interface, or "". */
 	char ifname[32];
@@ -26,7 +26,7 @@ struct interrupt {
 };
 
 struct interrupts {
-	/* In the order of the file. */
+	/* In the order of /proc/interrupts. */
 	array_of(struct interrupt) list;
 };
 
@@ -39,8 +39,8 @@ void interrupts_done(struct interrupts *interrupts);
 int interrupts_read(const char *root, struct interrupts *ret_interrupts);
 
 /*
- * Finds the CPU that serves a transmit queue of an interface or of a device with that address.
- * Returns false if it is unknown.
+ * Finds the CPU that serves a transmit queue. The device is an interface, or a device with that
+ * address. Returns false if the CPU is unknown.
  */
 bool interrupts_find(const struct interrupts *interrupts, const char *device, uint64_t queue,
 		     uint32_t *ret_cpu);

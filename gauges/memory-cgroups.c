@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Counts the kernel's memory cgroups and those in use. The others were removed but live on for the
- * memory charged to them. Reads only counters and folder names, because the kernel walks all of
- * them to read their statistics.
+ * Counts the kernel's memory cgroups, and how many of them are in use. The others were removed, but
+ * exist until the memory charged to them is freed. Reads only counters and folder names, because
+ * the kernel would walk all cgroups to read their statistics.
  */
 #include <string.h>
 
@@ -58,8 +58,8 @@ static int memory_cgroups_put(struct memory_cgroups *state, const struct gauges_
 }
 
 /*
- * Finds the number in a column of the row with that name. /proc/cgroups has "memory 4 70033 1",
- * cgroup.stat has "nr_descendants 12".
+ * Finds the number in a column of the row with that name. Rows look like "memory 4 70033 1" in
+ * /proc/cgroups, or "nr_descendants 12" in cgroup.stat.
  */
 static bool find_value(const struct source_file *file, const char *name, int column,
 		       int64_t *ret_value)
@@ -84,7 +84,7 @@ static int read_v1(struct memory_cgroups *state, const struct gauges_sink *sink,
 	uint64_t in_use;
 	int r;
 
-	/* the counter covers the whole hierarchy, the folders only a part */
+	/* the counter is of the whole hierarchy, but the folders are only a part of it */
 	if (cgroups->part)
 		return -ENOENT;
 	r = cgroups_walk(cgroups->path, NULL, NULL, &in_use);
@@ -94,7 +94,7 @@ static int read_v1(struct memory_cgroups *state, const struct gauges_sink *sink,
 		return r;
 	if (!find_value(&state->rows, "memory", 2, &tracked))
 		return -EBADMSG;
-	/* a cgroup may have been created in between */
+	/* a cgroup may have been created between the walk and the count */
 	return memory_cgroups_put(state, sink, MIN((int64_t)in_use, tracked),
 				  MAX(tracked - (int64_t)in_use, 0));
 }
@@ -105,13 +105,15 @@ static int read_v2(struct memory_cgroups *state, const struct gauges_sink *sink,
 	int64_t in_use, dying;
 	int r;
 
-	/* the mount point may have changed */
+	/* the mount point may have changed since the last read */
 	source_file_done(&state->stat);
 	source_file_init(&state->stat, cgroups->path, "/cgroup.stat");
 	r = source_file_read(&state->stat, LIMIT);
 	if (r < 0)
 		return r;
-	/* kernels without a count for memory count all cgroups except the top one */
+	/*
+	 * kernels that do not count memory cgroups separately count all cgroups except the top one
+	 */
 	if (!find_value(&state->stat, "nr_dying_subsys_memory", 1, &dying) ||
 	    !find_value(&state->stat, "nr_subsys_memory", 1, &in_use)) {
 		if (!find_value(&state->stat, "nr_dying_descendants", 1, &dying) ||

@@ -16,7 +16,7 @@
 
 struct device {
 	char name[IF_NAMESIZE];
-	/* The link first, then the queues. */
+	/* The first ID is that of the link; those of the queues follow. */
 	struct source_ids ids;
 };
 
@@ -84,7 +84,7 @@ static int put_device(struct net *net, const char *name, const struct gauges_sin
 	int64_t value;
 	int r = 0;
 
-	/* loopback, bridges and containers' ends lack a link to a device */
+	/* loopback, bridges and the interfaces of containers lack a link to a device */
 	snprintf(path, sizeof(path), "%s/%s/device", net->path, name);
 	if (access(path, F_OK) < 0)
 		return 0;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Reads /proc/pressure: microseconds in which some or all tasks waited for a resource. */
+/*
+ * Reads /proc/pressure: the number of microseconds in which some or all tasks waited for a
+ * resource.
+ */
 #include <string.h>
 
 #include "gauges/source.h"
@@ -35,7 +38,7 @@ static void pressure_done(void *state)
 	free(pressure);
 }
 
-/* Puts a line: "some avg10=0.00 avg60=0.00 avg300=0.00 total=1234". */
+/* Puts the total of a line such as "some avg10=0.00 avg60=0.00 avg300=0.00 total=1234". */
 static int pressure_put_line(struct pressure *pressure, const struct gauges_sink *sink,
 			     size_t resource, struct words line)
 {
@@ -67,7 +70,7 @@ static int put_file(struct pressure *pressure, const struct gauges_sink *sink, s
 	return r;
 }
 
-/* A kernel may lack some of the files, or all. */
+/* Reads the files. A kernel may lack some or all of them. */
 static int pressure_read(void *state, const struct gauges_sink *sink)
 {
 	struct pressure *pressure = state;

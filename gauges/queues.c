@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Records the CPU that serves each transmit queue, by interface and by PCI address, because
- * messages use either. It is a gauge, so that its value at each moment is known.
+ * Records the CPU that serves each transmit queue, under the names of the interface and of the PCI
+ * address, because messages use either. The CPU is a gauge, so that it is known for each moment.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,13 +10,16 @@
 #include "gauges/interrupts.h"
 #include "gauges/source.h"
 
-/* Beyond this, forgets all names: those of devices that come and go would accumulate. */
+/*
+ * Beyond this number, forgets all names, because the names of devices that come and go would
+ * accumulate.
+ */
 #define NAMES_MAX 8192
 
 struct queues {
 	const char *root;
 	struct strings names;
-	/* By the number of the name. */
+	/* Indexed by the number of the name. */
 	struct source_ids ids;
 };
 

@@ -14,7 +14,7 @@
 void source_file_init(struct source_file *file, const char *root, const char *path)
 {
 	*file = (struct source_file){ .fd = -1 };
-	/* a path that does not fit cannot be opened either */
+	/* a path that does not fit into the buffer cannot be opened either */
 	if (snprintf(file->path, sizeof(file->path), "%s%s", root, path) >= (int)sizeof(file->path))
 		file->path[0] = 0;
 }
@@ -33,8 +33,8 @@ void source_file_done(struct source_file *file)
 }
 
 /*
- * Reads as much as fits, and makes the buffer larger if it is full. Returns 1 if the file
- * continues, 0 at its end.
+ * Reads as much as fits, and enlarges the buffer if it is full. Returns 1 if the file continues, 0
+ * at its end.
  */
 static int read_more(struct source_file *file, size_t limit)
 {
@@ -68,7 +68,7 @@ int source_file_read(struct source_file *file, size_t limit)
 		r = read_more(file, limit);
 	while (r == 1);
 	if (r < 0) {
-		/* the object behind the descriptor may be gone */
+		/* the object behind the descriptor may be gone, so open the path anew next time */
 		source_close_file(file);
 		return r;
 	}

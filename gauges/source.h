@@ -16,8 +16,8 @@ struct source_kind {
 	/* Creates the source's state. NULL: out of memory. */
 	void *(*make)(const char *root);
 	/*
-	 * Returns 0, -ENOENT or the like if the source is absent or forbidden, -ENOMEM, or the
-	 * sink's error.
+	 * Reads the source and puts its gauges. Returns 0, -ENOMEM, the sink's error, or another
+	 * negative errno such as -ENOENT if the source is absent or forbidden.
 	 */
 	int (*read)(void *state, const struct gauges_sink *sink);
 	void (*done)(void *state);
@@ -49,16 +49,16 @@ int source_file_read(struct source_file *file, size_t limit);
 int source_number(const char *path, int64_t *ret_value);
 
 /*
- * The sink's numbers for names that were requested; ids[i] is 0 for none, else the sink's number
- * plus one.
+ * The numbers that the sink returned for names. ids[i] is 0 if the name was not requested yet, else
+ * the number plus one.
  */
 struct source_ids {
 	array_of(uint32_t) ids;
 };
 
 /*
- * Puts a value. `slot` identifies its name; `format` and its arguments make the name at its first
- * use.
+ * Puts a value. `slot` is an index into ids; `format` and its arguments make the name when the slot
+ * is first used.
  */
 int source_put(struct source_ids *ids, size_t slot, const struct gauges_sink *sink, int64_t value,
 	       const char *format, ...) __attribute__((format(printf, 5, 6)));
@@ -72,7 +72,7 @@ struct words {
 
 /* Takes the next line. Returns false at the end. */
 bool words_line(struct words *text, struct words *ret_line);
-/* Takes the next word of a line. Returns false without one. */
+/* Takes the next word of a line. Returns false if there is none. */
 bool words_next(struct words *line, struct words *ret_word);
 bool words_equal(const struct words *word, const char *text);
 /* Removes `text` from the beginning of the word. Returns false if the word begins otherwise. */

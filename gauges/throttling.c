@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Reads how often and for how long a CPU quota throttled a cgroup. Reads only cgroups with a quota,
- * because the kernel adds up over its CPUs for the answer.
+ * because the kernel adds up over all CPUs for each read.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,7 +12,10 @@
 #include "gauges/cgroups.h"
 
 #define LIMIT (4 << 20)
-/* Beyond this, forgets all names: those of cgroups that come and go would accumulate. */
+/*
+ * Beyond this number, forgets all names, because the names of cgroups that come and go would
+ * accumulate.
+ */
 #define NAMES_MAX 4096
 
 struct throttled {
@@ -24,10 +27,10 @@ struct throttling {
 	const char *root;
 	struct source_file mounts;
 	struct strings names;
-	/* Two for each name. */
+	/* Two IDs for each name. */
 	struct source_ids ids;
 	bool v1;
-	/* Set during a read. */
+	/* Set during a read only. */
 	const struct gauges_sink *sink;
 };
 
@@ -57,7 +60,7 @@ static void throttling_done(void *data)
 	free(state);
 }
 
-/* Reads a small file of a cgroup and puts a NUL behind it. */
+/* Reads a small file of a cgroup and appends a NUL. */
 static bool read_small(const struct cgroups_seen *seen, const char *name, char *text, size_t size)
 {
 	char path[NAME_MAX + 32];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Counts the starts of systemd units and of containers, without asking a service. For each running
- * unit, systemd keeps a link to its invocation id, and each start creates the unit's cgroup anew. A
- * container that replaces another has another path.
+ * Counts the starts of systemd units and of containers, without a request to a service. For each
+ * running unit, systemd has a link to its invocation ID, and each start creates the unit's cgroup
+ * anew. A container that replaces another has another path.
  *
- * A unit that starts and ends between two scans is not seen, so a count is a lower bound.
+ * A scan does not see a unit that starts and ends between two scans, so a count is a lower bound.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -15,25 +15,28 @@
 #include "gauges/cgroups.h"
 
 #define LIMIT (4 << 20)
-/* Beyond this, forgets all names and counts from 0 again: names of pods would accumulate. */
+/*
+ * Beyond this number, forgets all names and counts from 0 again, because the names of pods would
+ * accumulate.
+ */
 #define COUNTERS_MAX 4096
 #define LINKS_MAX 65536
 
-/* The place where a scan finds a unit; it may be in several. */
+/* The place where a scan finds a unit. A unit may be in several places. */
 enum origin { INVOCATIONS, HIERARCHY, SECOND_HIERARCHY, ORIGINS };
 
 struct counter {
 	enum cgroup_kind kind;
 	int64_t starts[ORIGINS];
-	/* Counts of the current or the last scan. */
+	/* The next two members are of the current scan, or of the last one. */
 	int64_t started;
 	int64_t running;
 };
 
-/* The paths that a scan found, each with a mark that tells it from a successor at the same path. */
+/* The paths that a scan found. Each has a mark, which differs for a successor at the same path. */
 struct scan {
 	struct strings paths;
-	/* By the number of the path. */
+	/* Indexed by the number of the path. */
 	array_of(uint64_t) marks;
 	/* The scan was completed. */
 	bool valid;
@@ -44,9 +47,9 @@ struct units {
 	struct source_file mounts;
 	struct scan scans[ORIGINS];
 	struct strings names;
-	/* By the number of the name. */
+	/* Indexed by the number of the name. */
 	array_of(struct counter) counters;
-	/* Two for each name. */
+	/* Two IDs for each name. */
 	struct source_ids ids;
 	/* The name of the current cgroup. */
 	struct buffer name;
@@ -109,8 +112,9 @@ static int units_find_counter(struct units *units, const char *name, enum cgroup
 }
 
 /*
- * Returns whether the last scan found nothing or something else at this path. Everything in the
- * first scan started before it.
+ * Returns whether a unit has started since the last scan: the last scan found nothing at this path,
+ * or another mark. After the first scan nothing counts as new, because everything in it had started
+ * before.
  */
 static bool is_new(const struct units *units, const char *path, uint64_t mark)
 {
@@ -140,8 +144,9 @@ static int units_see(struct units *units, const char *path, const char *name, en
 }
 
 /*
- * The kernel uses inode numbers of cgroups in turn, so a number does not soon recur. Before 4.14
- * the next cgroup may have the same number; then the start is not counted.
+ * Returns the inode number as the mark. The kernel uses inode numbers of cgroups in turn, so a
+ * number does not soon recur. Before 4.14 the next cgroup may have the same number; such a start is
+ * not counted.
  */
 static int units_see_cgroup(void *context, const struct cgroups_seen *seen)
 {
@@ -155,7 +160,7 @@ static int units_see_cgroup(void *context, const struct cgroups_seen *seen)
 						kind, seen->inode);
 }
 
-/* Takes a link: "invocation:ecs.service" points to 32 digits. */
+/* Adds a link: the link "invocation:ecs.service" points to 32 digits. */
 static int units_see_link(struct units *units, int dir_fd, const char *link)
 {
 	static const char prefix[] = "invocation:";
@@ -166,7 +171,10 @@ static int units_see_link(struct units *units, int dir_fd, const char *link)
 
 	if (strncmp(link, prefix, strlen(prefix)) != 0)
 		return 0;
-	/* sessions, mounts and devices come and go by themselves */
+	/*
+	 * ignore sessions, mounts and devices, because they come and go without a start of a
+	 * service
+	 */
 	if (strlen(name) < strlen(".service") ||
 	    strcmp(name + strlen(name) - strlen(".service"), ".service") != 0)
 		return 0;
@@ -201,7 +209,7 @@ static void begin_scan(struct units *units, enum origin origin)
 		units->counters.items[i].started = units->counters.items[i].running = 0;
 }
 
-/* Ends a scan. An aborted scan does not count, because the next one finds the same. */
+/* Ends a scan. An aborted scan does not count, because the next scan finds the same starts. */
 static int end_scan(struct units *units, int r)
 {
 	for (size_t i = 0; r == 0 && i < units->counters.count; i++)
@@ -230,9 +238,9 @@ static int scan_hierarchy(struct units *units, enum origin origin, const char *c
 }
 
 /*
- * Containers, and units with memory accounting, are in the memory hierarchy. With version 1, the
- * other units are in systemd's own hierarchy. The hierarchy with the containers is scanned last,
- * because it tells how many run.
+ * Scans the hierarchies. Containers, and units with memory accounting, are in the memory hierarchy.
+ * With version 1, the other units are in systemd's own hierarchy. The hierarchy with the containers
+ * comes last, because its scan counts how many run.
  */
 static int scan_cgroups(struct units *units)
 {
@@ -249,7 +257,7 @@ static int scan_cgroups(struct units *units)
 	return r == -ENOENT && systemd == 0 ? 0 : r;
 }
 
-/* A start may be seen in up to three places. */
+/* Returns the largest count of the places, because scans may see a start in up to three places. */
 static int64_t starts_of(const struct counter *counter)
 {
 	return MAX(counter->starts[INVOCATIONS],

@@ -12,7 +12,7 @@
 #include "import/import-clock.h"
 #include "import/importer.h"
 
-/* How far off each of them may be; docs/IMPORT.md gives the reasons. */
+/* How far off each source may be; docs/IMPORT.md gives the reasons. */
 #define FILE_ERROR_NS (1 * NSEC_PER_MSEC)
 #define END_NAME_ERROR_NS (1 * NSEC_PER_SEC)
 #define BEGIN_NAME_ERROR_NS (3 * NSEC_PER_SEC)
@@ -31,9 +31,9 @@ const char *import_clock_text(enum import_clock_source source)
 	case IMPORT_CLOCK_NEIGHBOUR:
 		return "by a file of the same boot";
 	case IMPORT_CLOCK_END_NAME:
-		return "by the end that its name says";
+		return "by the end in its name";
 	case IMPORT_CLOCK_BEGIN_NAME:
-		return "by the begin that its name says";
+		return "by the begin in its name";
 	case IMPORT_CLOCK_MTIME:
 		return "by the time of its last change";
 	}
@@ -54,7 +54,7 @@ static int import_clock_number(const char *text, size_t size)
 	return value;
 }
 
-/* Fourteen digits of date and time, as local time or UTC. */
+/* Takes fourteen digits of date and time, as local time or UTC. */
 static bool date_of(const char digit[14], bool utc, uint64_t *ret_ns)
 {
 	struct tm tm = {
@@ -78,8 +78,10 @@ static bool date_of(const char digit[14], bool utc, uint64_t *ret_ns)
 	return true;
 }
 
-/* A date at this place of a name, with or without marks between its parts: 20251118T031207,
- * 2025-11-18_03:12:07. */
+/*
+ * Takes a date at this place of a name, with or without marks between its parts: 20251118T031207,
+ * 2025-11-18_03:12:07. Returns its size; 0: it is not a date.
+ */
 static size_t import_clock_take_date(const char *text, char digit[14])
 {
 	static const int marks[] = { 4, 6, 8, 10, 12 };
@@ -98,7 +100,7 @@ static size_t import_clock_take_date(const char *text, char digit[14])
 	return at;
 }
 
-/* perf.data.2025111803120725: the time at which perf closed the file, to a hundredth. */
+/* perf.data.2025111803120725: the time at which perf closed the file, in hundredths of a second. */
 static bool end_name(const char *name, uint64_t *ret_ns)
 {
 	const char *stamp = strrchr(name, '.');
@@ -167,7 +169,7 @@ static void set_clock(struct import_file *file, enum import_clock_source source,
 	};
 }
 
-/* From this century: clock data that puts the samples elsewhere is damaged. */
+/* Clock data that puts the samples into another century is damaged. */
 static bool import_clock_plausible(const struct import_file *file)
 {
 	uint64_t last_ns = file->last_ns - file->perf.clock_ns + file->perf.realtime_ns;
@@ -219,8 +221,10 @@ void import_clock_align(struct import_file *files, size_t count)
 			    import_clock_apart(clock->offset_ns, other->offset_ns) >
 				    clock->error_ns + other->error_ns)
 				continue;
-			/* the surer one, or of equals the one that came first, so that all take the
-			 * same */
+			/*
+			 * use the more precise clock, and the first of equally precise ones, so
+			 * that all files use the same
+			 */
 			if (other->error_ns < clock->error_ns ||
 			    (other->error_ns == clock->error_ns && j < i && clock->error_ns)) {
 				*clock = *other;

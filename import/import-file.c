@@ -13,10 +13,12 @@
 #include "pack/zstd.h"
 #include "import/import-clock.h"
 
-/* A file before it is imported: which one it is, of when its records are, and which of its events
- * is meant. */
+/*
+ * Looks at a file before it is imported: its identity, its times, and which of its events to
+ * import.
+ */
 
-/* Unpacked files beyond this are bombs. */
+/* A file that unpacks to more than this is a bomb. */
 #define UNPACK_LIMIT (1ull << 38)
 #define UNPACK_RATIO 2000
 
@@ -31,7 +33,7 @@ void import_file_done(struct import_file *file)
 	*file = (struct import_file){ .fd = -1 };
 }
 
-/* The contents, by their size, beginning and end: which file it is, wherever it lies. */
+/* Identifies the contents by size, beginning and end, wherever the file lies. */
 static int import_file_identify(struct import_file *file)
 {
 	_cleanup_free_ uint8_t *part = malloc(ID_PART);
@@ -59,7 +61,7 @@ static bool is_dummy(const struct perf_data_event *event)
 	return event->type == PERF_TYPE_SOFTWARE && event->config == PERF_COUNT_SW_DUMMY;
 }
 
-/* "cycles" is also "cycles:u" and "cpu-clock:pppH"; the text before the colon is enough. */
+/* "cycles" also means "cycles:u": the text before the colon is enough. */
 static bool import_file_is_named(const struct perf_data_event *event, const char *name)
 {
 	return strcmp(event->name, name) == 0 ||
@@ -89,18 +91,18 @@ static int choose_event(struct import_file *file, const struct import_options *o
 	else if (!(file->event->layout.sample_type & PERF_SAMPLE_TIME) ||
 		 !(file->event->layout.sample_type & PERF_SAMPLE_TID))
 		r = error_set(error, -EBADMSG,
-			      "%s: its samples have no time or no thread (perf record -T)",
+			      "%s: samples lack a time or a thread; record with perf record -T",
 			      file->path);
 	buffer_done(&names);
 	return r;
 }
 
 /*
- * Looks at the times of all samples, for files that do not say them. For one that says them the
- * first sample is enough when it is from then; but what continues is read to its end, for the next
- * one.
+ * Collects the times of a file's samples. If the header has times that include the first sample,
+ * these are enough. Otherwise reads all samples. Reads a file that continues another one to its
+ * end, because the next file needs its stream.
  */
-static int see_time(void *context, const uint8_t *record, size_t size, uint64_t offset)
+static int note_time(void *context, const uint8_t *record, size_t size, uint64_t offset)
 {
 	struct import_file *file = context;
 	uint64_t time_ns;
@@ -127,18 +129,18 @@ static int find_times(struct import_file *file, struct zstd_stream **stream, str
 	int r;
 
 	file->first_ns = file->last_ns = 0;
-	r = perf_data_read(&file->perf, stream, see_time, file, error);
+	r = perf_data_read(&file->perf, stream, note_time, file, error);
 	return r == -ECANCELED ? 0 : r;
 }
 
-static int import_file_pass_here(void *context, const uint8_t *record, size_t size, uint64_t offset)
+static int ignore_record(void *context, const uint8_t *record, size_t size, uint64_t offset)
 {
 	return 0;
 }
 
 int import_file_pass(struct import_file *file, struct zstd_stream **stream)
 {
-	int r = perf_data_read(&file->perf, stream, import_file_pass_here, NULL, NULL);
+	int r = perf_data_read(&file->perf, stream, ignore_record, NULL, NULL);
 
 	return MIN(r, 0);
 }
@@ -170,7 +172,7 @@ int import_file_follow(struct import_file *file, struct import_file *before,
 	return find_clock(file, options, error);
 }
 
-/* Its times, and whether they can be told without the file before it. */
+/* Finds the file's times, and whether they can be read without the file before it. */
 static int look_through(struct import_file *file, const struct import_options *options,
 			struct error *error)
 {
@@ -195,9 +197,9 @@ static int import_file_unpack(struct import_file *file, const struct import_opti
 	if (fstat(file->fd, &about) < 0)
 		return error_set(error, -errno, "%s", strerror(errno));
 	if (!S_ISREG(about.st_mode))
-		return error_set(error, -EINVAL, "not a file");
+		return error_set(error, -EINVAL, "not a regular file");
 	limit = MIN(UNPACK_LIMIT, (uint64_t)about.st_size * UNPACK_RATIO + (64u << 20));
-	r = unpack_file(&file->fd, options->folder, limit, &file->cut, error);
+	r = unpack_file(&file->fd, options->folder, limit, &file->truncated, error);
 	return MIN(r, 0);
 }
 

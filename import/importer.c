@@ -12,9 +12,10 @@
 #include "import/import-clock.h"
 
 /*
- * perf writes the rings one after the other and a mark (FINISHED_ROUND) behind each round of them:
- * what comes after the mark is not older than the newest record of the round before. So at each
- * mark all up to there is applied. A file that never marks is applied when so much has gathered.
+ * perf writes the rings one after another, and a mark (FINISHED_ROUND) after each round of them.
+ * Records after the mark are not older than the newest record of the round before. So each mark
+ * applies everything up to that record. A file without marks is applied when this many bytes have
+ * gathered.
  */
 #define GATHER_MAX (64u << 20)
 
@@ -24,26 +25,26 @@
 struct run {
 	struct import_file *file;
 	const struct import_options *options;
-	struct pipeline assembler;
-	struct pipeline_options assembly;
-	struct sealer_options sealing;
-	/* one an event */
+	struct pipeline pipeline;
+	struct pipeline_options pipeline_options;
+	struct sealer_options sealer_options;
+	/* one per event */
 	array_of(struct pipeline_source) sources;
-	/* how perf's own MMAP2 records are read */
-	const struct perf_data_event *made_up;
+	/* the event whose layout perf's own MMAP2 records have */
+	const struct perf_data_event *synthesized;
 	struct pipeline_fact facts[16];
 	char boot_id[64], rate[24], cpus[16], clock[64], kernel_text[24], kernel_end[24];
-	/* of the samples that were added so far; UINT64_MAX: none */
+	/* times of the samples that were added so far; UINT64_MAX: none */
 	uint64_t first_ns;
 	uint64_t last_ns;
-	/* of all records */
+	/* time of the newest record */
 	uint64_t newest_ns;
-	/* the newest one at the last mark */
+	/* newest_ns at the last mark */
 	uint64_t round_ns;
-	/* what was before that has been applied */
+	/* everything before this was applied */
 	uint64_t flushed_ns;
 	bool begun;
-	/* progress, at that offset */
+	/* the offset of the last call of `progress` */
 	uint64_t shown;
 };
 
@@ -89,20 +90,21 @@ static int importer_begin(struct run *run, uint64_t begin_ns)
 		.realtime_ns = begin_ns + run->file->clock.offset_ns,
 		.error_ns = run->file->clock.error_ns,
 	};
-	int r = pipeline_anchor(&run->assembler, &anchor);
+	int r = pipeline_anchor(&run->pipeline, &anchor);
 
 	collect_facts(run);
 	run->begun = true;
-	return r == 0 ? pipeline_begin(&run->assembler, begin_ns) : r;
+	return r == 0 ? pipeline_begin(&run->pipeline, begin_ns) : r;
 }
 
-/* The memory of records that wait; each has an entry, and another one while they are sorted. */
+/*
+ * Returns the memory of waiting records; each has an entry, and a second one while they are sorted.
+ */
 static size_t importer_gathered(const struct run *run)
 {
-	const struct reorder *timeline = &run->assembler.timeline;
+	const struct reorder *reorder = &run->pipeline.reorder;
 
-	return timeline->bytes.size +
-	       2 * timeline->entries.count * sizeof(*timeline->entries.items);
+	return reorder->bytes.size + 2 * reorder->entries.count * sizeof(*reorder->entries.items);
 }
 
 static int importer_flush(struct run *run, uint64_t before_ns)
@@ -110,17 +112,20 @@ static int importer_flush(struct run *run, uint64_t before_ns)
 	int r = 0;
 
 	if (!run->begun && run->first_ns == UINT64_MAX && importer_gathered(run) < GATHER_MAX)
-		return 0; /* no sample yet to begin with */
+		return 0; /* wait for the first sample, with which the first tape begins */
 	if (!run->begun)
 		r = importer_begin(run,
 				   run->first_ns == UINT64_MAX ? run->newest_ns : run->first_ns);
 	if (r == 0)
-		r = pipeline_flush(&run->assembler, before_ns);
+		r = pipeline_flush(&run->pipeline, before_ns);
 	run->flushed_ns = before_ns;
-	return r == 0 ? sealer_wait(run->assembly.sealer, WAITING_MAX) : r;
+	return r == 0 ? sealer_wait(run->pipeline_options.sealer, WAITING_MAX) : r;
 }
 
-/* A mark: nothing older than the newest of the round before will come. */
+/*
+ * Handles a mark. No record that follows is older than the newest record of the round before, so
+ * applies everything up to that record.
+ */
 static int finish_round(struct run *run)
 {
 	uint64_t before_ns = run->round_ns;
@@ -129,7 +134,10 @@ static int finish_round(struct run *run)
 	return before_ns != run->flushed_ns ? importer_flush(run, before_ns) : 0;
 }
 
-/* Where the kernel's code lay, which tells kernels apart and whether one was moved. */
+/*
+ * Notes the addresses of the kernel's code at the time of the recording. Naming compares them with
+ * the running kernel: equal addresses identify it, others show how far it was moved.
+ */
 static void note_kernel(struct run *run, const uint8_t *record, size_t size, uint32_t source)
 {
 	struct perf_record decoded;
@@ -149,22 +157,22 @@ static int add_record(struct run *run, const struct perf_data_event *event,
 {
 	uint32_t source = event - run->file->perf.events.items;
 	uint64_t time_ns = place->time_ns;
-	uint64_t added_ns = run->assembler.added_ns;
+	uint64_t added_ns = run->pipeline.added_ns;
 	uint32_t type;
 
 	memcpy(&type, record, sizeof(type));
 	if (type == PERF_TYPE_MMAP || type == PERF_TYPE_MMAP2)
 		note_kernel(run, record, size, source);
-	if (pipeline_add(&run->assembler, source, place, record, size) < 0)
+	if (pipeline_add(&run->pipeline, source, place, record, size) < 0)
 		return -ENOMEM;
-	if (time_ns > MAX(run->assembler.added_ns, added_ns))
-		return 0; /* not believed, and counted */
+	if (time_ns > MAX(run->pipeline.added_ns, added_ns))
+		return 0; /* rejected because of its time, and counted */
 	run->newest_ns = MAX(run->newest_ns, time_ns);
 	if (type == PERF_TYPE_SAMPLE) {
 		run->first_ns = MIN(run->first_ns, time_ns);
 		run->last_ns = MAX(run->last_ns, time_ns);
 	}
-	/* with all that is as new as the newest, so that there is room again */
+	/* apply everything now, to free memory */
 	return importer_gathered(run) < 4ull * GATHER_MAX ? 0
 							  : importer_flush(run, run->newest_ns + 1);
 }
@@ -192,10 +200,12 @@ static int importer_take_record(void *context, const uint8_t *record, size_t siz
 		return 0;
 	place = perf_data_place(&run->file->perf, record, size);
 	event = perf_data_event(&run->file->perf, place.id);
-	/* what perf made up itself has no id, and the layout of any; a sample of no known event
-	 * goes in, to be found damaged */
+	/*
+	 * records that perf synthesized have no id, and the layout of any event; a sample of an
+	 * unknown event is added, to be counted as damaged
+	 */
 	if (!event)
-		event = type == PERF_TYPE_MMAP2 ? run->made_up : run->file->event;
+		event = type == PERF_TYPE_MMAP2 ? run->synthesized : run->file->event;
 	if (type == PERF_TYPE_SAMPLE && event != run->file->event)
 		return 0;
 	return add_record(run, event, &place, record, size);
@@ -204,32 +214,34 @@ static int importer_take_record(void *context, const uint8_t *record, size_t siz
 static int importer_prepare(struct run *run, struct store_writer *writer, struct error *error)
 {
 	const struct perf_data *perf = &run->file->perf;
-	int r = pipeline_init(&run->assembler, &run->assembly);
+	int r = pipeline_init(&run->pipeline, &run->pipeline_options);
 
-	run->made_up = run->file->event;
+	run->synthesized = run->file->event;
 	for (size_t i = 0; r == 0 && i < perf->events.count; i++) {
-		/* perf gives its own records build-ids when it asks the kernel to, in whichever
-		 * event */
+		/*
+		 * perf puts build-ids into its own records when it asks the kernel for them, in any
+		 * event
+		 */
 		if (perf->events.items[i].layout.build_id)
-			run->made_up = &perf->events.items[i];
+			run->synthesized = &perf->events.items[i];
 		r = array_push(&run->sources,
 			       (struct pipeline_source){ .layout = &perf->events.items[i].layout,
 							 .samples = true });
 	}
 	for (size_t i = 0; r == 0 && i < perf->build_ids.count; i++)
-		r = modules_know_build_id(
-			&run->assembler.tracker.modules, perf->build_ids.items[i].path,
-			perf->build_ids.items[i].id, perf->build_ids.items[i].size);
+		r = modules_add_build_id(&run->pipeline.tracker.modules,
+					 perf->build_ids.items[i].path, perf->build_ids.items[i].id,
+					 perf->build_ids.items[i].size);
 	if (r < 0)
 		return error_set(error, r, "out of memory");
-	run->assembly = (struct pipeline_options){
+	run->pipeline_options = (struct pipeline_options){
 		.segment_ns = run->options->segment_ns,
 		.sources = run->sources.items,
 		.facts = run->facts,
 		.imported = true,
 	};
-	run->sealing.finder.debug_dir = run->options->debug_dir;
-	return sealer_start(writer, &run->sealing, &run->assembly.sealer, error);
+	run->sealer_options.finder.debug_dir = run->options->debug_dir;
+	return sealer_start(writer, &run->sealer_options, &run->pipeline_options.sealer, error);
 }
 
 static int importer_read_all(struct run *run, struct zstd_stream **stream,
@@ -244,20 +256,22 @@ static int importer_read_all(struct run *run, struct zstd_stream **stream,
 				 note.text[0] ? note.text : strerror(-r));
 	if (r == 1)
 		snprintf(result->note, sizeof(result->note), "%s", note.text);
-	else if (run->file->cut)
-		snprintf(
-			result->note, sizeof(result->note),
-			"what is packed around it is cut short or damaged; what came before is kept");
+	else if (run->file->truncated)
+		snprintf(result->note, sizeof(result->note),
+			 "the packed file is truncated or damaged; everything before is kept");
 	r = importer_flush(run, run->round_ns);
 	end_ns = run->last_ns + 1;
 	if (mutated("close-gaps"))
 		end_ns += 10 * NSEC_PER_SEC;
 	if (r == 0 && run->begun && run->first_ns != UINT64_MAX)
-		r = pipeline_end(&run->assembler, end_ns, NULL);
+		r = pipeline_end(&run->pipeline, end_ns, NULL);
 	return r < 0 ? error_set(error, r, "%s: out of memory", run->file->path) : 0;
 }
 
-/* What the header claimed was believed when the wall clock was looked for. */
+/*
+ * Adds a note when the header's times were wrong, because the wall clock was derived from these
+ * times.
+ */
 static void note_times(const struct run *run, struct import_result *result)
 {
 	struct import_file *file = run->file;
@@ -265,9 +279,8 @@ static void note_times(const struct run *run, struct import_result *result)
 		       run->last_ns <= file->last_ns + NSEC_PER_SEC;
 
 	if (!claimed && !result->note[0])
-		snprintf(
-			result->note, sizeof(result->note),
-			"its samples are not from when its header says; the wall clock may be wrong");
+		snprintf(result->note, sizeof(result->note),
+			 "the times in its header are wrong, and the wall clock may be");
 	file->first_ns = run->first_ns;
 	file->last_ns = run->last_ns;
 }
@@ -283,18 +296,18 @@ int import_file_run(struct import_file *file, const struct import_options *optio
 
 	if (r == 0)
 		r = importer_read_all(&run, stream, &result, error);
-	sealer_stop(run.assembly.sealer, &status);
+	sealer_stop(run.pipeline_options.sealer, &status);
 	if (status.failed)
 		r = error_set(error, status.failed, "%s", status.error.text);
-	result.samples = run.assembler.samples;
-	result.lost = run.assembler.losses.counts.lost;
-	result.damaged = run.assembler.losses.counts.damaged;
-	result.cut = run.assembler.losses.counts.cut;
+	result.samples = run.pipeline.samples;
+	result.lost = run.pipeline.losses.counts.lost;
+	result.damaged = run.pipeline.losses.counts.damaged;
+	result.truncated = run.pipeline.losses.counts.truncated;
 	result.segments = status.segments;
 	result.bytes = status.bytes;
 	if (result.samples)
 		note_times(&run, &result);
-	pipeline_done(&run.assembler);
+	pipeline_done(&run.pipeline);
 	array_done(&run.sources);
 	if (r == 0)
 		*ret_result = result;

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Imports one perf.data file: its records go the same way as those of the rings. Wall clock: see
- * import_clock.
+ * Imports one perf.data file: its records go through the same pipeline as those of the rings. The
+ * wall clock comes from import_clock.
  */
 
 #include <stdbool.h>
@@ -25,47 +25,47 @@ enum import_clock_source {
 	IMPORT_CLOCK_END_NAME,
 	/* a name with a date: the moment at which the recording began */
 	IMPORT_CLOCK_BEGIN_NAME,
-	/* the file was last written when the recording ended */
+	/* the last change of the file: the moment at which the recording ended */
 	IMPORT_CLOCK_MTIME,
 };
 
 struct import_clock {
 	enum import_clock_source source;
-	/* wall clock - events' clock */
+	/* wall clock minus events' clock */
 	int64_t offset_ns;
 	uint64_t error_ns;
 };
 
 const char *import_clock_text(enum import_clock_source source);
 
-/* A file that has been looked into: what it holds, from when to when. */
+/* A file that was looked into: its contents and its times. */
 struct import_file {
 	char *path;
 	int fd;
-	/* what was packed around it ended too early */
-	bool cut;
-	/* its compression goes on from the file before it */
+	/* the packed file ended too early */
+	bool truncated;
+	/* its compression continues that of the file before it */
 	bool continues;
 	struct perf_data perf;
-	/* of its contents */
+	/* identifies its contents */
 	char id[40];
-	/* the one whose samples are taken */
+	/* the event whose samples are taken */
 	const struct perf_data_event *event;
-	/* of its samples, on the events' clock; 0: it has none */
+	/* times of its samples, on the events' clock; 0: none */
 	uint64_t first_ns, last_ns;
 	struct import_clock clock;
-	/* the caller's: when the first of those that it continues begins, on the wall clock */
+	/* for the caller: when the first file of its chain begins, on the wall clock */
 	int64_t chain_ns;
 };
 
 struct import_options {
-	/* NULL: the sampling one */
+	/* NULL: the first event with samples */
 	const char *event;
-	/* of the samples; 0: not given */
+	/* time of the last sample; 0: not given */
 	uint64_t end_ns;
 	bool has_offset;
 	int64_t offset_ns;
-	/* for what has to be unpacked */
+	/* where files are unpacked */
 	const char *folder;
 	const char *debug_dir;
 	uint64_t segment_ns;
@@ -75,45 +75,51 @@ struct import_options {
 };
 
 /*
- * Opens a file and finds its times, for which it may have to be read once. -EBADMSG and the like
- * with a text that begins with the path. One that continues has no times yet: import_file_follow().
+ * Opens a file and finds its times; it may have to read the whole file for that. A file that
+ * continues another one has no times yet: call import_file_follow(). Returns 0 or a negative errno;
+ * the error begins with the path.
  */
 int import_file_open(const char *path, const struct import_options *options,
 		     struct import_file *ret_file, struct error *error);
 void import_file_done(struct import_file *file);
 /*
- * Finds the times of one that continues. stream is that of the file before, when that one went
- * through here too, and afterwards this one's. -EBADMSG with a text when `before` (NULL: none) is
- * not the one that it goes on from.
+ * Finds the times of a file that continues `before`. `stream` is that of the file before, if this
+ * function read it, too; afterwards `stream` is this file's. Returns -EBADMSG with an error when
+ * `before` (NULL: none) is not the file that it continues.
  */
 int import_file_follow(struct import_file *file, struct import_file *before,
 		       const struct import_options *options, struct zstd_stream **stream,
 		       struct error *error);
-/* Only reads it, for the stream that the next one goes on from. 0, also when it is damaged; or an
- * errno. */
+/*
+ * Only reads the file, for the stream that the next file continues. Returns 0, also when the file
+ * is damaged, or a negative errno.
+ */
 int import_file_pass(struct import_file *file, struct zstd_stream **stream);
 
 struct import_result {
 	uint64_t samples;
 	uint64_t lost;
 	uint64_t damaged;
-	/* callchains, at what is no address */
-	uint64_t cut;
+	/* callchains that were truncated, at a value that is not an address */
+	uint64_t truncated;
 	uint64_t segments;
 	uint64_t bytes;
-	/* why not all of it could be read; "" when it could */
+	/* why a part could not be read, or "" */
 	char note[1024];
 };
 
 /*
- * Takes the file's samples into the store. stream is that of the file before (perf-file.h). 0, also
- * when the file is damaged at some point: what came before is in the store.
+ * Imports the file's samples into the store. `stream` is that of the file before (perf-data.h).
+ * Returns 0, also when the file is damaged at some point: everything before is in the store.
  */
 int import_file_run(struct import_file *file, const struct import_options *options,
 		    struct store_writer *writer, struct zstd_stream **stream,
 		    struct import_result *ret_result, struct error *error);
 
-/* A time in a file's name: 1 when it has some, else 0. *ret_ends tells which of the two it is.
- * Local time, unless it ends in Z. */
+/*
+ * Reads a time from a file's name. Returns 1, or 0 when the name has no time. *ret_ends says
+ * whether it is the time of the recording's end. The name has local time, unless the time ends in
+ * Z.
+ */
 int import_name_time(const char *path, uint64_t *ret_realtime_ns, uint64_t *ret_error_ns,
 		     bool *ret_ends);

@@ -35,7 +35,7 @@ bool perf_feature_wanted(unsigned int feature)
 	}
 }
 
-/* A length, and that many bytes with at least one NUL among them. */
+/* Reads a length, and that many bytes with at least one NUL among them. */
 static int perf_data_features_read_text(struct reader *bytes, char *text, size_t size)
 {
 	uint32_t length = reader_u32(bytes);
@@ -47,7 +47,7 @@ static int perf_data_features_read_text(struct reader *bytes, char *text, size_t
 	return 0;
 }
 
-/* One entry of the build-id list; the record's header included. */
+/* Reads one entry of the build-id list, with the record's header. */
 static int perf_data_features_read_build_id(struct perf_data *file, struct reader *entry)
 {
 	struct perf_data_build_id row = { 0 };
@@ -92,8 +92,7 @@ static int read_build_ids(struct perf_data *file, struct reader *bytes)
 	return r;
 }
 
-/* Names of the events, by their ids; what an event of the header has no name for keeps the one made
- * up for it. */
+/* Reads the events' names, by their ids. An event that has no name here keeps its default name. */
 static int read_event_names(struct perf_data *file, struct reader *bytes)
 {
 	uint32_t count = reader_u32(bytes), attr_size = reader_u32(bytes);
@@ -124,7 +123,7 @@ static int read_clock(struct perf_data *file, struct reader *bytes)
 	uint64_t realtime_ns, clock_ns;
 
 	reader_u32(bytes); /* version */
-	reader_u32(bytes); /* which clock: the attributes say it too */
+	reader_u32(bytes); /* which clock; the attributes say it, too */
 	realtime_ns = reader_u64(bytes);
 	clock_ns = reader_u64(bytes);
 	if (reader_failed(bytes))
@@ -152,7 +151,7 @@ int perf_feature_read(struct perf_data *file, unsigned int feature, const uint8_
 		return perf_data_features_read_text(&bytes, file->perf_version,
 						    sizeof(file->perf_version));
 	case FEATURE_NRCPUS:
-		reader_u32(&bytes); /* that could be */
+		reader_u32(&bytes); /* possible CPUs */
 		file->cpus = reader_u32(&bytes);
 		return 0;
 	case FEATURE_EVENT_DESC:
@@ -168,7 +167,7 @@ int perf_feature_read(struct perf_data *file, unsigned int feature, const uint8_
 	}
 }
 
-/* The attribute has its own size in it, and the ids come behind. */
+/* The attribute contains its own size, and the ids follow it. */
 static int read_attr_record(struct perf_data *file, struct reader *body)
 {
 	struct perf_data_event event;

@@ -9,13 +9,16 @@
 #include "import/perf-data.h"
 
 /*
- * The records of a file, in two layers that are alike: `outer` holds the bytes of the file, `inner`
- * what compressed records unpacked to, whose records may be cut anywhere and go on in the next one.
- * Both keep only what is not used yet.
+ * Reads the records of a file in two similar layers. `outer` holds bytes of the file. `inner` holds
+ * the unpacked bytes of compressed records. A record in `inner` may begin in one compressed record
+ * and end in the next. Both keep only unused bytes.
  */
 #define PIECE_SIZE (1u << 20)
 
-/* Records that expand to more than this are bombs: what perf compresses has times in it. */
+/*
+ * A compressed record that expands to more than this is a bomb: real records contain times, which
+ * do not pack that well.
+ */
 #define EXPAND_RATIO 2000
 #define EXPAND_ALWAYS (64u << 20)
 
@@ -26,35 +29,34 @@ struct stream {
 	struct zstd_stream **zstd;
 	/* the file's first compressed record was seen */
 	bool started;
-	/* with a frame that began in another file */
+	/* its first compressed frame began in another file */
 	bool continues;
 	int (*give)(void *context, const uint8_t *record, size_t size, uint64_t offset);
 	void *context;
 	struct error *error;
-	/* in the file: the end of the record at hand */
+	/* in the file: the end of the current record */
 	uint64_t offset;
-	/* bytes behind it that are no records */
+	/* bytes after it that are not records */
 	uint64_t skip;
 	struct buffer inner;
-	/* all that was unpacked */
+	/* number of all bytes that were unpacked */
 	uint64_t expanded;
 };
 
 static int perf_data_stream_damaged(struct stream *stream, const char *what)
 {
-	error_set(stream->error, 1, "%s at byte %llu; what came before it is kept", what,
+	error_set(stream->error, 1, "%s at byte %llu; everything before is kept", what,
 		  (unsigned long long)stream->offset);
 	return 1;
 }
 
 static int perf_data_stream_foreign(struct stream *stream)
 {
-	return error_set(
-		stream->error, PERF_DATA_CONTINUES,
-		"its compression goes on from another file (--switch-output -z): import it together with the one before it");
+	return error_set(stream->error, PERF_DATA_CONTINUES,
+			 "it continues another file (--switch-output -z); import both together");
 }
 
-/* Gives out the whole records at the front of a buffer; the rest moves to the front. */
+/* Passes on the complete records at the front of a buffer, and moves the rest to the front. */
 static int give_records(struct buffer *bytes, struct stream *stream,
 			int (*take)(struct stream *stream, const uint8_t *record, size_t size))
 {
@@ -79,8 +81,10 @@ static int give_records(struct buffer *bytes, struct stream *stream,
 	return r;
 }
 
-/* Only what the kernel wrote is compressed. That is also how what was unpacked behind the wrong
- * file is found out. */
+/*
+ * Only records of the kernel are compressed. Other bytes show that the file was unpacked after the
+ * wrong one.
+ */
 static int take_inner(struct stream *stream, const uint8_t *record, size_t size)
 {
 	uint32_t type;
@@ -103,12 +107,15 @@ static int perf_data_stream_unpacked(void *context, const uint8_t *data, size_t 
 	buffer_bytes(&stream->inner, data, size);
 	if (buffer_failed(&stream->inner))
 		return -ENOMEM;
-	/* a damaged record inside ends it all, and zstd hands on only what is negative */
+	/*
+	 * 1 is a damaged record inside, which ends the reading; zstd passes on only negative
+	 * results
+	 */
 	r = give_records(&stream->inner, stream, take_inner);
 	return r == 1 ? -EBADE : r;
 }
 
-/* Starts compression, or goes on with that of the file before. */
+/* Starts compression, or continues that of the file before. */
 static int start_compression(struct stream *stream, const uint8_t *data, size_t size)
 {
 	bool fresh = size >= 4 && memcmp(data, ZSTD_MAGIC, 4) == 0;
@@ -126,7 +133,7 @@ static int take_compressed(struct stream *stream, const uint8_t *data, size_t si
 	int r = 0;
 
 	if (!stream->zstd)
-		return 0; /* only the first records are asked for */
+		return 0; /* the caller needs only the first records */
 	if (!stream->started)
 		r = start_compression(stream, data, size);
 	if (r == 0)
@@ -141,7 +148,7 @@ static int take_compressed(struct stream *stream, const uint8_t *data, size_t si
 	return r == -EBADE ? 1 : r;
 }
 
-/* Records that are followed by bytes which are none. */
+/* Some records are followed by bytes that are not records. */
 static void note_payload(struct stream *stream, uint32_t type, const uint8_t *record, size_t size)
 {
 	struct reader body;
@@ -174,7 +181,7 @@ static int take_outer(struct stream *stream, const uint8_t *record, size_t size)
 	return stream->give(stream->context, record, size, stream->offset);
 }
 
-/* Steps over what is no record, in the buffer and beyond it. Returns where to read on. */
+/* Skips bytes that are not records, in the buffer and after it. Returns where to continue. */
 static uint64_t skip_payload(struct stream *stream, struct buffer *outer, uint64_t at)
 {
 	uint64_t there = MIN(stream->skip, (uint64_t)outer->size);
@@ -202,7 +209,7 @@ static int read_piece(struct stream *stream, struct buffer *outer, uint64_t *at)
 	if (got < 0)
 		return error_set(stream->error, -errno, "reading: %s", strerror(errno));
 	if (got == 0)
-		*at = stream->file->data_end; /* it became shorter meanwhile */
+		*at = stream->file->data_end; /* the file became shorter meanwhile */
 	outer->size += got;
 	*at += got;
 	return 0;

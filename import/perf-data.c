@@ -9,7 +9,7 @@
 #include "import/perf-data-features.h"
 
 /*
- * The file: a header of 104 bytes, or of 16 in a pipe's file, which has the rest as records:
+ * A header of 104 bytes. The file of a pipe has 16 bytes, and the rest of the header as records:
  *
  *   0   8  "PERFILE2"
  *   8   8  size of the header
@@ -17,8 +17,7 @@
  *   24  16 attributes: offset, size
  *   40  16 data: offset, size (0: not finished)
  *   56  16 event types, unused
- *   72  32 a bit for each feature, whose offsets and sizes stand behind the data in the order of
- * the bits
+ *   72  32 one bit per feature; their offsets and sizes follow the data, in the order of the bits
  */
 #define HEADER_SIZE 104
 #define PIPE_HEADER_SIZE 16
@@ -136,7 +135,7 @@ static int read_attrs(struct perf_data *file, uint64_t offset, uint64_t size, ui
 	return r == 0 && !file->events.count ? -EBADMSG : r;
 }
 
-/* Features are extras: what one of them claims wrongly costs only itself. */
+/* Features are extras: skip a damaged one and read the others. */
 static int read_features(struct perf_data *file, const uint64_t bits[4])
 {
 	_cleanup_(buffer_done) struct buffer table = { 0 }, feature = { 0 };
@@ -186,7 +185,7 @@ static int perf_data_read_header(struct perf_data *file, const struct buffer *he
 	for (int i = 0; i < 4; i++)
 		bits[i] = reader_u64(&reader);
 	if (reader_failed(&reader) || file->data_offset > file->size)
-		return error_set(error, -EBADMSG, "the perf.data header is cut short or damaged");
+		return error_set(error, -EBADMSG, "the perf.data header is truncated or damaged");
 	file->unfinished = data_size == 0 || data_size > file->size - file->data_offset;
 	file->data_end = file->unfinished ? file->size : file->data_offset + data_size;
 	r = read_attrs(file, attrs_offset, attrs_size, entry_size);
@@ -197,7 +196,7 @@ static int perf_data_read_header(struct perf_data *file, const struct buffer *he
 	return r < 0 ? error_set(error, r, "%s", strerror(-r)) : 0;
 }
 
-/* A pipe's header comes as records in front of the others. */
+/* Reads one of the first records of a pipe's file, which contain the header. */
 static int take_pipe_record(void *context, const uint8_t *record, size_t size, uint64_t offset)
 {
 	struct perf_data *file = context;
@@ -241,7 +240,7 @@ int perf_data_open(int fd, struct perf_data *ret_file, struct error *error)
 	if (fstat(fd, &about) < 0)
 		return error_set(error, -errno, "%s", strerror(errno));
 	if (!S_ISREG(about.st_mode))
-		return error_set(error, -EINVAL, "not a file");
+		return error_set(error, -EINVAL, "not a regular file");
 	file.size = about.st_size;
 	r = perf_data_load(&file, 0, MIN(file.size, (uint64_t)HEADER_SIZE), &head);
 	if (r < 0)
@@ -251,7 +250,7 @@ int perf_data_open(int fd, struct perf_data *ret_file, struct error *error)
 	size = reader_u64(&reader);
 	if (magic && memcmp(magic, "2ELIFREP", 8) == 0)
 		return error_set(error, -EPROTONOSUPPORT,
-				 "a perf.data file of a machine of the other byte order");
+				 "a perf.data file from a big-endian machine");
 	if (!magic || memcmp(magic, "PERFILE2", 8) != 0)
 		return error_set(error, -EBADMSG, "not a perf.data file");
 	r = size == PIPE_HEADER_SIZE ? perf_data_read_pipe(&file, error)
@@ -280,8 +279,7 @@ const struct perf_data_event *perf_data_event(const struct perf_data *file, uint
 
 /*
  * With PERF_SAMPLE_IDENTIFIER the id is the first field of a sample and the last of any other
- * record; what lies between may differ from event to event, so it is looked at by the event's own
- * layout.
+ * record. The fields between may differ from event to event, so the event's own layout finds them.
  */
 struct perf_record_place perf_data_place(const struct perf_data *file, const uint8_t *record,
 					 size_t size)

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * A perf.data file: what its header says, and its records one after the other. It may be plain,
- * compressed (`perf record -z`), cut short by a kill, or what perf writes to a pipe. Nothing in it
- * is believed beyond its bytes.
+ * A perf.data file: its header and its records. It may be plain, compressed (`perf record -z`),
+ * truncated by a kill, or written to a pipe. All its sizes and offsets are checked against its
+ * bytes.
  */
 
 #include <stdbool.h>
@@ -20,10 +20,10 @@ struct perf_data_event {
 	struct perf_layout layout;
 	uint32_t type;
 	uint64_t config;
-	/* the frequency in Hz, or else the period */
+	/* frequency in Hz, or else the period */
 	uint64_t rate;
 	bool by_frequency;
-	/* of the times: a clockid_t, or -1 for the perf clock */
+	/* clock of the times: a clockid_t, or -1 for the perf clock */
 	int32_t clock;
 };
 
@@ -39,13 +39,13 @@ struct perf_data_id {
 };
 
 struct perf_data {
-	/* the caller's */
+	/* owned by the caller */
 	int fd;
 	uint64_t size;
 	uint64_t data_offset;
 	uint64_t data_end;
 	bool pipe;
-	/* perf was killed: what comes after the data is not there */
+	/* perf was killed, so nothing follows the data */
 	bool unfinished;
 	array_of(struct perf_data_event) events;
 	/* of all events */
@@ -55,34 +55,35 @@ struct perf_data {
 	char host[128];
 	char release[128];
 	char perf_version[64];
-	/* 0: not said */
+	/* 0: the file does not have it */
 	uint32_t cpus;
-	/* clock_ns of the events' clock was realtime_ns */
+	/* when the events' clock was clock_ns, the wall clock was realtime_ns */
 	bool has_clock;
 	uint64_t clock_ns;
 	uint64_t realtime_ns;
-	/* of the samples; 0: not said */
+	/* times of the samples; 0: the file does not have them */
 	uint64_t first_ns, last_ns;
 };
 
 /*
- * Reads header and features. What a feature claims wrongly is left out. For a pipe's file the
- * events come with the first records, and are there after this too. -EBADMSG with a text when it is
- * no perf.data file; -EPROTONOSUPPORT when it is of a big-endian machine or a folder's.
+ * Reads header and features; ignores damaged features. In the file of a pipe, events come with the
+ * first records, so this function reads these records, too. Returns 0; -EBADMSG when it is not a
+ * perf.data file; -EPROTONOSUPPORT when it comes from a big-endian machine; another negative errno.
  */
 int perf_data_open(int fd, struct perf_data *ret_file, struct error *error);
 void perf_data_done(struct perf_data *file);
 
-/* The event that an id belongs to, where there is more than one; NULL. */
+/* Finds the event of an id, if the file has several. Returns NULL when it is unknown. */
 const struct perf_data_event *perf_data_event(const struct perf_data *file, uint64_t id);
 /*
- * Where and when a record is, and of which event, by the fields that all events have at the same
- * place: perf sees to that, with an identifier in front where they differ otherwise.
+ * Returns the time, the CPU and the event of a record. Reads them from the fields that all events
+ * have at the same place. perf guarantees these fields; it puts an identifier in front if the
+ * layouts differ.
  */
 struct perf_record_place perf_data_place(const struct perf_data *file, const uint8_t *record,
 					 size_t size);
 
-/* perf's own record types that its readers act on. */
+/* Types of perf's own records that this reader handles. */
 enum perf_data_record {
 	PERF_DATA_ATTR = 64,
 	PERF_DATA_TRACING_DATA = 66,
@@ -97,18 +98,21 @@ enum perf_data_record {
 
 struct zstd_stream;
 
-/* The compression goes on from another file than the stream is of. What was given may be anything.
+/*
+ * The file's compression continues a file other than that of the stream. The records so far may be
+ * garbage.
  */
 #define PERF_DATA_CONTINUES 2
 
 /*
- * Reads the records. stream is that of the file before (NULL: none) and afterwards this one's, the
- * caller's to free: perf does not start compression anew with the files of --switch-output, so that
- * one can only be read behind the one before.
+ * Reads the records. `stream` is that of the file before (NULL: none), and afterwards this one's;
+ * the caller frees it. perf does not restart compression with the files of --switch-output, so such
+ * a file can only be read after the one before.
  *
- * `give` gets each record, unpacked, with the offset in the file up to which it has been read; a
- * negative answer ends it and is handed on. What follows a damaged record is not readable: 1 with a
- * text on where and why, or PERF_FILE_CONTINUES; 0 when all was read.
+ * `give` gets each record, unpacked, with the offset in the file up to which it was read. A
+ * negative result ends the reading and is returned. Nothing after a damaged record is readable.
+ * Returns 0 when all was read; 1 with an error that says where and why not; PERF_DATA_CONTINUES; or
+ * a negative errno.
  */
 int perf_data_read(struct perf_data *file, struct zstd_stream **stream,
 		   int (*give)(void *context, const uint8_t *record, size_t size, uint64_t offset),

@@ -17,7 +17,7 @@
 #define KALLSYMS_LIMIT (256u << 20)
 #define MAPS_LIMIT (16u << 20)
 #define SYSTEM_DEBUG_DIR "/usr/lib/debug"
-/* The kernel appends this to the path of a deleted file. */
+/* The kernel appends this text to the path of a deleted file. */
 #define DELETED " (deleted)"
 
 static bool same_build_id(const struct tape_module *module, const uint8_t *id, size_t size)
@@ -26,8 +26,8 @@ static bool same_build_id(const struct tape_module *module, const uint8_t *id, s
 }
 
 /*
- * A file that changed after the recording may hold other code at the same place. ctime shows a
- * change even if mtime was set back.
+ * Returns whether the file changed after the recording, because it may then contain other code at
+ * the same place. ctime shows a change even if mtime was set back.
  */
 static bool finder_unchanged(const struct stat *about, uint64_t until_ns)
 {
@@ -38,8 +38,8 @@ static bool finder_unchanged(const struct stat *about, uint64_t until_ns)
 }
 
 /*
- * On btrfs each subvolume has its own device number, but the kernel's record has that of the file
- * system.
+ * Compares device numbers. On btrfs each subvolume has its own device number, but the kernel's
+ * record has that of the file system.
  */
 static bool same_inode(int fd, const struct stat *about, const struct tape_module *module)
 {
@@ -51,7 +51,7 @@ static bool same_inode(int fd, const struct stat *about, const struct tape_modul
 	       (fstatfs(fd, &system) == 0 && system.f_type == BTRFS_SUPER_MAGIC);
 }
 
-/* Verifies that an open file is the module's. Returns 0, -ESTALE or -EBADMSG. */
+/* Verifies that an open file is that of the module. Returns 0, -ESTALE or -EBADMSG. */
 static int same_file(int fd, struct tape_module *module, uint64_t until_ns)
 {
 	uint8_t build_id[ELF_BUILD_ID_MAX];
@@ -73,7 +73,7 @@ static int same_file(int fd, struct tape_module *module, uint64_t until_ns)
 	return 0;
 }
 
-/* Verifies an open file and returns its descriptor. Closes it if it is not the module's. */
+/* Verifies an open file and returns its descriptor. If it is not the module's file, closes it. */
 static int open_checked(int opened, struct tape_module *module, uint64_t until_ns)
 {
 	_cleanup_close_ int fd = opened;
@@ -82,7 +82,10 @@ static int open_checked(int opened, struct tape_module *module, uint64_t until_n
 	return r < 0 ? r : take_fd(fd);
 }
 
-/* Chooses the error to report after several places failed: that of the most promising place. */
+/*
+ * Chooses the error to report after several places failed: that of the place most likely to have
+ * the file.
+ */
 static int finder_best_error(int r, int other)
 {
 	static const int order[] = { -ESTALE, -EBADMSG, -EACCES, -EREMOTE, -ENOENT };
@@ -102,8 +105,9 @@ static int plain_error(int r)
 }
 
 /*
- * Opens a file through a link of /proc, which the kernel resolves to the mapped file itself,
- * whatever its name is now. It is the right one if its link has the mapping's path.
+ * Opens a file through a link of /proc. The kernel resolves such a link to the mapped file itself,
+ * whatever its name is now. The file is the right one if the target of the link is the mapping's
+ * path.
  */
 static int open_link(const char *link, struct tape_module *module, const char *path,
 		     uint64_t until_ns)
@@ -131,7 +135,10 @@ static int open_link(const char *link, struct tape_module *module, const char *p
 		here.inode = about.st_ino;
 		here.device = about.st_dev;
 	}
-	/* deleting the file changes its ctime, but not its content */
+	/*
+	 * deleting a file changes its ctime, but not its content, so ignore the ctime of a deleted
+	 * file
+	 */
 	return open_checked(take_fd(fd), &here, about.st_nlink ? until_ns : 0);
 }
 
@@ -164,8 +171,8 @@ static int open_map_file(int32_t pid, struct tape_module *module, const char *pa
 }
 
 /*
- * Opens a mapped file through links of /proc. These do not pass the mount points, so the mounts
- * decide first whether the file is remote.
+ * Opens a mapped file through links of /proc. Such a link does not lead through the mount points,
+ * so check the mounts first to find out whether the file is remote.
  */
 static int open_mapped(const struct finder *finder, int32_t pid, struct tape_module *module,
 		       const char *path, uint64_t until_ns)
@@ -249,7 +256,10 @@ static int open_by_crc(const struct finder *finder, int32_t pid, const char *pat
 	return fd >= 0 && elf_has_crc(fd, crc) ? take_fd(fd) : -ENOENT;
 }
 
-/* Searches beside the file, in .debug there, and in the folders of debug files. */
+/*
+ * Searches for the debug file beside the file, in the folder .debug there, and in the folders of
+ * debug files.
+ */
 static int open_linked(const struct finder *finder, int32_t pid, const char *dir, const char *name,
 		       uint32_t crc)
 {
@@ -314,8 +324,8 @@ void finder_files_close(struct finder_files *files)
 }
 
 /*
- * Finds a process's perf map or jitdump. Only in a live tape the pid surely belongs to the same
- * process, so only then opens files of the process itself.
+ * Finds a process's perf map or jitdump. The pid surely belongs to the same process only in a live
+ * tape, so files of the process itself are opened only then.
  */
 static int find_jit(const struct finder *finder, const struct finder_request *request,
 		    struct finder_files *ret_files)

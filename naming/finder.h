@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Finds the file that a module was mapped from, and verifies it: by its build-id, or else by
- * device, inode and an unchanged modification time. A name from another file would be worse than
- * none.
+ * Finds the file that a module was mapped from, and verifies the file by its build-id, or else by
+ * device, inode and an unchanged modification time. A name from another file would be worse than no
+ * name.
  */
 
 #include <stdbool.h>
@@ -22,19 +22,19 @@ enum finder_kind {
 
 struct finder_request {
 	enum finder_kind kind;
-	/* A process that maps the file; its root is searched first. 0: none. */
+	/* A process that maps the file; the search begins in this process's root. 0: none. */
 	int32_t pid;
 	/*
-	 * Wall clock: a file that is known only by its inode must not have changed after this time;
-	 * 0: any time.
+	 * A time on the wall clock. A file that is known only by its inode must not have changed
+	 * after it; 0: any time.
 	 */
 	uint64_t until_ns;
-	/* Receives the build-id of the file if it lacks one. */
+	/* If it lacks a build-id, it receives that of the file. */
 	struct tape_module module;
 	const char *path;
 };
 
-/* Two descriptors, each may be -1. The second is that of the debug file or the jitdump. */
+/* Two descriptors, each of which may be -1. The second is that of the debug file or the jitdump. */
 struct finder_files {
 	int fd;
 	int other_fd;
@@ -42,37 +42,41 @@ struct finder_files {
 void finder_files_close(struct finder_files *files);
 
 struct finder {
-	/* The tape was recorded on this host just now: its processes may still run. */
+	/* The tape was recorded on this host just now, so its processes may still run. */
 	bool live;
 	/* Also open files on network and FUSE file systems, because the caller may wait. */
 	bool remote;
 	/*
-	 * A folder of debug files besides /usr/lib/debug, with .build-id in it like perf's
-	 * ~/.debug; or NULL.
+	 * A folder of debug files besides /usr/lib/debug, or NULL. Like perf's ~/.debug, it
+	 * contains a folder .build-id.
 	 */
 	const char *debug_dir;
-	/* Finds files in another process, like finder_find_here(). NULL: this process does it. */
+	/*
+	 * Finds files in another process, like finder_find_here(). NULL: finds them in this
+	 * process.
+	 */
 	int (*delegate)(void *context, const struct finder *finder, struct finder_request *request,
 			struct finder_files *ret_files);
 	void *context;
 };
 
 /*
- * Finds the files of a request. Returns 0 with at least one of them, or the reason without one.
- * -ENOENT: it is gone. -EACCES: access denied. -ESTALE: another file has its place, or it changed.
- * -EBADMSG: it is damaged. -EREMOTE: it is on a file system that may hang. -ETIMEDOUT: it did not
- * answer. The caller closes *ret_files.
+ * Finds the files of a request. Returns 0 with at least one file, or an error for the reason why
+ * there is none. -ENOENT: the file is gone. -EACCES: access denied. -ESTALE: another file has its
+ * place, or it changed. -EBADMSG: it is damaged. -EREMOTE: it is on a file system that may hang.
+ * -ETIMEDOUT: it did not answer. The caller closes *ret_files.
  */
 int finder_find(const struct finder *finder, struct finder_request *request,
 		struct finder_files *ret_files);
-/* Does the same in this process. */
+/* Finds the files of a request in this process. */
 int finder_find_here(const struct finder *finder, struct finder_request *request,
 		     struct finder_files *ret_files);
 
 /*
- * Returns the text of /proc/kallsyms of the kernel with that build-id: of the running one, or as
- * perf saved it. The caller frees it. Without a build-id (size 0) it is that of the running kernel,
- * and *ret_sure is false if the tape may be of another one. Returns 0, or -ENOENT without a text.
+ * Returns the text of /proc/kallsyms of the kernel with that build-id: that of the running kernel,
+ * or one that perf saved. The caller frees it. Without a build-id (size 0), returns the text of the
+ * running kernel, and *ret_sure is false if the tape may be of another kernel. Returns 0, or
+ * -ENOENT without a text.
  */
 int finder_kallsyms(const struct finder *finder, const uint8_t *build_id, size_t build_id_size,
 		    char **ret_text, size_t *ret_size, bool *ret_sure);

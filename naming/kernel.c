@@ -45,8 +45,8 @@ static uint64_t kallsyms_address(const char *text, const char *name)
 }
 
 /*
- * Without a build-id in the recording, takes the running kernel for the recorded one if its code
- * has the same start and end addresses.
+ * Returns true if the running kernel is probably the recorded one: its code has the same start and
+ * end addresses. Needed only for a recording without a build-id.
  */
 static bool same_place(const struct tape *tape, const char *text)
 {
@@ -79,7 +79,7 @@ static int read_kernel(struct kernel *kernel, const struct finder *finder, const
 	if (r == -ENOMEM)
 		return r;
 	here = r == 0 ? kallsyms_address(text, "_text") : 0;
-	/* after another boot the kernel is elsewhere in memory */
+	/* after another boot the kernel is at another place in memory */
 	kernel->shift = here && recorded ? here - recorded : 0;
 	symbols_free(kernel->symbols);
 	kernel->symbols = take_ptr(symbols);
@@ -87,8 +87,8 @@ static int read_kernel(struct kernel *kernel, const struct finder *finder, const
 }
 
 /*
- * Reads the kernel's symbols again for another kernel, or if new code appeared, such as a BPF
- * program or a module.
+ * Reads the kernel's symbols again if the tape has another kernel, or if new code appeared, such as
+ * a BPF program or a module.
  */
 static int prepare_kernel(struct kernel *kernel, const struct finder *finder,
 			  const struct tape *tape, const char *name)
@@ -103,8 +103,8 @@ static int prepare_kernel(struct kernel *kernel, const struct finder *finder,
 }
 
 /*
- * Names code that the kernel generated, such as a BPF program or a trampoline, after its record.
- * Other code may be at its place now, so the symbols only supply its start.
+ * Names code that the kernel generated, such as a BPF program or a trampoline, by its record in the
+ * tape. Other code may be at its address now, so the symbols supply only the start of the function.
  */
 static int name_generated(struct kernel *kernel, struct tape *tape,
 			  const struct frame_table *frames, const char *name)
@@ -116,7 +116,7 @@ static int name_generated(struct kernel *kernel, struct tape *tape,
 		struct tape_frame *frame = &tape->frames.items[frames->items[i]];
 		struct symbol symbol;
 		bool found = symbols && !kernel->shift &&
-			     symbols_find(symbols, frame->address, &symbol) &&
+			     symbols_find(symbols, frame_lookup(tape, frames, i), &symbol) &&
 			     strcmp(symbol.name, name) == 0;
 
 		if (!frame->symbol)
@@ -127,8 +127,9 @@ static int name_generated(struct kernel *kernel, struct tape *tape,
 }
 
 /*
- * Keeps the kernel's symbols, because all of them are used sooner or later. The kernel takes longer
- * to make the text of kallsyms than we take to parse it.
+ * Names the frames from the kernel's symbols. Keeps all symbols, because all of them are used
+ * sooner or later, and the kernel takes longer to make the text of kallsyms than we take to parse
+ * it.
  */
 int kernel_name(struct kernel *kernel, const struct finder *finder, struct tape *tape,
 		const struct frame_table *frames)
@@ -146,11 +147,12 @@ int kernel_name(struct kernel *kernel, const struct finder *finder, struct tape 
 		return r;
 	for (size_t i = 0; r == 0 && kernel->symbols && i < frames->count; i++) {
 		struct tape_frame *frame = &tape->frames.items[frames->items[i]];
-		uint64_t address = frame->address + kernel->shift;
+		uint64_t address = frame_lookup(tape, frames, i) + kernel->shift;
 		struct symbol symbol;
 
 		if (!frame->symbol && symbols_find(kernel->symbols, address, &symbol))
-			r = name_frame(tape, frame, symbol.name, address - symbol.start);
+			r = name_frame(tape, frame, symbol.name,
+				       frame->address + kernel->shift - symbol.start);
 	}
 	return r;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* The kernel's symbols, for one build and one place in memory. Private to naming/. */
+/* The symbols of a kernel at its place in memory. Private to naming/. */
 
 #include <stdbool.h>
 
@@ -11,11 +11,11 @@
 
 /* Starts zeroed. */
 struct kernel {
-	/* The tape's kernel runs now. */
+	/* The tape's kernel is the one that runs now. */
 	bool runs;
 	struct symbols *symbols;
 	struct tape_module module;
-	/* The distance of the symbols from the addresses in the tape's kernel. */
+	/* The symbols' addresses minus the addresses in the tape's kernel. */
 	uint64_t shift;
 	/* The modules that had symbols when they were read. */
 	struct strings modules;
@@ -26,20 +26,20 @@ struct kernel {
 
 void kernel_done(struct kernel *kernel);
 /*
- * Names the frames of a module of the kernel. Returns 1 without any symbols of the kernel, 0, or
- * -ENOMEM.
+ * Names the frames of a module of the kernel. Returns 1 if no symbols of the kernel were found, 0,
+ * or -ENOMEM.
  */
 int kernel_name(struct kernel *kernel, const struct finder *finder, struct tape *tape,
 		const struct frame_table *frames);
 /*
- * Sets *ret_runs if the tape's kernel runs now; reads its symbols if that is unknown. Returns 0 or
- * -ENOMEM.
+ * Sets *ret_runs to whether the tape's kernel runs now. Reads the symbols of the kernel if that is
+ * unknown. Returns 0 or -ENOMEM.
  */
 int kernel_runs(struct kernel *kernel, const struct finder *finder, const struct tape *tape,
 		bool *ret_runs);
 /*
- * Sets *ret_is if the tape's kernel runs now since the same boot, as far as its place in memory
- * shows.
+ * Sets *ret_is to whether the tape's kernel runs now and the machine has not booted since. Decides
+ * by the kernel's place in memory.
  */
 int kernel_is_of_boot(struct kernel *kernel, const struct finder *finder, const struct tape *tape,
 		      bool *ret_is);

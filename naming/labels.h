@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Labels stand for missing names: "[file+0x4c80]" says only where a function starts. */
+/* Labels stand for missing names: "[file+0x4c80]" states only where a function starts. */
 
 #include <stddef.h>
 

@@ -9,8 +9,8 @@
 #include "base/cleanup.h"
 
 /*
- * Types of remote file systems. fuse.sshfs and the like are FUSE; autofs mounts anything when it is
- * touched.
+ * Types of remote file systems. Types such as fuse.sshfs are FUSE; autofs mounts any file system
+ * when a path in it is accessed.
  */
 static const char *const remote_types[] = { "9p",    "acfs",	  "afs",   "autofs",   "beegfs",
 					    "ceph",  "cifs",	  "coda",  "fuse",     "fuseblk",
@@ -18,7 +18,7 @@ static const char *const remote_types[] = { "9p",    "acfs",	  "afs",   "autofs"
 					    "nfs",   "nfs4",	  "ocfs2", "orangefs", "panfs",
 					    "pvfs2", "smb3",	  "smbfs", "virtiofs" };
 
-/* Two paths, and options of at most a page; longer options are truncated. */
+/* Enough for two paths, and options of at most a page; longer options are truncated. */
 #define LINE_SIZE (3 * PATH_MAX)
 
 struct mount {
@@ -27,7 +27,7 @@ struct mount {
 	char type[32];
 };
 
-/* Decodes \040 and the like, which stand for blanks, backslashes and others. */
+/* Decodes \040 and similar codes, which stand for blanks, backslashes and other characters. */
 static void mounts_unescape(char *text)
 {
 	unsigned int byte;
@@ -53,8 +53,8 @@ static bool is_remote_type(const char *type)
 }
 
 /*
- * Parses "36 35 98:0 /root /point rw,noatime master:1 - ext3 /dev/root rw". Returns true if it may
- * hang.
+ * Parses "36 35 98:0 /root /point rw,noatime master:1 - ext3 /dev/root rw". Returns true if the
+ * file system may hang.
  */
 static bool parse_remote(const char *line, struct mount *ret)
 {

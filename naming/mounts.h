@@ -3,8 +3,8 @@
 
 /*
  * Recognises file systems that may hang: network file systems, and FUSE, which depends on a
- * process. On a dead one even stat() blocks, so the text of /proc/PID/mountinfo decides before any
- * path is touched. Pure.
+ * process. On a file system that hangs, even stat() blocks, so the text of /proc/PID/mountinfo
+ * decides before any path is accessed. A pure function.
  */
 
 #include <stdbool.h>
@@ -12,8 +12,8 @@
 
 /*
  * Returns whether a file or a part of its path is on such a file system. The path is as in these
- * mounts; device 0 is unknown. `root_device` never counts as remote, because we run from it
- * ourselves.
+ * mounts; device 0 is unknown. `root_device` never counts as remote, because our own program runs
+ * from it.
  */
 bool mounts_is_remote(const char *mountinfo, const char *path, uint64_t device,
 		      uint64_t root_device);

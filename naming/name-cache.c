@@ -15,11 +15,11 @@
 #define HEADER_SIZE (8 + 4 + NAME_KEY_SIZE + 4)
 #define BLOCK_HEADER 8
 /*
- * A file that grows beyond this starts again. It takes a long time until so large a number of its
- * names is requested.
+ * A file that grows beyond this size is emptied. It takes a long time until recordings have asked
+ * for enough names of one file.
  */
 #define FILE_MAX (16u << 20)
-/* Eviction goes down to this part of the limit, so that it is rare. */
+/* Eviction reduces the size to this part of the limit, so that evictions are rare. */
 #define EVICT_TO 3 / 4
 
 struct name_cache {
@@ -147,7 +147,7 @@ static int name_cache_take_rows(struct reader *rows, struct addresses *addresses
 		if (!name)
 			return 0;
 		found = addresses_find(addresses, address);
-		if (!found || found->state != ADDRESSES_OPEN || start > address || !*name)
+		if (!found || found->state != ADDRESSES_OPEN || start > address + 1 || !*name)
 			continue;
 		found->cached = true;
 		r = addresses_answer(addresses, found - addresses->list.items, start, name);
@@ -155,7 +155,7 @@ static int name_cache_take_rows(struct reader *rows, struct addresses *addresses
 	return r;
 }
 
-/* Reads all valid blocks. *ret_end is their end, where the next block goes. */
+/* Reads all valid blocks. *ret_end is the end of the last one, where the next block is written. */
 static int take_blocks(struct reader *reader, struct addresses *addresses, uint64_t *ret_end)
 {
 	int r = 0;
@@ -195,7 +195,7 @@ int name_cache_load(struct name_cache *cache, const struct name_key *key,
 	reader_init(&reader, text, size);
 	if (has_header_of(key, &reader))
 		r = take_blocks(&reader, addresses, &end);
-	/* with too many names (-E2BIG) the cache stays as it is */
+	/* with too many names (-E2BIG), leave the cache as it is */
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
 	if (end < size && ftruncate(fd, end) == 0)
@@ -258,7 +258,7 @@ static void name_cache_put_rows(struct addresses *addresses, struct buffer *rows
 	}
 }
 
-/* Appends a block. A failed write leaves a partial block, which the next load truncates. */
+/* Appends a block. If a write fails, a partial block remains, which the next load truncates. */
 static void name_cache_append(struct name_cache *cache, const struct name_key *key,
 			      const struct buffer *rows)
 {
@@ -268,7 +268,10 @@ static void name_cache_append(struct name_cache *cache, const struct name_key *k
 	char name[32];
 
 	file_name(key, name);
-	/* O_NONBLOCK: must not block if the name belongs to something else, such as a FIFO */
+	/*
+	 * O_NONBLOCK, because the name may belong to something else, such as a FIFO, which would
+	 * block
+	 */
 	fd = openat(cache->folder, name,
 		    O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0640);
 	if (fd < 0 || fstat(fd, &about) < 0 || !S_ISREG(about.st_mode))

@@ -3,8 +3,8 @@
 
 /*
  * Caches found names in a folder, by the identity of their file, so that the next recorder need not
- * find them again. A damaged or foreign file counts as empty, because all names can be found again.
- * Beyond the size limit, the least recently used files are deleted.
+ * find them again. A damaged or unknown file counts as empty, because all names can be found again.
+ * If the folder exceeds its size limit, the least recently used files are deleted.
  *
  * A file begins with "PERFNAME", the u32 1, the key, and the u32 CRC-32C of these. Blocks follow: a
  * u32 size, the u32 CRC-32C of the rows, and the rows of that size. A row is a u64 address, the u64
@@ -27,8 +27,8 @@ DEFINE_CLEANUP(name_cache, struct name_cache *, name_cache_close)
 
 #define NAME_KEY_SIZE 64
 /*
- * Everything that names depend on: the file's build-id, or else its inode, size and times; and
- * whether it had a debug file.
+ * Everything on which the names depend: the file's build-id, or else its inode, size and times; and
+ * whether the file had a debug file.
  */
 struct name_key {
 	uint8_t bytes[NAME_KEY_SIZE];
@@ -36,11 +36,12 @@ struct name_key {
 void name_key_make(const struct tape_module *module, const struct stat *about, bool debug,
 		   struct name_key *ret_key);
 
-/* Names the open addresses that are in the cache. Returns 0 or -ENOMEM. */
+/* Names those open addresses that the cache contains. Returns 0 or -ENOMEM. */
 int name_cache_load(struct name_cache *cache, const struct name_key *key,
 		    struct addresses *addresses);
 /*
- * Adds the named addresses that the cache lacks. Errors are ignored, because they only cost time.
+ * Adds the named addresses that the cache lacks. Ignores errors, because a missing cache only costs
+ * time.
  */
 void name_cache_save(struct name_cache *cache, const struct name_key *key,
 		     struct addresses *addresses);

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "base/file.h"
+#include "naming/frame-uses.h"
 #include "naming/kernel.h"
 #include "naming/process.h"
 #include "naming/unnamed.h"
@@ -24,29 +25,32 @@
  */
 
 #define VDSO_LIMIT (64u << 10)
-/* Maps grow while the process lives; after a day they have some MB. */
+/*
+ * The largest map that is read. Maps grow while their process lives, but after a day they have only
+ * some MB.
+ */
 #define JIT_FILE_MAX (256u << 20)
-/* The number of addresses of a module that are kept although the current tape lacks them. */
+/* This many addresses of a module are kept although the current tape lacks them. */
 #define ANSWERS_SPARE 4096
 
 struct known {
 	char *path;
-	/* As in the tape. */
+	/* The module as in the tape. */
 	struct tape_module module;
-	/* With the build-id of the file. */
+	/* The module with the build-id of its file. */
 	struct tape_module found;
 	struct addresses answers;
-	/* Searched for the current tape. */
+	/* The file was searched for the current tape. */
 	bool searched;
 	/* enum unnamed_reason, for addresses without a name. */
 	uint8_t reason;
-	/* Used by the current tape. */
+	/* The current tape uses the module. */
 	bool used;
 };
 
 struct namer {
 	struct finder finder;
-	/* Borrowed, or NULL. */
+	/* Borrowed; may be NULL. */
 	struct name_cache *cache;
 	array_of(struct known) known;
 	struct kernel kernel;
@@ -54,11 +58,13 @@ struct namer {
 	struct buffer vdso;
 	struct tape_module vdso_module;
 	bool vdso_read;
+	/* The frames of the module are being named a second time for the current tape. */
+	bool again;
 	/* enum unnamed_reason, for each module of the current tape. */
 	uint8_t *reasons;
 };
 
-/* Adds the addresses of frames without a name, unless they are there already. */
+/* Adds the addresses of frames without a name, unless the list already contains them. */
 static int add_frames(struct addresses *addresses, const struct tape *tape,
 		      const struct frame_table *frames)
 {
@@ -70,8 +76,8 @@ static int add_frames(struct addresses *addresses, const struct tape *tape,
 		const struct tape_frame *frame = &tape->frames.items[frames->items[i]];
 
 		known.list.items = addresses->list.items;
-		if (!frame->symbol && !addresses_find(&known, frame->address))
-			r = addresses_add(addresses, frame->address);
+		if (!frame->symbol && !addresses_find(&known, frame_lookup(tape, frames, i)))
+			r = addresses_add(addresses, frame_lookup(tape, frames, i));
 	}
 	if (addresses->list.count != before)
 		addresses_sort(addresses);
@@ -85,14 +91,18 @@ static int apply_answers(const struct addresses *answers, struct tape *tape,
 
 	for (size_t i = 0; i < frames->count && r == 0; i++) {
 		struct tape_frame *frame = &tape->frames.items[frames->items[i]];
-		struct address *address = addresses_find(answers, frame->address);
+		struct address *address = addresses_find(answers, frame_lookup(tape, frames, i));
 
 		if (frame->symbol || !address)
 			continue;
 		address->used = true;
-		if (address->state == ADDRESSES_NAMED)
+		/*
+		 * a name before the start means that the address is a signal trampoline, before
+		 * which no code runs
+		 */
+		if (address->state == ADDRESSES_NAMED && address->start <= frame->address)
 			r = name_frame(tape, frame, addresses_name(answers, address),
-				       address->address - address->start);
+				       frame->address - address->start);
 	}
 	return r;
 }
@@ -206,8 +216,8 @@ static int look_up_file(struct namer *namer, struct known *known, int32_t pid, u
 }
 
 /*
- * Returns the tape's end on the wall clock. A file that changed later is not the one that was
- * sampled.
+ * Returns the tape's end on the wall clock. A file that changed after this time is not the one that
+ * was sampled.
  */
 static uint64_t namer_end_of(const struct tape *tape)
 {
@@ -226,7 +236,7 @@ static int name_elf(struct namer *namer, struct tape *tape, const struct frame_t
 
 	if (r == 0)
 		r = add_frames(&known->answers, tape, frames);
-	if (r == 0 && known->answers.open && !known->searched)
+	if (r == 0 && known->answers.open && (!known->searched || namer->again))
 		r = look_up_file(namer, known, pid, namer_end_of(tape));
 	if (r < 0)
 		return r;
@@ -265,7 +275,7 @@ static int read_vdso(struct namer *namer)
 	namer->vdso_read = true;
 	if (!image)
 		return 0;
-	/* the section table is the last part */
+	/* the section table is the last part of the image */
 	size = header->e_shoff + (size_t)header->e_shentsize * header->e_shnum;
 	if (size > VDSO_LIMIT)
 		return 0;
@@ -280,7 +290,10 @@ static int read_vdso(struct namer *namer)
 	return 0;
 }
 
-/* The vdso is part of the kernel: if the tape's kernel runs now, our vdso is the tape's. */
+/*
+ * The vdso is part of the kernel. If the tape's kernel runs now, the tape's vdso is the same as
+ * ours.
+ */
 static int prepare_vdso(struct namer *namer, const struct tape *tape,
 			const struct tape_module *module, bool *ret_same)
 {
@@ -311,7 +324,7 @@ static int name_vdso(struct namer *namer, struct tape *tape, const struct frame_
 	return r == -ENOMEM ? r : apply_answers(&answers, tape, frames);
 }
 
-/* Names open addresses from a file; does nothing for -1. */
+/* Names open addresses from a file. Does nothing if the descriptor is -1. */
 static int look_up_jit(int fd, int (*names)(const struct file_window *, struct addresses *),
 		       struct addresses *addresses)
 {
@@ -326,8 +339,8 @@ static int look_up_jit(int fd, int (*names)(const struct file_window *, struct a
 }
 
 /*
- * Names generated code. Keeps nothing for the next tape, because programs generate, move and drop
- * such code all the time.
+ * Names generated code. Keeps none of its names for the next tape, because programs generate, move
+ * and drop such code all the time.
  */
 static int name_jit(struct namer *namer, struct tape *tape, const struct frame_table *frames)
 {
@@ -405,8 +418,8 @@ static int sort_by_module(const struct tape *tape, uint32_t **ret_frames, size_t
 }
 
 /*
- * Ages a module: drops addresses that no tape uses any more, so that months of recording do not
- * accumulate them.
+ * Drops addresses of a module that no tape uses any more, so that they do not accumulate over
+ * months of recording.
  */
 static int known_age(struct known *known, size_t used)
 {
@@ -441,7 +454,8 @@ static int drop_unused(struct namer *namer)
 	return r;
 }
 
-static int name_modules(struct namer *namer, struct tape *tape)
+/* Names the frames of all modules, or only of the modules with frames that must be named again. */
+static int name_modules(struct namer *namer, struct tape *tape, const struct frame_uses *uses)
 {
 	_cleanup_free_ uint32_t *items = NULL;
 	_cleanup_free_ size_t *starts = NULL;
@@ -449,12 +463,30 @@ static int name_modules(struct namer *namer, struct tape *tape)
 
 	for (uint32_t module = 1; r == 0 && module < tape->modules.count; module++) {
 		struct frame_table frames = { module, items + starts[module],
-					      starts[module + 1] - starts[module] };
+					      starts[module + 1] - starts[module], uses->of.items };
 
+		namer->again = uses->again.items && uses->again.items[module];
+		if (uses->again.items && !namer->again)
+			continue;
 		namer->reasons[module] = default_reason(&tape->modules.items[module]);
 		r = name_module(namer, tape, &frames,
 				module < tape->pids.count ? tape->pids.items[module] : 0);
 	}
+	return r;
+}
+
+static int name_frames(struct namer *namer, struct tape *tape)
+{
+	struct frame_uses uses = { 0 };
+	int r = frame_uses_find(&uses, tape);
+
+	if (r == 0)
+		r = name_modules(namer, tape, &uses);
+	if (r == 0)
+		r = frame_uses_find_again(&uses, tape);
+	if (r > 0)
+		r = name_modules(namer, tape, &uses);
+	frame_uses_done(&uses);
 	return r;
 }
 
@@ -468,7 +500,7 @@ int namer_run(struct namer *namer, struct tape *tape)
 	namer->kernel.fresh = false;
 	if (r == 0) {
 		reasons[0] = UNNAMED_UNMAPPED;
-		r = name_modules(namer, tape);
+		r = name_frames(namer, tape);
 	}
 	if (r == 0)
 		r = unnamed_note(tape, reasons);

@@ -3,7 +3,7 @@
 
 /*
  * Names the frames of a tape before it is sealed: finds and verifies the file of each module, and
- * gets names from the symbolizer. Keeps names for the next tape if that tape uses them, too.
+ * gets names from the symbolizer. Keeps names for the next tape if the next tape uses them, too.
  */
 
 #include <stdint.h>
@@ -15,17 +15,17 @@
 struct namer;
 
 /*
- * Creates a namer. The cache must outlive it; NULL: names are kept in memory only. Returns 0 or
- * -ENOMEM.
+ * Creates a namer. The cache must outlive the namer; NULL: names are kept in memory only. Returns 0
+ * or -ENOMEM.
  */
 int namer_new(const struct finder *finder, struct name_cache *cache, struct namer **ret_namer);
 struct namer *namer_free(struct namer *namer);
 DEFINE_CLEANUP(namer, struct namer *, namer_free)
 
 /*
- * Names frames without a name, and sets the build-ids of modules. Searches a module first in the
- * root of the process that mapped it, because a container has its own files. The facts
- * "kernel_text" and "kernel_end" state the place of the kernel's code. The fact "unnamed" will
- * count the frames without a name. Returns 0 or -ENOMEM.
+ * Names frames without a name, and sets the build-ids of modules. Searches for a module first in
+ * the root of the process that mapped it, because a container has its own files. The facts
+ * "kernel_text" and "kernel_end" state the addresses of the kernel's code. Sets the fact "unnamed"
+ * to the number of frames without a name. Returns 0 or -ENOMEM.
  */
 int namer_run(struct namer *namer, struct tape *tape);

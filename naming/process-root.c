@@ -17,7 +17,10 @@
 
 #define MOUNTS_LIMIT (16u << 20)
 
-/* Fails if the mounts are unknown: a process that is gone has no root any more either. */
+/*
+ * Refuses a path on a remote file system. Also fails if the mounts are unknown, because a process
+ * that is gone has no root any more either.
+ */
 int process_root_refuse_remote(int32_t pid, const char *path, uint64_t device)
 {
 	_cleanup_free_ char *text = NULL;
@@ -72,7 +75,7 @@ static int process_root_open_path(int root, const char *path, unsigned int flags
 
 	if (!(flags & PROCESS_ROOT_LINKS))
 		how.resolve |= RESOLVE_NO_SYMLINKS;
-	/* the kernel cannot be sure while folders are renamed */
+	/* EAGAIN: the kernel cannot check the path while folders are renamed */
 	do
 		fd = syscall(SYS_openat2, root, path, &how, sizeof(how));
 	while (fd < 0 && errno == EAGAIN && ++tries < 10);
@@ -82,8 +85,8 @@ static int process_root_open_path(int root, const char *path, unsigned int flags
 }
 
 /*
- * The file is regular, so O_NONBLOCK and O_NOCTTY have no effect. They are there in case that check
- * is wrong.
+ * Opens a file for reading. The file is regular, so O_NONBLOCK and O_NOCTTY have no effect; they
+ * only protect if that check is wrong.
  */
 int process_root_reopen(int path_fd)
 {

@@ -11,21 +11,21 @@
 enum process_root_flags {
 	/* The path may contain symbolic links; the path of a mapping never does. */
 	PROCESS_ROOT_LINKS = 1,
-	/* Also opens files on network and FUSE file systems, which may block. */
+	/* Also open files on network and FUSE file systems, which may block. */
 	PROCESS_ROOT_REMOTE = 2,
 };
 
 /*
- * Opens a file in the root of a process; pid 0: in ours. `device` is the file's known device, or 0.
- * Returns a descriptor, -EREMOTE without any access to the path, -ESTALE for anything but a regular
- * file, or another negative errno.
+ * Opens a file in the root of a process; pid 0: in our root. `device` is the file's known device,
+ * or 0. Returns a descriptor, -EREMOTE without any access to the path, -ESTALE if it is not a
+ * regular file, or another negative errno.
  */
 int process_root_open(int32_t pid, const char *path, uint64_t device, unsigned int flags);
 
-/* Opens the file of an O_PATH descriptor for reading. Returns the same values. */
+/* Opens the file of an O_PATH descriptor for reading. Returns a descriptor or an error as above. */
 int process_root_reopen(int path_fd);
 /*
  * Returns -EREMOTE if a file is on a file system that may hang, 0 if not, or another negative errno
- * if that is unknown.
+ * if the type is unknown.
  */
 int process_root_refuse_remote(int32_t pid, const char *path, uint64_t device);

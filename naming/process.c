@@ -71,7 +71,8 @@ int process_open_perf_map(int32_t pid)
 }
 
 /*
- * Returns whether the file existed at that time. Without a creation time, its last change must do.
+ * Returns whether the file existed at that time. If the creation time is unknown, uses the time of
+ * its last change.
  */
 static bool is_made_before(int fd, uint64_t until_ns)
 {
@@ -98,7 +99,10 @@ int process_open_leftover_map(int32_t pid, uint64_t until_ns)
 	return take_fd(fd);
 }
 
-/* A program that writes a jitdump maps a page of it, so that profilers find it. */
+/*
+ * Finds the jitdump among the mappings: a program that writes a jitdump maps a page of it, so that
+ * profilers find it.
+ */
 int process_open_jitdump(int32_t pid)
 {
 	_cleanup_free_ char *maps = NULL;
@@ -114,7 +118,7 @@ int process_open_jitdump(int32_t pid)
 	at[strlen(name) - 1] = 0;
 	for (line = at; line > maps && line[-1] != '\n';)
 		line--;
-	/* nothing before the path contains a slash */
+	/* the columns before the path do not contain a slash */
 	return open_trusted(pid, strchr(line, '/'));
 }
 

@@ -3,8 +3,13 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 
-#define FACT "unnamed"
+/*
+ * In the name of a fact, this text precedes a reason; the value of the fact is the path of a
+ * module.
+ */
+#define OF_MODULE TAPE_UNNAMED " "
 
 /* Each text follows a number of frames. */
 static const char *const texts[UNNAMED_REASONS] = {
@@ -57,31 +62,67 @@ static int count_frames(const struct tape *tape, uint64_t *frames)
 	return 0;
 }
 
-static int set_fact(struct tape *tape, const char *key, const char *value)
+static void drop_modules(struct tape *tape)
 {
-	for (size_t i = 0; i < tape->facts.count; i++)
-		if (strcmp(tape_string(tape, tape->facts.items[i].key), key) == 0)
-			return strings_add(&tape->strings, value, strlen(value),
-					   &tape->facts.items[i].value);
-	return *value ? tape_add_fact(tape, key, value) : 0;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < tape->facts.count; i++) {
+		const char *key = tape_string(tape, tape->facts.items[i].key);
+
+		if (strncmp(key, OF_MODULE, strlen(OF_MODULE)) != 0)
+			tape->facts.items[kept++] = tape->facts.items[i];
+	}
+	tape->facts.count = kept;
 }
 
-int unnamed_note(struct tape *tape, const uint8_t *reasons)
+static int note_module(struct tape *tape, uint32_t module, enum unnamed_reason reason)
 {
-	_cleanup_free_ uint64_t *frames = calloc(tape->frames.count, sizeof(*frames));
-	_cleanup_(buffer_done) struct buffer text = { 0 };
-	uint64_t counts[UNNAMED_REASONS] = { 0 };
-	int r = frames ? count_frames(tape, frames) : -ENOMEM;
+	struct tape_fact fact = { .value = tape->modules.items[module].path };
+	char key[64];
+	int size = snprintf(key, sizeof(key), OF_MODULE "%s", texts[reason]);
 
-	for (size_t i = 0; r == 0 && i < tape->frames.count; i++)
-		if (!tape->frames.items[i].symbol && !tape_is_no_stack(tape, i))
-			counts[reasons[tape->frames.items[i].module]] += frames[i];
+	if (strings_add(&tape->strings, key, size, &fact.key) < 0)
+		return -ENOMEM;
+	return array_push(&tape->facts, fact);
+}
+
+static int note_modules(struct tape *tape, const uint8_t *reasons, const uint64_t *unnamed)
+{
+	int r = 0;
+
+	drop_modules(tape);
+	for (size_t i = 1; r == 0 && i < tape->modules.count; i++)
+		if (unnamed[i])
+			r = note_module(tape, i, reasons[i]);
+	return r;
+}
+
+static int note_totals(struct tape *tape, const uint64_t counts[UNNAMED_REASONS])
+{
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+
 	for (size_t i = 0; i < UNNAMED_REASONS; i++)
 		if (counts[i])
 			buffer_printf(&text, "%s%" PRIu64 " %s", text.size ? ", " : "", counts[i],
 				      texts[i]);
 	buffer_u8(&text, 0);
-	if (r < 0 || buffer_failed(&text))
-		return -ENOMEM;
-	return set_fact(tape, FACT, (const char *)text.data);
+	return buffer_failed(&text) ? -ENOMEM
+				    : tape_set_fact(tape, TAPE_UNNAMED, (const char *)text.data);
+}
+
+int unnamed_note(struct tape *tape, const uint8_t *reasons)
+{
+	_cleanup_free_ uint64_t *frames = calloc(tape->frames.count, sizeof(*frames));
+	_cleanup_free_ uint64_t *unnamed = calloc(tape->modules.count, sizeof(*unnamed));
+	uint64_t counts[UNNAMED_REASONS] = { 0 };
+	int r = frames && unnamed ? count_frames(tape, frames) : -ENOMEM;
+
+	for (size_t i = 0; r == 0 && i < tape->frames.count; i++)
+		if (!tape->frames.items[i].symbol && !tape_is_no_stack(tape, i))
+			unnamed[tape->frames.items[i].module] += frames[i];
+	for (size_t i = 0; r == 0 && i < tape->modules.count; i++)
+		counts[reasons[i]] += unnamed[i];
+	if (r == 0)
+		r = note_totals(tape, counts);
+	return r < 0 ? r : note_modules(tape, reasons, unnamed);
 }

@@ -26,7 +26,8 @@ enum unnamed_reason {
 /* Returns the reason for a result of finder_find(). */
 enum unnamed_reason unnamed_by_error(int r);
 /*
- * Counts the unnamed frames of all samples by reason, and sets the fact "unnamed" as docs/FORMAT.md
- * says. `reasons` has one for each module. Returns 0 or -ENOMEM.
+ * Counts the unnamed frames of all samples by reason, and sets the fact "unnamed" and those of
+ * modules as docs/FORMAT.md describes. `reasons` has a reason for each module. Returns 0 or
+ * -ENOMEM.
  */
 int unnamed_note(struct tape *tape, const uint8_t *reasons);

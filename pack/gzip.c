@@ -13,7 +13,7 @@
  * its time.
  */
 #define LEVEL Z_BEST_SPEED
-#define WINDOW (15 + 16) /* the largest window, and a gzip header */
+#define WINDOW (15 + 16) /* the largest window, and a header of gzip */
 #define PIECE_SIZE 65536
 
 struct gzip_writer {
@@ -78,7 +78,7 @@ int gzip_write(struct gzip_writer *writer, const void *data, size_t size, bool l
 
 struct gzip_reader {
 	z_stream stream;
-	/* A member ended with the last byte so far. */
+	/* The last byte so far was the end of a member. */
 	bool ended;
 	uint8_t piece[PIECE_SIZE];
 };

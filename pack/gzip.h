@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* The only user of zlib. */
+/* The only code that uses zlib. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,18 +24,21 @@ struct gzip_reader *gzip_reader_free(struct gzip_reader *reader);
 DEFINE_CLEANUP(gzip_reader, struct gzip_reader *, gzip_reader_free)
 /*
  * Unpacks a piece and calls give() with the result. Returns 0, -ENOMEM, a negative result of
- * give(), or -EBADMSG for damage; give() has received everything before the damage.
+ * give(), or -EBADMSG for damage. Before it reports damage, give() has received all bytes that
+ * precede the damage.
  */
 int gzip_reader_feed(struct gzip_reader *reader, const void *data, size_t size,
 		     int (*give)(void *context, const uint8_t *data, size_t size), void *context);
-/* Ends the input. Returns 0, or -EBADMSG if it ended within a member or had none. */
+/* Ends the input. Returns 0, or -EBADMSG if the input ended within a member or contained none. */
 int gzip_reader_finish(const struct gzip_reader *reader);
 
 /*
- * Unpacks zlib's own format, which must hold exactly `size` bytes, to the caller's memory of that
- * size. Returns 0, -EBADMSG if it does not, or -ENOMEM.
+ * Unpacks zlib's own format into the caller's memory of `size` bytes. The data must unpack to
+ * exactly this size. Returns 0, -EBADMSG if it does not, or -ENOMEM.
  */
 int zlib_exact(void *to, size_t size, const void *data, size_t data_size);
 
-/* Returns the CRC-32 of gzip and of debuglinks. `crc` is 0, or the CRC of the bytes before. */
+/*
+ * Returns the CRC-32 that gzip and debuglinks use. `crc` is 0, or the CRC of the preceding bytes.
+ */
 uint32_t gzip_crc(uint32_t crc, const void *data, size_t size);

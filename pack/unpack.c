@@ -30,7 +30,7 @@ static int unpack_put(void *context, const uint8_t *data, size_t size)
 	return target->failed;
 }
 
-/* The decoder for the file; the others are NULL. */
+/* The decoder for this file's format; the other decoders are NULL. */
 struct unpacker {
 	struct gzip_reader *gzip;
 	struct xz_reader *xz;
@@ -74,7 +74,7 @@ static int unpacker_finish(struct unpacker *unpacker, struct target *target)
 	return zstd_stream_finish(unpacker->zstd);
 }
 
-/* Sets *ret_read_error for an error of reading, to tell it from damaged bytes. */
+/* Unpacks the file. *ret_read_error is an error of reading, as opposed to damaged bytes. */
 static int unpack_all(struct unpacker *unpacker, int from_fd, struct target *target,
 		      int *ret_read_error)
 {

@@ -9,10 +9,10 @@
 #include "base/error.h"
 
 /*
- * Unpacks a file, if its first bytes show that it is packed, into an unnamed file in `folder`. Then
- * closes *fd, replaces it with the new file at offset 0, and returns 1. Returns 0 for other files,
- * with *fd unchanged. If a packed file is truncated or damaged, the result ends before the damage
- * and *ret_damaged is set.
+ * Checks whether the first bytes of a file show that it is packed. If they do, unpacks it into an
+ * unnamed file in `folder`, closes *fd, replaces it with the new file at offset 0, and returns 1.
+ * Returns 0 for other files, with *fd unchanged. If a packed file is truncated or damaged, the
+ * result ends before the damage and *ret_damaged is set.
  *
  * Returns -EFBIG beyond `limit` unpacked bytes, -ENOBUFS if unpacking needs too much memory, or
  * another errno of reading or writing; sets `error` in each case.

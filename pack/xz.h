@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* The only user of liblzma. */
+/* The only code that uses liblzma. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,11 +15,14 @@ struct xz_reader *xz_reader_free(struct xz_reader *reader);
 DEFINE_CLEANUP(xz_reader, struct xz_reader *, xz_reader_free)
 /*
  * Unpacks a piece and calls give() with the result. Returns 0, -ENOMEM, -ENOBUFS beyond the limit
- * of memory, a negative result of give(), or -EBADMSG for damage; give() has received everything
- * before the damage.
+ * of memory, a negative result of give(), or -EBADMSG for damage. Before it reports damage, give()
+ * has received all bytes that precede the damage.
  */
 int xz_reader_feed(struct xz_reader *reader, const void *data, size_t size,
 		   int (*give)(void *context, const uint8_t *data, size_t size), void *context);
-/* Ends the input. Returns the same values, and -EBADMSG if it ended within a stream or had none. */
+/*
+ * Ends the input. Returns the same values. -EBADMSG also means that the input ended within a stream
+ * or contained none.
+ */
 int xz_reader_finish(struct xz_reader *reader,
 		     int (*give)(void *context, const uint8_t *data, size_t size), void *context);

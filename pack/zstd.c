@@ -109,9 +109,9 @@ int zstd_unpacker_exact(struct zstd_unpacker *unpacker, void *to, size_t size, c
 
 struct zstd_stream {
 	ZSTD_DStream *stream;
-	/* The number of bytes that zstd wants next: the rest of a block. */
+	/* The number of bytes that zstd expects next, which is the rest of a block. */
 	size_t next;
-	/* A frame ended with the last byte so far. */
+	/* The last byte so far was the end of a frame. */
 	bool ended;
 	uint8_t piece[128 << 10];
 };
@@ -155,8 +155,8 @@ static int zstd_error(size_t result)
 }
 
 /*
- * A failed call does not tell how much it unpacked before. So each call gets at most one block, and
- * the result of earlier blocks is already given.
+ * Unpacks at most one block in each call. A failed call does not tell how much it has unpacked, so
+ * give() must receive the result of earlier blocks before.
  */
 int zstd_stream_feed(struct zstd_stream *stream, const void *data, size_t size,
 		     int (*give)(void *context, const uint8_t *data, size_t size), void *context)
@@ -178,7 +178,7 @@ int zstd_stream_feed(struct zstd_stream *stream, const void *data, size_t size,
 		if (out.pos || in.pos > before)
 			stream->ended = result == 0;
 		else if (in.pos < in.size)
-			return -EBADMSG; /* without progress the loop would not end */
+			return -EBADMSG; /* without progress, the loop would not end */
 		stream->next = result;
 		r = out.pos ? give(context, stream->piece, out.pos) : 0;
 		if (r < 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* The only user of zstd. */
+/* The only code that uses zstd. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,12 +13,12 @@
 int zstd_append(struct buffer *buffer, const void *data, size_t size, int level);
 
 /*
- * Unpacks one frame, which must hold exactly `size` bytes, to the caller's memory of that size.
- * Returns 0, or -EBADMSG if it does not.
+ * Unpacks one frame into the caller's memory of `size` bytes. The frame must unpack to exactly this
+ * size. Returns 0, or -EBADMSG if it does not.
  */
 int zstd_exact(void *to, size_t size, const void *frame, size_t frame_size);
 
-/* The same for many frames; these objects allocate their memory once. */
+/* Pack or unpack many frames. The objects allocate their memory once. */
 struct zstd_packer;
 int zstd_packer_new(int level, struct zstd_packer **ret_packer);
 struct zstd_packer *zstd_packer_free(struct zstd_packer *packer);
@@ -44,10 +44,10 @@ DEFINE_CLEANUP(zstd_stream, struct zstd_stream *, zstd_stream_free)
 
 /*
  * Unpacks a piece and calls give() with the result. Returns 0, -ENOMEM, -ENOBUFS for a window over
- * 128 MB, a negative result of give(), or -EBADMSG for damage; give() has received everything
- * before the damaged block.
+ * 128 MB, a negative result of give(), or -EBADMSG for damage. Before it reports damage, give() has
+ * received all bytes that precede the damaged block.
  */
 int zstd_stream_feed(struct zstd_stream *stream, const void *data, size_t size,
 		     int (*give)(void *context, const uint8_t *data, size_t size), void *context);
-/* Ends the input. Returns 0, or -EBADMSG if it ended within a frame or had none. */
+/* Ends the input. Returns 0, or -EBADMSG if the input ended within a frame or contained none. */
 int zstd_stream_finish(const struct zstd_stream *stream);

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Builds libperf.a from Debian's kernel source package into OUT (lib/, include/), for systems that
-# have no libperf of their own. Usage: libperf.sh OUT [TARBALL]
+# Builds libperf.a from Debian's kernel source package into OUT (lib/, include/), for systems
+# without a libperf of their own. Usage: libperf.sh OUT [TARBALL]
 #
-# The tarball is the newest of the versions that are known to work, 6.12 before 6.1. Only what
-# libperf needs is unpacked, into a temporary folder whose name has no space (the kernel's makefiles
-# cannot live in one that has). A stamp of the tarball's name, size and time makes a second run
-# free. Prints what it did on one line.
+# The default tarball is the newest installed version that is known to work: 6.12, then 6.1. Only
+# the files that libperf needs are unpacked, into a temporary folder whose path has no space,
+# because the kernel's makefiles cannot handle one. A stamp with the tarball's name, size and time
+# makes a second run free. Prints one line about what it did.
 set -eu
 
 out=$1
@@ -21,7 +21,7 @@ if [ -z "$tarball" ]; then
 	done
 fi
 if [ -z "$tarball" ]; then
-	echo "libperf: no libperf.pc and no kernel source in /usr/src: apt-get install linux-source-6.12" >&2
+	echo "libperf: no libperf.pc and no kernel source in /usr/src; run apt-get install linux-source-6.12" >&2
 	exit 1
 fi
 
@@ -45,10 +45,10 @@ if ! env -u MAKEFLAGS -u MAKELEVEL -u CFLAGS -u LDFLAGS -u DESTDIR make -s -C "$
 	tail -n 20 "$work/log" >&2
 	exit 1
 fi
-# libperf uses this object of libapi's, but does not put it into its archive
+# libperf uses this object of libapi, but its archive lacks it
 ar r "$work/out/lib/libperf.a" "$work/tools/lib/api/fd/array.o" 2>/dev/null
 
-# the event header of the same tree: libperf copies its own sizeof(struct perf_event_attr)
+# libperf copies its own sizeof(struct perf_event_attr), so take the event header of the same tree
 mkdir -p "$work/out/include/linux"
 cp "$work/tools/include/uapi/linux/perf_event.h" "$work/out/include/linux/perf_event.h"
 

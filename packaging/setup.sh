@@ -1,9 +1,9 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What ./run and ./test share: find what is missing, install it, configure, build. Sourced, with
-# $root, the top of the tree, set. All talk goes to standard error: standard output is the
-# program's.
+# Shared by ./run and ./test: finds missing packages, installs them, configures and builds. It is
+# sourced, with $root set to the top of the tree. All messages go to standard error, because
+# standard output belongs to the program.
 
 : "${root:?}"
 
@@ -20,8 +20,8 @@ has() {
 	command -v "$1" >/dev/null 2>&1
 }
 
-# Run a command whose output is worth reading only when it fails, or, with `watched`, when somebody
-# sits there.
+# `quietly` runs a command and shows its output only if it fails. `watched` shows the output at once
+# if a person watches the terminal.
 quietly() {
 	output=$("$@" </dev/null 2>&1) || {
 		printf '%s\n' "$output" | tail -n 40 >&2
@@ -37,16 +37,16 @@ watched() {
 	fi
 }
 
-# One "package why" a line for each thing that is not there. Asks files and pkg-config, never a
+# Prints a line "package purpose" for each missing package. Checks files and pkg-config, never a
 # package manager.
 missing_to_build() {
 	has gcc || echo "gcc the compiler"
 	[ -e /usr/include/stdio.h ] || echo "libc6-dev the C library's headers"
 	has meson || echo "meson the build system"
 	has ninja || echo "ninja-build the build system"
-	has pkg-config || echo "pkg-config finds the libraries"
-	pkg-config --exists sqlite3 2>/dev/null || echo "libsqlite3-dev the store's index"
-	pkg-config --exists libzstd 2>/dev/null || echo "libzstd-dev compresses the store"
+	has pkg-config || echo "pkg-config finds libraries"
+	pkg-config --exists sqlite3 2>/dev/null || echo "libsqlite3-dev stores the index"
+	pkg-config --exists libzstd 2>/dev/null || echo "libzstd-dev compresses segments"
 	pkg-config --exists libelf 2>/dev/null || echo "libelf-dev reads symbols"
 	pkg-config --exists libtraceevent 2>/dev/null || echo "libtraceevent-dev reads tracepoints"
 	pkg-config --exists zlib 2>/dev/null || echo "zlib1g-dev reads and writes .gz files"
@@ -56,35 +56,36 @@ missing_to_build() {
 		has make || echo "make builds libperf"
 		has xz || echo "xz-utils unpacks libperf"
 		[ -e /usr/src/linux-source-6.12.tar.xz ] || [ -e /usr/src/linux-source-6.1.tar.xz ] ||
-			echo "linux-source-6.12 has libperf in it"
+			echo "linux-source-6.12 contains libperf"
 	fi
 }
 
 missing_to_test() {
 	has python3 || echo "python3 runs the tests"
 	has clang-format || echo "clang-format checks the format"
-	has zstd || echo "zstd unpacks segments for a reader that is not ours"
+	has file || echo "file brings libmagic, which decides whether Flamescope opens a text"
+	has zstd || echo "zstd unpacks segments for an independent reader"
 	has chromium-headless-shell || has chromium || echo "chromium-headless-shell opens flame graphs"
-	has perf || echo "linux-perf is what recordings are compared with"
-	has strace || echo "strace shows in which order a segment comes to the disk"
-	has mpstat || echo "sysstat has mpstat, which figures of CPUs are compared with"
+	has perf || echo "linux-perf makes recordings to compare with"
+	has strace || echo "strace shows the order of writes to the disk"
+	has mpstat || echo "sysstat has mpstat, to compare CPU gauges with"
 }
 
-# Install what a list of missing_... names; the only step that needs root, and the only one that
-# starts a package manager.
+# Installs the packages that a missing_... function lists. This is the only step that needs root,
+# and the only one that starts a package manager.
 install() {
 	[ -n "$1" ] || return 0
 	packages=$(printf '%s\n' "$1" | cut -d' ' -f1 | sort -u | tr '\n' ' ')
 	packages=${packages% }
-	has apt-get || die "missing, and there is no apt-get here to install it: $packages"
+	has apt-get || die "these packages are missing: $packages; install them, as this system has no apt-get"
 
 	as_root=
 	if [ "$(id -u)" != 0 ]; then
 		has sudo ||
-			die "some packages are missing: as root run: apt-get install --no-install-recommends $packages"
+			die "packages are missing; run as root: apt-get install --no-install-recommends $packages"
 		as_root=sudo
 	fi
-	say "installing what is missing:"
+	say "installing missing packages:"
 	printf '%s\n' "$1" | sed 's/^\([^ ]*\) /  \1: /' >&2
 
 	apt="$as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300"
@@ -93,22 +94,23 @@ install() {
 		in_lists $packages || watched $apt update || die "apt-get update failed"
 		in_lists linux-source-6.12 ||
 			packages=$(printf '%s' "$packages" | sed 's/linux-source-6\.12/linux-source-6.1/')
-		# the second try is for lists so old that what they name is gone
+		# the lists may be too old and name packages that no longer exist, so update them
+		# and retry
 		watched $apt install -y --no-install-recommends $packages ||
 			{ watched $apt update && watched $apt install -y --no-install-recommends $packages; } ||
 			die "apt-get install failed: $packages"
 	}
 }
 
-# Do apt's lists have all of these?
+# Succeeds if apt's lists have all these packages.
 in_lists() {
 	for package; do
 		apt-cache show "$package" >/dev/null 2>&1 || return 1
 	done
 }
 
-# Is DIR configured, for this tree? A build folder remembers absolute paths, so one that was moved
-# with its tree is not.
+# Succeeds if DIR is configured for this tree. A build folder stores absolute paths, so one that
+# moved with its tree does not count.
 configured() {
 	[ -e "$root/$1/build.ninja" ] && [ -e "$root/$1/meson-info/intro-tests.json" ] || return 1
 	made_for=$root
@@ -116,8 +118,8 @@ configured() {
 	[ "$made_for" = "$root" ]
 }
 
-# Is TARGET of the configured DIR up to date? Changes nothing: also tells about a folder of somebody
-# else's.
+# Succeeds if TARGET of the configured DIR is up to date. Changes nothing, so it also works in
+# another user's folder.
 up_to_date() {
 	case $(ninja -C "$root/$1" -n "$2" 2>/dev/null) in
 	*'no work to do'*) return 0 ;;
@@ -125,16 +127,16 @@ up_to_date() {
 	esac
 }
 
-# From here until `unlock` no other ./run or ./test builds in this tree.
+# Prevents any other ./run or ./test from building in this tree until `unlock`.
 lock() {
-	mkdir -p "$root/build" 2>/dev/null || die "cannot write to $root: run ./run there once as $(stat -c %U "$root")"
+	mkdir -p "$root/build" 2>/dev/null || die "cannot write to $root; run ./run there once as $(stat -c %U "$root")"
 	if [ ! -w "$root/build" ] || { [ -e "$root/build/.lock" ] && [ ! -w "$root/build/.lock" ]; }; then
 		made_for=
 		owner=$(stat -c %U "$root/build")
 		[ ! -r "$root/build/made-for" ] || read -r made_for <"$root/build/made-for" || :
 		[ -z "$made_for" ] || [ "$made_for" = "$root" ] ||
-			die "build/ was made for $made_for and belongs to $owner: take a copy without it"
-		die "build/ is out of date and belongs to $owner: run ./run as that user, or remove build/"
+			die "build/ was made for $made_for and belongs to $owner; copy the tree without it"
+		die "build/ is out of date and belongs to $owner; run ./run as that user, or remove build/"
 	fi
 	exec 9>"$root/build/.lock"
 	flock -n 9 || {
@@ -145,7 +147,7 @@ lock() {
 
 unlock() {
 	exec 9>&-
-	# after `sudo ./run`, whose tree it is must still be able to build
+	# after `sudo ./run`, the owner of the tree must still be able to build
 	if [ "$(id -u)" = 0 ] && [ "$(stat -c %u "$root")" != 0 ]; then
 		for dir in "$root"/build "$root"/build-dev "$root"/build-tsan; do
 			[ ! -d "$dir" ] || chown -R --reference="$root" "$dir"
@@ -153,8 +155,9 @@ unlock() {
 	fi
 }
 
-# Configure DIR, with a native file if one is given, unless it is. What an interrupted configure
-# left is thrown away, but for libperf, which has a stamp of its own and takes longest.
+# Configures DIR, with a native file if given, unless it is configured already. Removes the
+# leftovers of an interrupted configure, except libperf, which takes longest and has a stamp of its
+# own.
 set_up() {
 	dir=$root/$1
 	configured "$1" && return 0
@@ -171,7 +174,7 @@ set_up() {
 	printf '%s\n' "$root" >"$dir/made-for"
 }
 
-# Build TARGET in DIR.
+# Builds TARGET in DIR.
 build() {
 	watched ninja -C "$root/$1" "$2" || die "the build in $1/ failed (above)"
 }

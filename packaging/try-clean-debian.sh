@@ -1,15 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Does ./run work on a Debian 12 that has nothing? Makes one with debootstrap in a temporary folder,
-# puts a clone of this tree into a path with a space, and runs it as root, as an ordinary user and
-# without a network; then the tests. Takes a few minutes. Needs root, debootstrap, git, and the
-# mirror that this machine's apt uses.
+# Tests whether ./run works on a bare Debian 12. Makes one with debootstrap in a temporary folder
+# and puts a clone of this tree into a path with a space. Runs ./run as root, as an ordinary user
+# and without a network, then the tests. Takes a few minutes. Needs root, debootstrap, git, and the
+# mirror of this machine's apt.
 #
 # Usage: try-clean-debian.sh [--no-test]
 #
-# All mounts are made in a mount namespace of the script's own: they are gone when it ends, however
-# it ends.
+# The script has a mount namespace of its own, so all its mounts disappear with it, however it ends.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd -P)
@@ -30,7 +29,7 @@ here="/home/tester/perf tape/clone"
 step() { printf '\n== %s\n' "$*"; }
 fail() { printf 'FAILED: %s\n' "$*"; exit 1; }
 
-# Runs a line of shell in the tree inside: as_root LINE, as_tester LINE; offline AS LINE does so
+# as_root LINE and as_tester LINE run a line of shell inside the tree. `offline AS LINE` does so
 # without a network.
 inside() {
 	local user=$1 home=$2 line=$3
@@ -47,8 +46,8 @@ offline() {
 	unshare --net "$BASH" -c "$functions; $variables; $1 \"\$1\"" - "$2"
 }
 
-# How this machine reaches its mirror is how the new one does: sources, keys, proxies, certificates,
-# names.
+# The new system reaches its mirror like this machine: it gets the sources, keys, proxies,
+# certificates and name servers.
 copy_apt_settings() {
 	rm -f "$new/etc/apt/sources.list"
 	local path paths=()
@@ -82,8 +81,8 @@ mount -t proc proc "$new/proc"
 mount --rbind /sys "$new/sys"
 mount --rbind /dev "$new/dev"
 [ -e "$new/sys/kernel/tracing/events" ] || mount -t tracefs tracefs "$new/sys/kernel/tracing" 2>/dev/null || true
-# not chroot: the kernel would name mapped files from the other root, and namespaces cannot be made
-# inside
+# chroot is not enough: the kernel would show paths of mapped files from the other root, and
+# namespaces could not be created inside
 cd "$new"
 mkdir host
 pivot_root . host
@@ -94,23 +93,23 @@ useradd --create-home tester
 mkdir -p "${here%/*}"
 mv /clone "$here"
 
-# With these first in PATH whoever starts a package manager is found out, even if it hides the
+# First in PATH, these stubs reveal anything that starts a package manager, even if it hides the
 # failure.
 mkdir /opt/none
 for name in apt apt-get apt-cache apt-mark aptitude dpkg dpkg-query; do
-	# shellcheck disable=SC2016 # the stub's own
+	# shellcheck disable=SC2016 # the variables belong to the stub
 	printf '#!/bin/sh\necho "$0 $*" >>/tmp/package-managers\nexit 99\n' >"/opt/none/$name"
 	chmod +x "/opt/none/$name"
 done
 install -m 666 /dev/null /tmp/package-managers
 no_package_manager() {
-	[ ! -s /tmp/package-managers ] || fail "started a package manager: $(cat /tmp/package-managers)"
+	[ ! -s /tmp/package-managers ] || fail "./run started a package manager: $(cat /tmp/package-managers)"
 }
 
-step "an ordinary user, with nothing installed: says what to install"
-if said=$(as_tester './run --version' 2>&1); then fail "should not work: $said"; fi
+step "an ordinary user, with nothing installed: names the missing packages"
+if said=$(as_tester './run --version' 2>&1); then fail "./run must fail here: $said"; fi
 printf '%s\n' "$said"
-case $said in *'apt-get install'*) ;; *) fail "does not say what to install" ;; esac
+case $said in *'apt-get install'*) ;; *) fail "./run does not say what to install" ;; esac
 
 step "root: ./run --version"
 time as_root './run --version'
@@ -130,7 +129,7 @@ chown -R tester: "${here%/*}"
 time offline as_tester './run --version'
 no_package_manager
 
-step "a configure that was interrupted, and a tree that was moved"
+step "an interrupted configure, and a moved tree"
 rm "$here/build/build.ninja"
 offline as_tester './run --version'
 mv "$here" "$here moved"
@@ -142,18 +141,18 @@ step "what ./run adds when there is nothing to do"
 as_tester 'bash -c "TIMEFORMAT=\"20 runs: %R s\"; time for i in {1..20}; do ./run --version >/dev/null; done"'
 
 if as_root './run --help' 2>&1 | grep -qw record; then
-	step "records 10 s, and writes them for Flamescope"
+	step "records 10 s and exports them for Flamescope"
 	path=$plain_path
 	as_root './run record --store "/tmp/a store" --duration 10s'
 	as_root './run query --store "/tmp/a store" --from now-1h --to now -o /tmp/stacks'
-	[ -s /tmp/stacks ] || fail "nothing was written"
+	[ -s /tmp/stacks ] || fail "./run query wrote nothing"
 	head -n 12 /tmp/stacks
 fi
 
 if [ "$tests" != --no-test ]; then
-	step "root: ./test, and what it needs"
+	step "root: ./test, with the packages that it needs"
 	path=$plain_path
 	time as_root 'bash .ci/run 2>&1'
 fi
 
-step "all of it worked"
+step "everything worked"

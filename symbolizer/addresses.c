@@ -6,7 +6,10 @@
 #include "base/cleanup.h"
 #include "base/sort.h"
 
-/* Bounds the names, because a hostile file could give each address a name of a megabyte. */
+/*
+ * Limits the total size of the names, because a hostile file could give each address a name of a
+ * megabyte.
+ */
 #define NAMES_MAX (64u << 20)
 
 void addresses_done(struct addresses *addresses)

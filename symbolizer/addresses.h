@@ -3,7 +3,7 @@
 
 /*
  * Addresses of one module, and their names. Sources of names fill in the addresses that are still
- * open, best source first, and leave the rest to the next one. So the cost depends on the number of
+ * open: the best source first, then the next one for the rest. So the cost depends on the number of
  * addresses, not on the size of a file.
  */
 
@@ -16,26 +16,29 @@
 
 enum addresses_state {
 	ADDRESSES_OPEN,
-	/* No source knows it. */
+	/* No source knows a name for the address. */
 	ADDRESSES_UNNAMED,
 	ADDRESSES_NAMED,
 };
 
 struct address {
 	uint64_t address;
-	/* The start of its function. */
+	/*
+	 * The start of the address's function. A signal trampoline may start one byte behind the
+	 * address.
+	 */
 	uint64_t start;
-	/* Demangled; 0: none yet. */
+	/* The demangled name; 0: none yet. */
 	uint32_t name;
 	uint8_t state;
 	bool used;
-	/* The name cache has it. */
+	/* The name cache contains the address. */
 	bool cached;
 };
 
 /*
- * Starts zeroed. The list is sorted by address without duplicates, except for those added since the
- * last addresses_sort().
+ * Starts zeroed. The list is sorted by address without duplicates, except for addresses that were
+ * added since the last addresses_sort().
  */
 struct addresses {
 	array_of(struct address) list;
@@ -47,11 +50,13 @@ void addresses_done(struct addresses *addresses);
 /* Adds an open address. Returns 0 or -ENOMEM. */
 int addresses_add(struct addresses *addresses, uint64_t address);
 void addresses_sort(struct addresses *addresses);
-/* Returns an address, or NULL if it was not added. Valid until the next addresses_add(). */
+/* Returns an address, or NULL if nobody added it. Valid until the next addresses_add(). */
 struct address *addresses_find(const struct addresses *addresses, uint64_t address);
-/* Returns the number of addresses below this one. */
+/* Returns the number of addresses in the list below this one. */
 size_t addresses_below(const struct addresses *addresses, uint64_t address);
-/* Names the i-th address, which is open. Returns 0, -ENOMEM, or -E2BIG beyond 64 MB of names. */
+/*
+ * Names the i-th address, which must be open. Returns 0, -ENOMEM, or -E2BIG beyond 64 MB of names.
+ */
 int addresses_answer(struct addresses *addresses, size_t i, uint64_t start, const char *name);
 /* Marks the open addresses as unnamed. */
 void addresses_close(struct addresses *addresses);

@@ -4,8 +4,8 @@
  * OCaml.
  *
  * A name of 200 bytes can expand until memory is full, because each back reference may double it.
- * So the demanglers deliver their text in pieces, and longjmp() leaves them when it becomes too
- * long; they hold no heap memory at that time.
+ * So the demanglers deliver their text in pieces. When the text becomes too long, longjmp() leaves
+ * the demangler, which holds no heap memory at that time.
  */
 #include "symbolizer/demangle.h"
 
@@ -36,20 +36,26 @@ static void demangle_put(const char *text, size_t size, void *opaque)
 }
 
 /*
- * Returns false if the name is not mangled or is too long; the output may then have a part of it.
+ * Returns false if the name is not mangled or is too long. The output may then contain a part of
+ * the name.
  */
 static bool demangle_into(struct output *output, const char *name)
 {
 	if (setjmp(output->too_much))
 		return false;
-	/* Rust first: its older mangling is also valid C++, but with the hash and the escapes */
+	/*
+	 * try Rust first: its older mangling is also valid C++, but C++ would show the hash and the
+	 * escapes
+	 */
 	if (rust_demangle_callback(name, DMGL_NO_OPTS, demangle_put, output))
 		return true;
 	output->text.size = 0;
 	return cplus_demangle_v3_callback(name, DMGL_NO_OPTS, demangle_put, output);
 }
 
-/* Demangles "camlStdlib__List__map_253": two underscores are a dot, "$2b" is a byte in hex. */
+/*
+ * Demangles "camlStdlib__List__map_253": two underscores stand for a dot, "$2b" for a byte in hex.
+ */
 static void put_ocaml(struct buffer *text, const char *name)
 {
 	for (size_t at = 0; name[at];) {

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Returns a C++, Rust or OCaml name as programmers write it, or NULL if it is not mangled. The
- * caller frees it. The only user of libiberty.
+ * Returns a C++, Rust or OCaml name as programmers write it, or NULL if the name is not mangled.
+ * The caller frees the result. Only this file uses libiberty.
  */
 char *demangle(const char *name);

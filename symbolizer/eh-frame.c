@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "symbolizer/eh-frame.h"
 
-#include <stdbool.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 
@@ -15,7 +15,7 @@
 
 #define STEP (64u << 10)
 #define COMMON_STEP 64
-/* Read this much of an entry: the longest augmentations have a dozen bytes. */
+/* Number of bytes to read of an entry: the longest augmentations have a dozen bytes. */
 #define HEAD_MAX 64
 #define LETTERS_MAX 8
 
@@ -77,8 +77,8 @@ static uint64_t eh_frame_read_number(struct reader *reader, uint8_t encoding, si
 }
 
 /*
- * Returns the encoding that an augmentation such as "zPLR" states. Each letter has data; skips the
- * data before that of R.
+ * Returns the encoding that an augmentation such as "zPLR" states for R. Each letter has data, so
+ * the function skips the data of the letters before R.
  */
 static uint8_t read_augmentation(struct reader *reader, const char *letters, size_t word_size)
 {
@@ -110,7 +110,7 @@ static uint8_t read_augmentation(struct reader *reader, const char *letters, siz
 	return FORMAT_WORD;
 }
 
-/* Returns false without a NUL. */
+/* Returns false if the text lacks its NUL. */
 static bool read_letters(struct reader *reader, char letters[LETTERS_MAX])
 {
 	for (size_t i = 0; i < LETTERS_MAX; i++) {
@@ -121,8 +121,11 @@ static bool read_letters(struct reader *reader, char letters[LETTERS_MAX])
 	return false;
 }
 
-/* Returns the encoding of addresses that a common entry states. */
-static uint8_t read_common(struct eh_frame *frame, uint64_t at)
+/*
+ * Returns the encoding of addresses that a common entry states, and sets whether the entry is for
+ * signal trampolines.
+ */
+static uint8_t read_common(struct eh_frame *frame, uint64_t at, bool *ret_signal)
 {
 	uint64_t left = at < frame->common.source.size ? frame->common.source.size - at : 0;
 	struct reader reader = window_reader(&frame->common, at, MIN(left, HEAD_MAX));
@@ -130,9 +133,10 @@ static uint8_t read_common(struct eh_frame *frame, uint64_t at)
 	uint8_t version = reader_u8(&reader), encoding;
 	char letters[LETTERS_MAX];
 
+	*ret_signal = false;
 	if (!size || id || (version != 1 && version != 3) || !read_letters(&reader, letters))
 		return ENCODING_NONE;
-	/* two alignments, and the register of the return address */
+	/* skip two alignments, and the register of the return address */
 	reader_varint(&reader);
 	reader_varint(&reader);
 	if (version == 1)
@@ -140,19 +144,20 @@ static uint8_t read_common(struct eh_frame *frame, uint64_t at)
 	else
 		reader_varint(&reader);
 	encoding = read_augmentation(&reader, letters, frame->word_size);
+	*ret_signal = strchr(letters, 'S');
 	return reader_failed(&reader) ? ENCODING_NONE : encoding;
 }
 
 static uint8_t common_encoding(struct eh_frame *frame, uint64_t at)
 {
 	if (at != frame->common_at) {
-		frame->common_encoding = read_common(frame, at);
+		frame->common_encoding = read_common(frame, at, &frame->common_signal);
 		frame->common_at = at;
 	}
 	return frame->common_encoding;
 }
 
-/* Reads the function of the entry at `at`, behind its size. */
+/* Reads the function of an entry. `at` is the place after the entry's size. */
 static bool read_function(struct eh_frame *frame, uint64_t at, uint32_t common,
 			  struct eh_function *ret_function)
 {
@@ -164,8 +169,9 @@ static bool read_function(struct eh_frame *frame, uint64_t at, uint32_t common,
 	    (RELATIVE(encoding) != RELATIVE_NOTHING && RELATIVE(encoding) != RELATIVE_PLACE))
 		return false;
 	reader = window_reader(&frame->entries, at + 4, 2 * size);
+	ret_function->signal = frame->common_signal;
 	ret_function->start = eh_frame_read_number(&reader, encoding, size);
-	/* the size has the same format, but is unsigned and has no base */
+	/* the size has the same format as the start, but is unsigned and has no base */
 	ret_function->size = eh_frame_read_number(&reader, FORMAT_WORD, size);
 	if (RELATIVE(encoding) == RELATIVE_PLACE)
 		ret_function->start += frame->address + at + 4;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Reads .gnu_debugdata: a small ELF file, packed with xz, with the symbols that .dynsym lacks.
- * Fedora and related distributions leave it in stripped files.
+ * Fedora and related distributions keep it in stripped files.
  */
 #include "symbolizer/elf-finders.h"
 
@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "pack/xz.h"
 
-/* The largest known ones have 5 MB. */
+/* The largest known sections have 5 MB. */
 #define UNPACKED_MAX (64u << 20)
 #define STEP (64u << 10)
 

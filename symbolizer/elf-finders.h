@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * The sources of names in an ELF file, one in each elf-*.c. Each names the open addresses that it
- * knows, and leaves the rest. Returns 0, also without any name; -ENOMEM; -E2BIG beyond the limit of
- * names; or -EBADMSG with the reason. Private to symbolizer/.
+ * The sources of names in an ELF file, one in each elf-*.c. Each source names the open addresses
+ * that it knows, and skips the others. Returns 0, also if it knows none; -ENOMEM; -E2BIG beyond the
+ * limit of names; or -EBADMSG with the reason. Private to symbolizer/.
  */
 
 #include "base/error.h"

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The last resort: one label for each function, so that its addresses stay together. */
+/*
+ * The last source: one label for each function, so that the addresses of a function stay together.
+ */
 #include "symbolizer/elf.h"
 
 #include <errno.h>
@@ -11,10 +13,11 @@
 #include "symbolizer/eh-frame.h"
 #include "symbolizer/elf-image.h"
 #include "symbolizer/symbols.h"
+#include "symbolizer/trampolines.h"
 
 #define TEXT_MAX 300
 
-/* Returns the offset in the file of an address of code. */
+/* Returns the offset in the file for the address of code. */
 static bool code_offset(const struct elf_image *image, uint64_t address, uint64_t *ret_offset)
 {
 	const struct elf_segment *segment = elf_image_segment(image, address);
@@ -25,7 +28,7 @@ static bool code_offset(const struct elf_image *image, uint64_t address, uint64_
 	return true;
 }
 
-/* Adds a function if it contains one of the addresses. */
+/* Adds a function if it contains one of the open addresses. */
 static int elf_frames_add_function(struct symbols *symbols, const struct elf_image *image,
 				   const struct addresses *addresses,
 				   const struct eh_function *function, const char *name)
@@ -40,7 +43,8 @@ static int elf_frames_add_function(struct symbols *symbols, const struct elf_ima
 	if (first == addresses->list.count ||
 	    addresses->list.items[first].address - offset >= function->size)
 		return 0;
-	snprintf(text, sizeof(text), "[%.255s+0x%" PRIx64 "]", name, function->start);
+	snprintf(text, sizeof(text), "[%.255s+0x%" PRIx64 "%s", name, function->start,
+		 function->signal ? TRAMPOLINE_LABEL : "]");
 	return symbols_add(symbols, offset, function->size, SYMBOL_LOCAL, text, strlen(text));
 }
 

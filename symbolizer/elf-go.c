@@ -3,10 +3,10 @@
  * Finds the function table of a Go program (symbolizer/go-table.h) in its file, and the start of
  * its text.
  *
- * Go's own linker makes a section for the table. Other linkers put it into the read-only data,
- * where its first bytes identify it. The start of the text is in the table until Go 1.25, and
+ * Go's own linker makes a section for the table. Other linkers put the table into the read-only
+ * data, where its first bytes identify it. The start of the text is in the table until Go 1.25, and
  * always in the module data, which begin with the table's address. In position-independent
- * programs, either may be only in a relocation.
+ * programs, a relocation may contain these two addresses instead.
  */
 #include "symbolizer/elf-finders.h"
 
@@ -16,21 +16,22 @@
 
 #include "base/cleanup.h"
 #include "symbolizer/go-table.h"
+#include "symbolizer/trampolines.h"
 
 #define SCAN_STEP (256u << 10)
-/* The linkers align the table at least to this, and pointers to their size. */
+/* The linkers align the table to at least TABLE_ALIGN, and pointers to their size. */
 #define TABLE_ALIGN 16
 #define POINTER_SIZE 8
 
-/* The 8-byte words of the module data. */
+/* Indexes of the 8-byte words of the module data. */
 enum { MODULE_TABLE = 0, MODULE_MIN = 20, MODULE_MAX, MODULE_TEXT, MODULE_TEXT_END, MODULE_WORDS };
-/* The offset in the table's header. */
+/* The offset of the text's start in the table's header. */
 #define HEADER_TEXT_AT 24
 
 struct go_program {
 	const struct elf_image *image;
 	struct go_table table;
-	/* The table's address. */
+	/* The table's address in memory. */
 	uint64_t address;
 };
 
@@ -41,7 +42,7 @@ static bool is_go_program(const struct elf_image *image)
 	       elf_image_find_name(image, ".noptrdata");
 }
 
-/* Returns true if it is a table, and its first function can be read. */
+/* Returns true if a table is at this place and its first function can be read. */
 static bool try_table(struct go_program *program, const struct file_window *source,
 		      uint64_t address)
 {
@@ -119,7 +120,10 @@ static bool is_relative(const struct elf_image *image, uint32_t type)
 	}
 }
 
-/* Finds the first relocation at `offset`, or if that is 0, the first one that stores `addend`. */
+/*
+ * Finds the first relocation at `offset`. If `offset` is 0, finds the first one that stores
+ * `addend`.
+ */
 static bool find_relocation(const struct elf_image *image, uint64_t offset, uint64_t addend,
 			    struct elf_relocation *ret_relocation)
 {
@@ -135,7 +139,7 @@ static bool find_relocation(const struct elf_image *image, uint64_t offset, uint
 }
 
 /*
- * Returns the word that the program finds at an address, if it is loaded at the address in its
+ * Returns the word at an address as the program sees it, if it is loaded at the address in its
  * file.
  */
 static uint64_t word_at(const struct elf_image *image, uint64_t address)
@@ -159,7 +163,7 @@ static bool is_code(const struct elf_image *image, uint64_t address)
 	return segment && segment->executable;
 }
 
-/* Returns the start of the text, if the module data are at this address; else 0. */
+/* Returns the start of the text if the module data are at this address; else 0. */
 static uint64_t module_text(const struct go_program *program, uint64_t address)
 {
 	uint64_t words[MODULE_WORDS];
@@ -209,6 +213,16 @@ static uint64_t elf_go_find_text(const struct go_program *program)
 	return text;
 }
 
+/* The byte before a signal trampoline counts as a part of it, see symbolizer/trampolines.h. */
+static bool go_program_find(struct go_program *program, uint64_t address, uint64_t *ret_start,
+			    const char **ret_name)
+{
+	if (go_table_find(&program->table, address + 1, ret_start, ret_name) &&
+	    (*ret_start <= address || trampoline_is_signal(*ret_name)))
+		return true;
+	return go_table_find(&program->table, address, ret_start, ret_name);
+}
+
 static int go_program_answer(struct go_program *program, struct addresses *addresses)
 {
 	int r = 0;
@@ -219,7 +233,7 @@ static int go_program_answer(struct go_program *program, struct addresses *addre
 
 		if (addresses->list.items[i].state == ADDRESSES_OPEN &&
 		    elf_image_address(program->image, offset, &address) &&
-		    go_table_find(&program->table, address, &start, &name))
+		    go_program_find(program, address, &start, &name))
 			r = addresses_answer(addresses, i, offset - (address - start), name);
 	}
 	return r;

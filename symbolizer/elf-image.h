@@ -3,7 +3,8 @@
 
 /*
  * An ELF file as sections, segments and tables, without any of libelf's types. elf.c provides it to
- * symbolizer/ alone. Nothing in it reaches beyond the file. All parts live as long as the image.
+ * symbolizer/ alone. No part of it refers to bytes beyond the file. All parts are valid as long as
+ * the image.
  */
 
 #include <stdbool.h>
@@ -22,13 +23,13 @@ struct elf_section {
 	uint64_t entry_size;
 	uint32_t type;
 	uint32_t link;
-	/* Truncated; long enough for all names that are searched. */
+	/* The name, which may be truncated, but is long enough for all names that are searched. */
 	char name[24];
-	/* perf takes labels in this kind of section for functions. */
+	/* perf treats labels in sections of this kind as functions. */
 	bool labels;
 };
 
-/* A loaded segment. */
+/* A segment that is loaded into memory. */
 struct elf_segment {
 	uint64_t address;
 	uint64_t size;
@@ -36,7 +37,7 @@ struct elf_segment {
 	bool executable;
 };
 
-/* The content of a compressed section. */
+/* The unpacked content of a compressed section. */
 struct elf_unpacked {
 	size_t section;
 	uint8_t *bytes;
@@ -48,9 +49,9 @@ struct elf_image {
 	struct Elf *elf;
 	struct file_window file;
 	uint16_t machine;
-	/* 4 or 8. */
+	/* The word size: 4 or 8. */
 	uint8_t word_size;
-	/* The file has the other byte order, so it never ran here. */
+	/* The file has the other byte order, so it never ran on this machine. */
 	bool foreign;
 	array_of(struct elf_section) sections;
 	array_of(struct elf_unpacked) unpacked;
@@ -67,15 +68,16 @@ int elf_image_open_memory(struct elf_image *image, const void *bytes, size_t siz
 void elf_image_done(struct elf_image *image);
 
 /*
- * Returns the number of the first section of a type or a name, or 0, which is never a real section.
+ * Returns the number of the first section of a type or a name, or 0, which is never the number of a
+ * real section.
  */
 size_t elf_image_find_type(const struct elf_image *image, uint32_t type);
 size_t elf_image_find_name(const struct elf_image *image, const char *name);
 /* Returns the segment that contains an address, or NULL. */
 const struct elf_segment *elf_image_segment(const struct elf_image *image, uint64_t address);
 /*
- * Finds the address of the code at an offset in the file. Returns false if no code is mapped from
- * there.
+ * Finds the address at which an offset in the file is mapped. Returns false if no code is mapped
+ * from that offset.
  */
 bool elf_image_address(const struct elf_image *image, uint64_t offset, uint64_t *ret_address);
 
@@ -105,11 +107,11 @@ struct elf_symbol {
 bool elf_table_open(const struct elf_image *image, size_t i, uint32_t type,
 		    struct elf_table *table);
 void elf_table_done(struct elf_table *table);
-/* Reads the i-th entry. Returns false behind the last one. */
+/* Reads the i-th entry. Returns false beyond the last one. */
 bool elf_table_at(struct elf_table *table, size_t i, struct elf_symbol *ret_symbol);
 /*
- * Returns a NUL-terminated string, or NULL if it is outside the table or unterminated. Valid until
- * the next call.
+ * Returns a NUL-terminated string, or NULL if the string is outside the table or unterminated.
+ * Valid until the next call.
  */
 const char *elf_table_name(struct elf_table *table, uint32_t at);
 
@@ -136,6 +138,6 @@ struct elf_relocation {
 bool elf_relocations_open(const struct elf_image *image, size_t i,
 			  struct elf_relocations *relocations);
 void elf_relocations_done(struct elf_relocations *relocations);
-/* Reads the i-th entry. Returns false behind the last one. */
+/* Reads the i-th entry. Returns false beyond the last one. */
 bool elf_relocations_at(struct elf_relocations *relocations, size_t i,
 			struct elf_relocation *ret_relocation);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The order of an ELF file's sources of names. */
+/* The order in which the sources of an ELF file are asked for names. */
 #include "symbolizer/elf.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "symbolizer/elf-finders.h"
 
-/* Uses a separate debug file. If that is damaged, the other sources still count. */
+/* Uses a separate debug file. If this file is damaged, the other sources are still used. */
 static int name_from_debug_file(const struct elf_image *image, int fd, struct addresses *addresses)
 {
 	_cleanup_(elf_image_done) struct elf_image debug = { 0 };

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Selects the functions among an ELF file's symbols and finds their place in the file. Takes the
+ * Selects the functions among an ELF file's symbols and finds their place in the file. Selects the
  * same symbols as perf, but only code, because an executed address is never in data.
  *
  * Reads the tables twice, as symbolizer/symbol-prefilter.h requires, and makes names only for the
  * symbols that remain.
  *
- * Bounds all names together by NAMES_MAX: a million symbols may share a name of a megabyte, or
- * expand when they are demangled.
+ * NAMES_MAX limits all names together: a million symbols may share a name of a megabyte, or expand
+ * when they are demangled.
  */
 #include "symbolizer/elf-finders.h"
 
@@ -20,11 +20,12 @@
 #include "symbolizer/symbols.h"
 
 #define NAMES_MAX (16u << 20)
-/* perf truncates names of PLT entries, "@plt" included, to its buffer; show the same text. */
+/* perf truncates names of PLT entries, including "@plt", to its buffer; show the same text. */
 #define PLT_NAME_MAX 1023
 
 /*
- * The state of loading: the mapped file, the file with the names (mostly the same), and the result.
+ * The state of loading: the mapped file, the file with the names (usually the same file), and the
+ * result.
  */
 struct loading {
 	const struct elf_image *mapped;
@@ -74,7 +75,8 @@ static bool is_function(const struct elf_symbol *symbol)
 
 /*
  * Returns the section of a symbol in the mapped file, because the sections of a debug file are
- * empty and have wrong offsets. If the sections differ, the segments tell the offset.
+ * empty and have wrong offsets. If the sections of the two files differ, the segments determine the
+ * offset.
  */
 static const struct elf_section *symbol_section(const struct loading *loading, size_t i)
 {
@@ -89,7 +91,7 @@ static const struct elf_section *symbol_section(const struct loading *loading, s
 	return section;
 }
 
-/* Returns true and the offset in the mapped file if perf takes the symbol. */
+/* Returns true and the offset in the mapped file if perf uses the symbol. */
 static bool symbol_place(const struct loading *loading, const struct elf_symbol *symbol,
 			 uint64_t *ret_offset, bool *ret_code)
 {
@@ -111,7 +113,7 @@ static bool symbol_place(const struct loading *loading, const struct elf_symbol 
 	return true;
 }
 
-/* Takes a symbol without its name. Returns 1 if the name is needed. */
+/* Notes or adds a symbol before its name is known. Returns 1 if the name is needed. */
 static int note_symbol(struct loading *loading, uint64_t offset, uint64_t size)
 {
 	if (!loading->symbols)
@@ -150,7 +152,7 @@ static int add_table_entry(struct loading *loading, struct elf_table *table,
 	r = note_symbol(loading, offset, code ? symbol.size : 0);
 	if (r <= 0)
 		return r;
-	/* data needs no name, but ends a label before it */
+	/* data needs no name, but its start ends a label without a size before it */
 	if (!code)
 		return add_symbol(loading, offset, 0, SYMBOL_LOCAL, "");
 	name = elf_table_name(table, symbol.name);
@@ -198,7 +200,7 @@ static bool plt_find(const struct elf_image *image, const char *name, struct plt
 		header_size = 32;
 		break;
 	default:
-		/* some linkers do not state it */
+		/* some linkers do not state the size of an entry */
 		if (section->entry_size >= 8 && section->entry_size <= 64)
 			header_size = entry_size = section->entry_size;
 	}
@@ -232,7 +234,10 @@ static int add_plt_entry(struct loading *loading, struct elf_table *dynsym, size
 	return add_symbol(loading, offset, plt->entry_size, SYMBOL_GLOBAL, name);
 }
 
-/* The PLT lacks symbols, but its entries have the order of its relocations. */
+/*
+ * Names the entries of the PLT. The PLT lacks symbols, but its entries have the order of its
+ * relocations.
+ */
 static int add_plt(struct loading *loading, const char *name)
 {
 	_cleanup_(elf_relocations_done) struct elf_relocations relocations = { 0 };

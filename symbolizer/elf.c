@@ -26,12 +26,12 @@
 #define ELFCOMPRESS_ZSTD 2
 #endif
 
-/* Larger numbers do not identify sections. */
+/* Section numbers from here on have a special meaning. */
 #define SECTIONS_MAX SHN_LORESERVE
 #define SECTION_MAX (1u << 30)
 #define UNPACKED_MAX (128u << 20)
 #define NOTES_MAX (1u << 20)
-/* Symbols are read in order, but their names are scattered. */
+/* Bytes to read at a time: symbols are read in order, but their names are scattered. */
 #define TABLE_STEP (64u << 10)
 #define NAMES_STEP (4u << 10)
 
@@ -123,7 +123,10 @@ static int read_segments(struct elf_image *image)
 	return 0;
 }
 
-/* Reads the compression and the unpacked size of a section. Returns false if that is impossible. */
+/*
+ * Reads the kind of compression and the unpacked size of a section. Returns false if they are
+ * impossible.
+ */
 static bool read_packing(const struct elf_image *image, const struct file_window *source,
 			 uint32_t *ret_type, uint64_t *ret_size)
 {
@@ -150,7 +153,7 @@ static int elf_unpack(uint32_t type, uint8_t *to, size_t size, const uint8_t *pa
 	}
 }
 
-/* Returns 0, also if the section stays packed, or -ENOMEM. */
+/* Unpacks a section. Returns 0, also if the section cannot be unpacked, or -ENOMEM. */
 static int unpack_section(struct elf_image *image, size_t i)
 {
 	const struct elf_section *section = &image->sections.items[i];
@@ -182,7 +185,7 @@ static int unpack_section(struct elf_image *image, size_t i)
 	return r;
 }
 
-/* Unpacks only the symbols, because no other compressed section is used. */
+/* Unpacks only symbol tables, because no other compressed section is used. */
 static int unpack_tables(struct elf_image *image)
 {
 	int r = 0;
@@ -237,7 +240,7 @@ int elf_image_open_memory(struct elf_image *image, const void *bytes, size_t siz
 {
 	elf_version(EV_CURRENT);
 	image->file = file_window_of_memory(bytes, size);
-	/* libelf only reads it, but its interface lacks const */
+	/* libelf only reads the bytes, but its interface lacks const */
 	return read_headers(image, elf_memory((char *)bytes, size), error);
 }
 

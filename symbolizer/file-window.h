@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * A range of bytes in a file or in memory, read on demand: a large table costs only the pieces in
- * use. Files are read with pread(), never mapped, so a file that is truncated meanwhile only ends
- * earlier.
+ * A range of bytes in a file or in memory, read on demand. Of a large table, only the pieces in use
+ * cost memory and time. Files are read with pread(), never mapped, so a file that is truncated
+ * meanwhile only ends earlier.
  */
 
 #include <stdbool.h>
@@ -23,17 +23,17 @@ struct file_window {
 
 struct file_window file_window_of_file(int fd);
 struct file_window file_window_of_memory(const void *memory, size_t size);
-/* Returns the part of a source at `at`: at most `size` bytes. */
+/* Returns the part of a source that begins at `at` and has at most `size` bytes. */
 struct file_window file_window_part(const struct file_window *source, uint64_t at, uint64_t size);
-/* Copies at most `size` bytes at `at`. Returns the number of bytes. */
+/* Copies at most `size` bytes at `at`. Returns the number of copied bytes. */
 size_t file_window_read(const struct file_window *source, uint64_t at, void *to, size_t size);
 
 /* The limit for the size of a text. */
 #define WINDOW_MAX (1u << 20)
 
 /*
- * A piece of a source in memory. Starts zeroed, with its source and the least number of bytes to
- * read at a time.
+ * A piece of a source in memory. Starts zeroed, except for its source and the least number of bytes
+ * to read at a time.
  */
 struct window {
 	struct file_window source;
@@ -45,16 +45,19 @@ struct window {
 
 void window_done(struct window *window);
 /*
- * Returns a reader of `size` bytes at `at`; it has failed if there are fewer. Valid until the next
- * call.
+ * Returns a reader of `size` bytes at `at`. If there are fewer bytes, the reader is marked as
+ * failed. Valid until the next call.
  */
 struct reader window_reader(struct window *window, uint64_t at, size_t size);
 /*
- * Returns the NUL-terminated text at `at`, or NULL if it does not end. Valid until the next call.
+ * Returns the NUL-terminated text at `at`, or NULL if the text lacks its NUL. Valid until the next
+ * call.
  */
 const char *window_text(struct window *window, uint64_t at);
 
-/* Numbers in the byte order of this machine, as in the files that run on it. */
+/*
+ * Read numbers in the byte order of this machine, because the files that run on it use that order.
+ */
 static inline uint16_t reader_u16_host(struct reader *reader)
 {
 	return htole16(reader_u16(reader));

@@ -8,7 +8,7 @@
 
 /* More functions than any program has. */
 #define FUNCTIONS_MAX (1u << 26)
-/* A few rows of functions, and one name. */
+/* Number of bytes to read at a time: a few rows of functions, and one name. */
 #define FUNCTIONS_STEP 1024
 #define DETAILS_STEP 64
 #define NAMES_STEP 256
@@ -25,8 +25,8 @@ static struct window window_from(const struct file_window *source, uint64_t at, 
 }
 
 /*
- * Reads the header behind its first 8 bytes. Returns the offset of the function table; 0 if it is
- * invalid.
+ * Reads the header after its first 8 bytes. Returns the offset of the function table, or 0 if the
+ * header is invalid.
  */
 static uint64_t go_table_read_header(struct go_table *table, struct reader *header, uint32_t magic,
 				     uint64_t *ret_names)
@@ -84,7 +84,7 @@ void go_table_done(struct go_table *table)
 	window_done(&table->names);
 }
 
-/* Reads the start of the i-th function, or for i == count the end of the last one. */
+/* Reads the start of the i-th function. For i == count, reads the end of the last function. */
 static bool read_start(struct go_table *table, uint64_t i, uint64_t *ret_start)
 {
 	size_t size = table->start_size;
@@ -94,7 +94,9 @@ static bool read_start(struct go_table *table, uint64_t i, uint64_t *ret_start)
 	return !reader_failed(&reader);
 }
 
-/* Finds the last function that starts at or before an address, relative to the text. */
+/*
+ * Finds the last function that starts at or before an address. The address is relative to the text.
+ */
 static bool find_function(struct go_table *table, uint64_t at, uint64_t *ret_i, uint64_t *ret_start)
 {
 	uint64_t low = 0, high = table->count, start, end;
@@ -127,7 +129,10 @@ bool go_table_find(struct go_table *table, uint64_t address, uint64_t *ret_start
 			       table->start_size);
 	details = reader_word_host(&reader, table->start_size);
 	reader = window_reader(&table->details, details, table->entry_size + 4);
-	/* both must state the same start, which excludes bytes that only begin like a table */
+	/*
+	 * the row and the details must state the same start, which excludes bytes that only begin
+	 * like a table
+	 */
 	if (reader_word_host(&reader, table->entry_size) != start)
 		return false;
 	name = reader_u32_host(&reader);

@@ -33,24 +33,24 @@ struct go_table {
 	struct window names;
 	/* The number of functions. */
 	uint64_t count;
-	/* Starts are relative to this address. */
+	/* The address to which starts are relative. */
 	uint64_t text;
 	/* The size of a start in the function table: 4 or 8. */
 	uint8_t start_size;
-	/* The size of a start in the details. */
+	/* The size of a start in a function's details. */
 	uint8_t entry_size;
 	bool relative;
 };
 
 /*
  * Returns true if a source begins with such a table; then the caller calls go_table_done(). From Go
- * 1.26 on, the text of a relative table is 0 and the caller sets it.
+ * 1.26 on, tables do not state the text's start: table->text is 0, and the caller sets it.
  */
 bool go_table_open(struct go_table *table, const struct file_window *source);
 void go_table_done(struct go_table *table);
 /*
  * Finds the start and the name of the function at an address; the name is valid until the next
- * call. Returns false if it is unknown.
+ * call. Returns false if the function is unknown.
  */
 bool go_table_find(struct go_table *table, uint64_t address, uint64_t *ret_start,
 		   const char **ret_name);

@@ -21,24 +21,24 @@
 /* Longer lines are truncated. */
 #define LINE_MAX 4096
 /*
- * Bounds how often functions cover addresses: in a hostile file, each function could cover every
- * address.
+ * Limits how often functions may cover addresses: in a hostile file, each function could cover
+ * every address.
  */
 #define COVERS_MAX (64u << 20)
 
 #define JITDUMP_MAGIC 0x4a695444u
 #define JITDUMP_HEADER 40
 #define JITDUMP_RECORD 16
-#define JITDUMP_LOAD 56 /* with the record's own header */
+#define JITDUMP_LOAD 56 /* size with the record's own header */
 #define JITDUMP_MOVE 64
 #define JITDUMP_CODE_LOAD 0
 #define JITDUMP_CODE_MOVE 1
-/* Bounds the moves that a hostile file can state. */
+/* Limits the number of moves, because a hostile file could state any number. */
 #define MOVES_MAX (1u << 20)
 
 struct place {
 	uint64_t start;
-	/* 0: none; a file never begins with a name. */
+	/* The place of the name; 0: none, because a file never begins with a name. */
 	uint64_t name_at;
 };
 
@@ -46,7 +46,7 @@ struct place {
 struct jit_search {
 	struct window window;
 	struct addresses *addresses;
-	/* By index of the address. */
+	/* Indexed by the address's index. */
 	struct place *places;
 	size_t covers_left;
 };
@@ -112,11 +112,14 @@ static int jit_answer(struct jit_search *search)
 	return r;
 }
 
-/* Reads a number in hex and the blank behind it. */
+/* Reads a number in hex and the blank after it. The JDK writes "0x" before the number. */
 static bool read_hex(const char *line, size_t size, size_t *at, uint64_t *ret_value)
 {
-	size_t begin = *at;
+	size_t begin;
 
+	if (size - *at > 2 && line[*at] == '0' && line[*at + 1] == 'x')
+		*at += 2;
+	begin = *at;
 	*ret_value = 0;
 	for (; *at < size && *at - begin < 16; (*at)++) {
 		char c = line[*at] | 0x20;
@@ -143,7 +146,7 @@ static void place_line(struct jit_search *search, uint64_t offset, const char *l
 int perf_map_names(const struct file_window *source, struct addresses *addresses)
 {
 	_cleanup_(jit_search_done) struct jit_search search = { 0 };
-	bool at_line_start = true; /* not within a line that is too long */
+	bool at_line_start = true; /* the position must not be within a line that is too long */
 	int r = jit_search_init(&search, source, addresses);
 
 	for (uint64_t at = 0; r == 0 && at < source->size;) {
@@ -165,16 +168,16 @@ int perf_map_names(const struct file_window *source, struct addresses *addresses
 	return r < 0 ? r : jit_answer(&search);
 }
 
-/* Moved code keeps its index; the record that loaded it has its name. */
+/* A function that was moved. It keeps its index; the record that loaded it contains its name. */
 struct move {
 	uint64_t index;
-	/* 0: not loaded yet. */
+	/* The place of the name; 0: not loaded yet. */
 	uint64_t name_at;
 };
 
 struct jitdump {
 	struct jit_search search;
-	/* The first record. */
+	/* The offset of the first record. */
 	uint64_t first;
 	/* Sorted by index, without duplicates. */
 	array_of(struct move) moves;
@@ -214,7 +217,10 @@ static void take_load(struct jitdump *jitdump, uint64_t at, uint32_t size)
 		move->name_at = name_at;
 }
 
-/* Earlier samples are at the old place, so it keeps its name until other code takes it. */
+/*
+ * Names the new place of moved code. The old place keeps its name until other code covers it,
+ * because earlier samples are at the old place.
+ */
 static void take_move(struct jitdump *jitdump, uint64_t at)
 {
 	struct reader reader = window_reader(&jitdump->search.window, at, JITDUMP_MOVE);
@@ -241,7 +247,10 @@ static int note_move(struct jitdump *jitdump, uint64_t at)
 	return array_push(&jitdump->moves, move);
 }
 
-/* Few compilers move code, so only the indexes of moved code are kept. */
+/*
+ * Sorts the moves and removes duplicates. Few compilers move code, so only the indexes of moved
+ * code are kept.
+ */
 static void sort_moves(struct jitdump *jitdump)
 {
 	struct move *items = jitdump->moves.items;
@@ -255,7 +264,10 @@ static void sort_moves(struct jitdump *jitdump)
 	jitdump->moves.count = kept;
 }
 
-/* Walks over the records: first to note the moves, then to take loads and moves. */
+/*
+ * Walks over the records once. With `note`, only collects which code was moved; without it, takes
+ * the loads and moves. The caller does both, in this order.
+ */
 static int jit_walk_records(struct jitdump *jitdump, bool note)
 {
 	uint64_t end = jitdump->search.window.source.size;

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Decodes the files in which just-in-time compilers describe their code. Memory is reused, so the
- * last function at an address wins. Addresses are those of the process. Pure decoders: they skip
- * invalid lines and records and never read beyond the source. Return 0, or the errors of
+ * Decodes the files in which just-in-time compilers describe their code. Compilers reuse memory, so
+ * the last function at an address wins. Addresses are those of the process. Pure decoders: they
+ * skip invalid lines and records and never read beyond the source. They return 0, or the errors of
  * addresses_answer().
  */
 
@@ -12,12 +12,11 @@
 #include "symbolizer/addresses.h"
 
 /*
- * Reads perf-PID.map. A line for each function, "7f2a31000000 1c0 name", with start and size in
- * hex.
+ * Reads perf-PID.map. Each function has a line "7f2a31000000 1c0 name", with start and size in hex.
  */
 int perf_map_names(const struct file_window *source, struct addresses *addresses);
 /*
- * Reads jit-PID.dump: a header, then records; those that load code have a name. Returns 0 also for
- * another file.
+ * Reads jit-PID.dump: a header, then records. The records that load code contain a name. Returns 0
+ * also if the file is not a jitdump.
  */
 int jitdump_names(const struct file_window *source, struct addresses *addresses);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Parses /proc/kallsyms, a line for each symbol: "ffffffff81000000 T _stext", with "\t[module]" at
- * the end for a module's symbol.
+ * Parses /proc/kallsyms, which has a line for each symbol: "ffffffff81000000 T _stext". For a
+ * module's symbol, the line ends with "\t[module]".
  *
- * It has no sizes. A function ends where the next symbol begins, even if that is data, as in perf.
- * Names of data are dropped, because data is never executed.
+ * The lines contain no sizes. A function ends where the next symbol begins, even if that symbol is
+ * data, as in perf. Names of data are dropped, because data is never executed.
  */
 #include "symbolizer/kallsyms.h"
 
@@ -61,8 +61,8 @@ static bool line_is_data(const struct line *line)
 }
 
 /*
- * Returns whether perf uses the line: text, weak, data and bss. Names with a dollar are marks of
- * the ARM assembler.
+ * Returns whether perf uses the line: text, weak, data and bss. Symbols whose names contain a
+ * dollar sign are marks of the ARM assembler, which perf ignores.
  */
 static bool line_is_symbol(const struct line *line)
 {

@@ -27,8 +27,8 @@ void symbol_prefilter_done(struct symbol_prefilter *prefilter)
 }
 
 /*
- * Returns how many of the sorted numbers are below a value. It avoids branches on the numbers,
- * which the CPU cannot predict.
+ * Returns how many of the sorted numbers are below a value. Avoids branches that depend on the
+ * numbers, because the CPU cannot predict these.
  */
 static size_t count_below(const uint64_t *items, size_t count, uint64_t value)
 {
@@ -50,6 +50,8 @@ int symbol_prefilter_note(struct symbol_prefilter *prefilter, uint64_t start, ui
 
 	if (*last == NONE || *last < start)
 		*last = start;
+	if (next && prefilter->open.items[next - 1] + 1 == start)
+		return array_push(&prefilter->starts, start);
 	if (next == prefilter->open.count || prefilter->open.items[next] - start >= size)
 		return 0;
 	return array_push(&prefilter->starts, start);

@@ -12,7 +12,9 @@
  *   2. the last symbol before each open address, because it contains the address, or ends a symbol
  *      without a size before it;
  *   3. a symbol behind the last address, so that a symbol without a size before it does not end
- *      with the table.
+ *      with the table;
+ *   4. a symbol one byte behind an open address, because it may be a signal trampoline
+ *      (symbolizer/trampolines.h).
  */
 
 #include <stdbool.h>
@@ -25,13 +27,13 @@
 struct symbol_prefilter {
 	/* The open addresses. */
 	array_of(uint64_t) open;
-	/* (2) by address, then (3); UINT64_MAX: none. */
+	/* The starts of (2) in the order of the addresses, then of (3); UINT64_MAX: none. */
 	array_of(uint64_t) last;
-	/* (1); after symbol_prefilter_sort() all selected starts. */
+	/* The starts of (1) and (4); after symbol_prefilter_sort() all selected starts. */
 	array_of(uint64_t) starts;
 };
 
-/* Each returns 0 or -ENOMEM. Call symbol_prefilter_done() in any case. */
+/* Each function returns 0 or -ENOMEM. Call symbol_prefilter_done() in any case. */
 int symbol_prefilter_init(struct symbol_prefilter *prefilter, const struct addresses *addresses);
 void symbol_prefilter_done(struct symbol_prefilter *prefilter);
 int symbol_prefilter_note(struct symbol_prefilter *prefilter, uint64_t start, uint64_t size);

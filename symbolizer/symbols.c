@@ -19,15 +19,16 @@
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/mutation.h"
+#include "symbolizer/trampolines.h"
 
 #define PAGE 4096ull
-/* The depth of nested functions: compilers make one level, hand-written assembler two. */
+/* The depth of nested functions: compilers nest one level, hand-written assembler two. */
 #define NEST_MAX 32
 
 struct pending {
 	uint64_t start;
 	uint32_t size;
-	/* Grows with every symbol, so it is also their order. */
+	/* Grows with every symbol, so it also shows the order in which the symbols were added. */
 	uint32_t name;
 	uint32_t group;
 	enum symbol_binding binding;
@@ -154,15 +155,31 @@ int symbols_find(const struct symbols *symbols, uint64_t address, struct symbol 
 	return 1;
 }
 
+/* The byte before a signal trampoline counts as a part of it, see symbolizer/trampolines.h. */
+static bool symbols_find_signal(const struct symbols *symbols, uint64_t address,
+				struct symbol *ret_symbol)
+{
+	size_t next = entries_until(symbols, address);
+
+	if (next == symbols->entries.count || symbols->entries.items[next].start != address + 1)
+		return false;
+	symbols_at(symbols, next, ret_symbol);
+	return trampoline_is_signal(ret_symbol->name);
+}
+
 int symbols_answer(const struct symbols *symbols, struct addresses *addresses)
 {
 	struct symbol symbol;
 	int r = 0;
 
-	for (size_t i = 0; i < addresses->list.count && r == 0; i++)
-		if (addresses->list.items[i].state == ADDRESSES_OPEN &&
-		    symbols_find(symbols, addresses->list.items[i].address, &symbol))
+	for (size_t i = 0; i < addresses->list.count && r == 0; i++) {
+		const struct address *address = &addresses->list.items[i];
+
+		if (address->state == ADDRESSES_OPEN &&
+		    (symbols_find_signal(symbols, address->address, &symbol) ||
+		     symbols_find(symbols, address->address, &symbol)))
 			r = addresses_answer(addresses, i, symbol.start, symbol.name);
+	}
 	return r;
 }
 
@@ -171,7 +188,7 @@ void symbols_set_group(struct symbols *symbols, uint32_t group)
 	symbols->group = group;
 }
 
-/* Limits a size so that start + size does not overflow. 4 GB is beyond any function. */
+/* Limits a size so that start + size does not overflow. No function has 4 GB. */
 static uint32_t size_clamp(uint64_t start, uint64_t size)
 {
 	return MIN(MIN(size, UINT64_MAX - start), UINT32_MAX);
@@ -208,7 +225,7 @@ static int compare_pending(const void *a, const void *b)
 	return pa->name < pb->name ? -1 : pa->name > pb->name;
 }
 
-/* kallsyms and many symbol tables are already sorted, or nearly. */
+/* kallsyms and many symbol tables are already sorted, or nearly sorted, so check first */
 static void sort_pending(struct symbols *symbols)
 {
 	const struct pending *items = symbols->pending.items;
@@ -248,7 +265,7 @@ static size_t symbols_underscores(const char *name)
 	return strspn(name, "_");
 }
 
-/* Returns whether a wins over b at the same address, by perf's rules in perf's order. */
+/* Returns whether a is shown instead of b at the same address, by perf's rules in perf's order. */
 static bool pending_better(const struct symbols *symbols, const struct pending *a,
 			   const struct pending *b)
 {
@@ -267,7 +284,7 @@ static bool pending_better(const struct symbols *symbols, const struct pending *
 		return symbols_underscores(name_a) < symbols_underscores(name_b);
 	if (length_a != length_b)
 		return length_a > length_b;
-	/* the old spelling of system calls loses to any other */
+	/* the old spelling of a system call loses to any other name */
 	return strncmp(name_a, "SyS", 3) != 0 && strncmp(name_a, "compat_SyS", 10) != 0;
 }
 
@@ -291,8 +308,8 @@ static int take_pending(struct symbols *symbols)
 }
 
 /*
- * Uses a stack of the entries that may still continue. Each ends before the one below it, because
- * an entry that ends no later than its successor is never needed again.
+ * Finds the nests. The stack contains the entries that may still continue. Each ends before the one
+ * below it, because an entry that ends no later than its successor is never needed again.
  */
 static int find_nests(struct symbols *symbols)
 {
@@ -326,7 +343,7 @@ int symbols_finish(struct symbols *symbols)
 	array_done(&symbols->pending);
 	if (r == 0)
 		r = find_nests(symbols);
-	/* the table lives long, so release spare memory; a failure does not matter */
+	/* the table is kept for long, so release spare memory; a failure does not matter */
 	trimmed = realloc(symbols->entries.items,
 			  MAX(symbols->entries.count, 1) * sizeof(*symbols->entries.items));
 	if (trimmed) {

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * The functions of one module, sorted by address. If they overlap, an address belongs to the one
- * with the nearest start before it. Pure: made from bytes or an open file, without clock, globals
- * or log. A missing function is not an error.
+ * The functions of one module, sorted by address. If functions overlap, an address belongs to the
+ * one with the nearest start before the address. Pure: made from bytes or an open file, without
+ * clock, globals or log. A missing function is not an error.
  */
 
 #include <stddef.h>
@@ -17,9 +17,9 @@ struct symbols;
 
 struct symbol {
 	uint64_t start;
-	/* The first address behind the function. */
+	/* The first address after the function. */
 	uint64_t end;
-	/* Demangled; valid while the symbols live. */
+	/* The demangled name, valid as long as the symbols. */
 	const char *name;
 };
 
@@ -29,25 +29,25 @@ DEFINE_CLEANUP(symbols, struct symbols *, symbols_free)
 size_t symbols_count(const struct symbols *symbols);
 /*
  * Returns 1 and *ret_symbol if an address is in a function, else 0. `start` is the function's
- * start; up to `end` the result is the same. Another function may lie between start and the
- * address.
+ * start. All addresses from the given one up to `end` have the same result. Another function may
+ * lie between `start` and the address.
  */
 int symbols_find(const struct symbols *symbols, uint64_t address, struct symbol *ret_symbol);
 /*
  * Names the open addresses that are in a function. Returns 0, or the errors of addresses_answer().
  */
 int symbols_answer(const struct symbols *symbols, struct addresses *addresses);
-/* Returns the i-th function in address order, i < symbols_count(), with its whole size. */
+/* Returns the i-th function in address order with its whole size; i < symbols_count(). */
 void symbols_at(const struct symbols *symbols, size_t i, struct symbol *ret_symbol);
 
 /*
- * To build symbols, add them in any order, then finish once. symbols_finish() sorts them, ends
- * symbols without a size at their successor, and keeps the name that perf would show among several
- * at one address.
+ * To build symbols, add them in any order, then call symbols_finish() once. It sorts the symbols,
+ * ends symbols without a size at their successor, and keeps the name that perf would show among
+ * several at one address.
  *
- * A group is code that lies together, such as a kernel module. A symbol without a size reaches to
- * its successor in the same group, else to the end of the next page. All symbols are in group 0,
- * unless symbols_set_group() sets another one for the following symbols.
+ * A group is a stretch of code, such as a kernel module. A symbol without a size reaches to its
+ * successor in the same group, else to the end of the next page. All symbols are in group 0, unless
+ * symbols_set_group() sets another one for the following symbols.
  */
 enum symbol_binding {
 	SYMBOL_LOCAL,
@@ -57,9 +57,9 @@ enum symbol_binding {
 int symbols_new(struct symbols **ret_symbols);
 void symbols_set_group(struct symbols *symbols, uint32_t group);
 /*
- * Adds a symbol. The name ends at a NUL in it. A symbol with an empty name only ends one without a
- * size before it, as data behind the last function does. Returns 0, -ENOMEM, or -E2BIG beyond 4 GB
- * of names.
+ * Adds a symbol. The name ends at its first NUL. A symbol with an empty name only ends a symbol
+ * without a size before it; data after the last function does that. Returns 0, -ENOMEM, or -E2BIG
+ * beyond 4 GB of names.
  */
 int symbols_add(struct symbols *symbols, uint64_t start, uint64_t size, enum symbol_binding binding,
 		const char *name, size_t name_size);

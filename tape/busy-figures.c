@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
-/* After a longer time two readings say nothing of a second between them. */
+/* Two readings that are further apart say nothing about a second between them. */
 #define APART_MAX_NS (10 * NSEC_PER_SEC)
 
 static const char *const names[BUSY_FIGURES] = {
@@ -65,7 +65,7 @@ static int add_losses(struct busy_figures *figures)
 	for (size_t i = 0; r == 0 && i < tape->losses.count; i++) {
 		const struct tape_loss *loss = &tape->losses.items[i];
 
-		/* its timer was stopped, and not held up */
+		/* throttling stopped the CPU's timer; nothing delayed it */
 		if (tape_is_throttled(tape, i))
 			continue;
 		if (busy_figures_is_of_samples(loss->kind) && loss->cpu < TAPE_CPUS_MAX)
@@ -100,7 +100,7 @@ void busy_figures_done(struct busy_figures *figures)
 	array_done(&figures->losses);
 }
 
-/* The first reading behind a moment, from 1 on. */
+/* Returns the index of the first reading after a moment, at least 1. */
 static uint32_t reading_after(const struct tape_point *points, const struct tape_gauge *gauge,
 			      uint64_t perf_ns)
 {
@@ -117,15 +117,15 @@ static uint32_t reading_after(const struct tape_point *points, const struct tape
 	return low;
 }
 
-uint64_t busy_figures_absent(const struct busy_figures *figures, uint32_t cpu, uint64_t from_ns,
-			     uint64_t to_ns)
+uint64_t busy_figures_offline_ns(const struct busy_figures *figures, uint32_t cpu, uint64_t from_ns,
+				 uint64_t to_ns)
 {
-	const struct busy_figures_cpu *of =
+	const struct busy_figures_cpu *row =
 		cpu < figures->cpus.count ? &figures->cpus.items[cpu] : NULL;
 	uint64_t absent_ns = 0;
 
-	for (size_t i = 0; of && i < of->losses; i++) {
-		const struct tape_loss *loss = &figures->losses.items[of->first_loss + i];
+	for (size_t i = 0; row && i < row->losses; i++) {
+		const struct tape_loss *loss = &figures->losses.items[row->first_loss + i];
 		uint64_t begin_ns = MAX(loss->from_ns, from_ns), end_ns = MIN(loss->to_ns, to_ns);
 
 		if (loss->kind == TAPE_LOSS_OFFLINE && begin_ns < end_ns)
@@ -135,8 +135,9 @@ uint64_t busy_figures_absent(const struct busy_figures *figures, uint32_t cpu, u
 }
 
 /*
- * By how much it grew in the part of that time that readings tell of; that part is added up.
- * Counters of a CPU that is not there stand still: a step over such time says nothing.
+ * Returns how much a gauge grew in the part of a period that readings cover, and adds that part to
+ * *known_ns. Counters of an offline CPU do not advance, so readings before and after an offline
+ * time do not cover it.
  */
 static double growth_of(const struct busy_figures *figures, uint32_t cpu,
 			const struct tape_gauge *gauge, uint64_t from_ns, uint64_t to_ns,
@@ -153,10 +154,10 @@ static double growth_of(const struct busy_figures *figures, uint32_t cpu,
 		double grown = (double)points[i].value - points[i - 1].value;
 
 		if (begin_ns >= end_ns || step_ns > APART_MAX_NS ||
-		    busy_figures_absent(figures, cpu, points[i - 1].time_ns, points[i].time_ns))
+		    busy_figures_offline_ns(figures, cpu, points[i - 1].time_ns, points[i].time_ns))
 			continue;
 		*known_ns += end_ns - begin_ns;
-		/* the time that a CPU waited for a disk goes back a little by itself */
+		/* iowait can decrease a little */
 		growth += MAX(grown, 0.0) * (end_ns - begin_ns) / step_ns;
 	}
 	return growth * NSEC_PER_MSEC;
@@ -171,25 +172,25 @@ bool busy_figures_account(const struct busy_figures *figures, uint32_t cpu, uint
 			  uint64_t to_ns, struct busy_account *ret_account)
 {
 	double shares[BUSY_FIGURES] = { 0 };
-	const struct busy_figures_cpu *of;
+	const struct busy_figures_cpu *row;
 	double known_ns = 0, there_ns;
 
 	if (cpu >= figures->cpus.count || !figures->cpus.items[cpu].gauges[BUSY_FIGURE_IDLE])
 		return false;
-	of = &figures->cpus.items[cpu];
+	row = &figures->cpus.items[cpu];
 	for (int i = 0; i < BUSY_FIGURES; i++) {
-		double of_this_ns = 0;
+		double covered_ns = 0;
 
-		if (!of->gauges[i])
+		if (!row->gauges[i])
 			continue;
-		shares[i] = growth_of(figures, cpu, of->gauges[i], from_ns, to_ns, &of_this_ns);
+		shares[i] = growth_of(figures, cpu, row->gauges[i], from_ns, to_ns, &covered_ns);
 		if (i == BUSY_FIGURE_IDLE)
-			known_ns = of_this_ns;
+			known_ns = covered_ns;
 	}
-	there_ns = to_ns - from_ns - busy_figures_absent(figures, cpu, from_ns, to_ns);
+	there_ns = to_ns - from_ns - busy_figures_offline_ns(figures, cpu, from_ns, to_ns);
 	if (!known_ns || known_ns < there_ns / 2.0)
 		return false;
-	/* what of the time is accounted as nothing at all is not idle either */
+	/* time that the kernel accounts to no column is not idle either */
 	*ret_account = (struct busy_account){
 		.busy = busy_figures_limited(1 - (shares[BUSY_FIGURE_IDLE] +
 						  shares[BUSY_FIGURE_IOWAIT] +
@@ -204,7 +205,7 @@ bool busy_figures_account(const struct busy_figures *figures, uint32_t cpu, uint
 	return true;
 }
 
-/* What of it lies in that time, as if it were spread evenly. */
+/* Returns the share of the loss within a period, as if it were spread evenly. */
 static double part_of(const struct tape_loss *loss, uint64_t from_ns, uint64_t to_ns)
 {
 	uint64_t begin_ns = MAX(loss->from_ns, from_ns), end_ns = MIN(loss->to_ns, to_ns);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* What a tape knows of its CPUs beside the samples: the kernel's account of their time, and in
- * which time samples are not there. */
+/* The kernel's own account of each CPU's time on a tape, and the times without samples. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,43 +23,47 @@ enum busy_figure {
 #define BUSY_FIGURES 9
 
 struct busy_figures_cpu {
-	/* NULL: not there */
+	/* Each is NULL if the tape does not have it. */
 	const struct tape_gauge *gauges[BUSY_FIGURES];
-	/* of those below */
+	/* The CPU's rows of busy_figures.losses: the first one and their number. */
 	size_t first_loss, losses;
 };
 
 struct busy_figures {
 	const struct tape *tape;
-	/* by their numbers */
+	/* Indexed by CPU number. */
 	array_of(struct busy_figures_cpu) cpus;
-	/* of one CPU each, by CPU */
+	/* Losses that name one CPU, sorted by CPU. */
 	array_of(struct tape_loss) losses;
 };
 
-/* A part of the time that a CPU had, as shares from 0 to 1. */
+/* How a CPU spent a period, as shares from 0 to 1. */
 struct busy_account {
 	double busy, user, irq;
 };
 
-/* The tape is borrowed. 0 or -ENOMEM; done() in either case. */
+/*
+ * Collects the gauges and losses of a tape, which it borrows. Returns 0 or -ENOMEM. The caller
+ * calls busy_figures_done() in either case.
+ */
 int busy_figures_make(const struct tape *tape, struct busy_figures *figures);
 void busy_figures_done(struct busy_figures *figures);
 
-/* For how much of that time the CPU was offline. */
-uint64_t busy_figures_absent(const struct busy_figures *figures, uint32_t cpu, uint64_t from_ns,
-			     uint64_t to_ns);
+/* Returns for how much of a period the CPU was offline. */
+uint64_t busy_figures_offline_ns(const struct busy_figures *figures, uint32_t cpu, uint64_t from_ns,
+				 uint64_t to_ns);
 
 /*
- * By the readings around it, of which there must be some for half of that time, as far as the CPU
- * was there: shares are of that. False: not known.
+ * Computes how a CPU spent a period from the readings around it. The shares refer to the time in
+ * which the CPU was online. Returns false if the readings cover less than half of that time.
  */
 bool busy_figures_account(const struct busy_figures *figures, uint32_t cpu, uint64_t from_ns,
 			  uint64_t to_ns, struct busy_account *ret_account);
 
 /*
- * Time without samples: that in which the CPU was busy and its timer held up; and that in which
- * samples were taken and lost, or none were taken, whatever the CPU did.
+ * Computes the time of a period without samples. *ret_held_ns is the time in which the CPU was busy
+ * and its timer was held up. *ret_lost_ns is the time in which samples were lost or none were
+ * taken, whatever the CPU did.
  */
 void busy_figures_unseen(const struct busy_figures *figures, uint32_t cpu, uint64_t from_ns,
 			 uint64_t to_ns, uint64_t sample_ns, double *ret_held_ns,

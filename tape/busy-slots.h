@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* The seconds of a tape, from one in which there is something to the next. */
+/* Divides the time of a tape into seconds. */
 
 #include "tape/busy.h"
 
 /*
- * The slot in which a moment lies that is not before the end of the slot before, which is NULL for
- * the first one. `machine` is 0. Where the clock was stepped, a slot ends at the step or a second
- * later.
+ * Returns the slot that contains a moment. `before` is the previous slot, or NULL for the first
+ * one; the moment must not be before its end. `machine` is 0 in the result. If the wall clock was
+ * stepped, a slot ends at the step or a second later.
  */
 struct busy_slot busy_slot_at(const struct tape *tape, const struct busy_slot *before,
 			      uint64_t perf_ns);
 
-/* How much of it was recorded. */
+/* Returns how much of the slot was recorded. */
 uint64_t busy_slot_covered_ns(const struct tape *tape, const struct busy_slot *slot);

@@ -8,56 +8,59 @@
 #include "tape/busy-slots.h"
 #include "tape/stack-class.h"
 
-/* So many samples are more or less in a second by chance, as the grid of the timer is not that of
- * the seconds. */
+/*
+ * A second has this many samples more or fewer by chance, because the timer is not aligned to it.
+ */
 #define SPARE_SAMPLES 2
-/* And no more than one in so many. A second of fewer samples says nothing: of one sample each CPU
- * would be busy all the time, or not at all. */
+/*
+ * The spare samples stand for at most this part of a second. A second with fewer samples says
+ * nothing: with one sample, each CPU would be busy all the time or not at all.
+ */
 #define SAMPLES_LEAST 10
 
-/* Of one CPU in the slot that is being filled. */
+/* One CPU in the current slot. */
 struct cpu {
 	array_of(uint32_t) samples;
 	uint64_t counts[STACK_CLASS_KINDS];
-	/* in the tape at all, by samples or by figures */
+	/* The tape has samples or gauges of this CPU. */
 	bool seen;
 };
 
-struct making {
+struct builder {
 	const struct tape *tape;
 	struct busy *busy;
 	struct busy_figures figures;
 	struct stack_class_marks marks;
 	uint64_t sample_ns;
-	/* there are no samples of idle CPUs: of what they did nothing is unseen */
+	/* The event does not sample idle CPUs, so an absent sample is not unseen work. */
 	bool works_only;
-	/* by their numbers */
+	/* Indexed by CPU number. */
 	array_of(struct cpu) cpus;
 	struct busy_slot slot;
 	double machine_ns;
-	/* how often each was seen on the CPU that is looked at; the second by busy_function_of() */
+	/* The number of samples on the current CPU, by thread and by busy_function_of(). */
 	array_of(uint32_t) by_thread, by_function;
-	/* ours, by those of the tape; 0: none yet */
+	/* Maps thread numbers of the tape to those of `busy`; 0 if not mapped yet. */
 	array_of(uint32_t) thread_ids;
 };
 
-/* What a CPU did with a slot, in ns. */
+/* How a CPU spent a slot, in nanoseconds. */
 struct shares {
 	double busy, kernel, irq, unseen;
-	/* < 0: not known */
+	/* The busy time according to the gauges; negative if unknown. */
 	double gauges;
 };
 
-static void making_done(struct making *making)
+static void busy_builder_done(struct builder *builder)
 {
-	for (size_t i = 0; i < making->cpus.count; i++)
-		array_done(&making->cpus.items[i].samples);
-	array_done(&making->cpus);
-	array_done(&making->by_thread);
-	array_done(&making->by_function);
-	array_done(&making->thread_ids);
-	stack_class_marks_done(&making->marks);
-	busy_figures_done(&making->figures);
+	for (size_t i = 0; i < builder->cpus.count; i++)
+		array_done(&builder->cpus.items[i].samples);
+	array_done(&builder->cpus);
+	array_done(&builder->by_thread);
+	array_done(&builder->by_function);
+	array_done(&builder->thread_ids);
+	stack_class_marks_done(&builder->marks);
+	busy_figures_done(&builder->figures);
 }
 
 void busy_done(struct busy *busy)
@@ -73,7 +76,7 @@ static bool busy_begins(const char *text, const char *with)
 	return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Counters of work stand still while a CPU idles. */
+/* Counters of work do not advance while a CPU idles. */
 static bool counts_work(const struct tape *tape)
 {
 	const char *event = tape_fact(tape, "event");
@@ -92,37 +95,36 @@ static int busy_zeros(void *array, size_t count)
 	return 0;
 }
 
-static int busy_need_cpu(struct making *making, uint32_t cpu)
+static int busy_need_cpu(struct builder *builder, uint32_t cpu)
 {
-	while (making->cpus.count <= cpu)
-		if (array_push(&making->cpus, (struct cpu){ 0 }) < 0)
+	while (builder->cpus.count <= cpu)
+		if (array_push(&builder->cpus, (struct cpu){ 0 }) < 0)
 			return -ENOMEM;
-	making->busy->cpus += !making->cpus.items[cpu].seen;
-	making->cpus.items[cpu].seen = true;
+	builder->busy->cpus += !builder->cpus.items[cpu].seen;
+	builder->cpus.items[cpu].seen = true;
 	return 0;
 }
 
-static int making_init(struct making *making)
+static int busy_builder_init(struct builder *builder)
 {
-	const struct tape *tape = making->tape;
-	int r = busy_figures_make(tape, &making->figures);
+	const struct tape *tape = builder->tape;
+	size_t functions = strings_count(&tape->strings) + tape->modules.count;
+	int r = busy_figures_make(tape, &builder->figures);
 
-	if (r == 0)
-		r = stack_class_marks_make(&making->marks, tape);
-	if (r == 0)
-		r = busy_zeros(&making->by_thread, tape->threads.count);
-	if (r == 0)
-		r = busy_zeros(&making->thread_ids, tape->threads.count);
-	if (r == 0)
-		r = busy_zeros(&making->by_function,
-			       strings_count(&tape->strings) + tape->modules.count);
-	for (size_t i = 0; r == 0 && i < making->figures.cpus.count; i++)
-		if (making->figures.cpus.items[i].gauges[BUSY_FIGURE_IDLE])
-			r = busy_need_cpu(making, i);
+	if (r < 0)
+		return r;
+	if (stack_class_marks_make(&builder->marks, tape) < 0 ||
+	    busy_zeros(&builder->by_thread, tape->threads.count) < 0 ||
+	    busy_zeros(&builder->thread_ids, tape->threads.count) < 0 ||
+	    busy_zeros(&builder->by_function, functions) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; r == 0 && i < builder->figures.cpus.count; i++)
+		if (builder->figures.cpus.items[i].gauges[BUSY_FIGURE_IDLE])
+			r = busy_need_cpu(builder, i);
 	return r;
 }
 
-/* Functions without a name are those of their module. */
+/* Functions without a name count for their module. */
 static uint32_t busy_function_of(const struct tape *tape, uint32_t frame)
 {
 	const struct tape_frame *row = &tape->frames.items[frame];
@@ -135,44 +137,44 @@ static int busy_add_name(struct busy *busy, const char *name, uint32_t *ret_name
 	return strings_add(&busy->names, name, strlen(name), ret_name);
 }
 
-static int busy_add_function(struct making *making, uint32_t function, uint32_t *ret_name)
+static int busy_add_function(struct builder *builder, uint32_t function, uint32_t *ret_name)
 {
-	const struct tape *tape = making->tape;
+	const struct tape *tape = builder->tape;
 	uint32_t strings = strings_count(&tape->strings);
 	char label[TAPE_LABEL_SIZE];
 
-	return busy_add_name(making->busy,
+	return busy_add_name(builder->busy,
 			     function < strings
 				     ? tape_string(tape, function)
 				     : tape_module_label(tape, function - strings, label),
 			     ret_name);
 }
 
-static int busy_add_thread(struct making *making, uint32_t thread, uint32_t *ret_id)
+static int busy_add_thread(struct builder *builder, uint32_t thread, uint32_t *ret_id)
 {
-	const struct tape_thread *row = &making->tape->threads.items[thread];
-	uint32_t *id = &making->thread_ids.items[thread];
+	const struct tape_thread *row = &builder->tape->threads.items[thread];
+	uint32_t *id = &builder->thread_ids.items[thread];
 	struct busy_thread ours = { row->pid, row->tid, 0 };
 	int r = 0;
 
 	if (!*id) {
-		r = busy_add_name(making->busy, tape_string(making->tape, row->comm), &ours.comm);
+		r = busy_add_name(builder->busy, tape_string(builder->tape, row->comm), &ours.comm);
 		if (r == 0)
-			r = array_push(&making->busy->threads, ours);
+			r = array_push(&builder->busy->threads, ours);
 		if (r == 0)
-			*id = making->busy->threads.count;
+			*id = builder->busy->threads.count;
 	}
 	*ret_id = *id;
 	return r;
 }
 
-static enum stack_class_kind busy_kind_of(const struct making *making,
+static enum stack_class_kind busy_kind_of(const struct builder *builder,
 					  const struct tape_sample *sample)
 {
-	const struct tape_thread *thread = &making->tape->threads.items[sample->thread];
+	const struct tape_thread *thread = &builder->tape->threads.items[sample->thread];
 
-	return stack_class_kind(&making->marks, thread->pid == 0 && thread->tid == 0, sample->stack,
-				sample->frame);
+	return stack_class_kind(&builder->marks, thread->pid == 0 && thread->tid == 0,
+				sample->stack, sample->frame);
 }
 
 static uint8_t per_cent(double part, double of)
@@ -182,14 +184,14 @@ static uint8_t per_cent(double part, double of)
 	return share < 0 ? 0 : share > 100 ? 100 : (uint8_t)share;
 }
 
-/* The thread and the function that most samples are of; of those seen as often, the first. */
-static int name_cell(struct making *making, const struct cpu *cpu, double seen_ns,
+/* Names the thread and the function with the most samples. Of equals, the first one wins. */
+static int name_cell(struct builder *builder, const struct cpu *cpu, double seen_ns,
 		     struct busy_cell *cell)
 {
-	const struct tape *tape = making->tape;
-	uint32_t *by_thread = making->by_thread.items, *by_function = making->by_function.items;
+	const struct tape *tape = builder->tape;
+	uint32_t *by_thread = builder->by_thread.items, *by_function = builder->by_function.items;
 	uint32_t most_thread = 0, most_function = 0, thread = 0, function = 0;
-	double of = (double)making->slot.length_ns * cpu->samples.count;
+	double of = (double)builder->slot.length_ns * cpu->samples.count;
 	int r;
 
 	for (size_t i = 0; i < cpu->samples.count; i++) {
@@ -218,12 +220,14 @@ static int name_cell(struct making *making, const struct cpu *cpu, double seen_n
 	if (mutated("quarter-share"))
 		cell->thread_share /= 4;
 	cell->function_share = per_cent(most_function * seen_ns, of);
-	r = busy_add_thread(making, thread, &cell->thread);
-	return r < 0 ? r : busy_add_function(making, function, &cell->function);
+	r = busy_add_thread(builder, thread, &cell->thread);
+	return r < 0 ? r : busy_add_function(builder, function, &cell->function);
 }
 
-/* Figures explain what no sample does: by what they have more of it than was seen; the rest is the
- * kernel's. */
+/*
+ * Explains time without samples by the gauges: busy time that they show and samples do not. The
+ * part that is neither the program's nor of interrupts counts as the kernel's.
+ */
 static void busy_explain(const struct busy_account *account, double user_ns, double there_ns,
 			 double unseen_ns, struct shares *shares)
 {
@@ -237,9 +241,9 @@ static void busy_explain(const struct busy_account *account, double user_ns, dou
 	shares->unseen = more;
 }
 
-static double spare_ns(const struct making *making)
+static double spare_ns(const struct builder *builder)
 {
-	return MIN(SPARE_SAMPLES * making->sample_ns, making->slot.length_ns / SAMPLES_LEAST);
+	return MIN(SPARE_SAMPLES * builder->sample_ns, builder->slot.length_ns / SAMPLES_LEAST);
 }
 
 static void busy_scale(struct shares *shares, double by)
@@ -249,14 +253,14 @@ static void busy_scale(struct shares *shares, double by)
 	shares->irq *= by;
 }
 
-static struct shares shares_of(const struct making *making, uint32_t number)
+static struct shares shares_of(const struct builder *builder, uint32_t number)
 {
-	const struct cpu *cpu = &making->cpus.items[number];
-	const struct busy_slot *slot = &making->slot;
+	const struct cpu *cpu = &builder->cpus.items[number];
+	const struct busy_slot *slot = &builder->slot;
 	uint64_t to_ns = slot->perf_ns + slot->length_ns;
 	double there_ns = slot->length_ns -
-			  busy_figures_absent(&making->figures, number, slot->perf_ns, to_ns);
-	double sample_ns = making->sample_ns, held_ns, lost_ns;
+			  busy_figures_offline_ns(&builder->figures, number, slot->perf_ns, to_ns);
+	double sample_ns = builder->sample_ns, held_ns, lost_ns;
 	double user_ns = cpu->counts[STACK_CLASS_USER] * sample_ns;
 	struct shares shares = {
 		.kernel = cpu->counts[STACK_CLASS_KERNEL] * sample_ns,
@@ -270,19 +274,19 @@ static struct shares shares_of(const struct making *making, uint32_t number)
 	seen_ns = shares.busy + cpu->counts[STACK_CLASS_IDLE] * sample_ns;
 	there_ns = MIN(MAX(there_ns, seen_ns), (double)slot->length_ns);
 	unseen_ns = there_ns - seen_ns;
-	if (busy_figures_account(&making->figures, number, slot->perf_ns, to_ns, &account))
+	if (busy_figures_account(&builder->figures, number, slot->perf_ns, to_ns, &account))
 		shares.gauges = account.busy * there_ns;
-	if (unseen_ns < 0 || (seen_ns && unseen_ns <= spare_ns(making))) {
+	if (unseen_ns < 0 || (seen_ns && unseen_ns <= spare_ns(builder))) {
 		busy_scale(&shares, there_ns / seen_ns);
 		return shares;
 	}
-	if (shares.gauges >= 0 && !making->works_only) {
+	if (shares.gauges >= 0 && !builder->works_only) {
 		busy_explain(&account, user_ns, there_ns, unseen_ns, &shares);
 		return shares;
 	}
-	busy_figures_unseen(&making->figures, number, slot->perf_ns, to_ns, making->sample_ns,
+	busy_figures_unseen(&builder->figures, number, slot->perf_ns, to_ns, builder->sample_ns,
 			    &held_ns, &lost_ns);
-	/* lost samples are as those that are there, if these are the most */
+	/* assume that lost samples are like the others, if the others are the majority */
 	if (lost_ns > 0 && seen_ns > there_ns / 2) {
 		lost_ns = MIN(lost_ns, unseen_ns);
 		busy_scale(&shares, (seen_ns + lost_ns) / seen_ns);
@@ -294,14 +298,14 @@ static struct shares shares_of(const struct making *making, uint32_t number)
 	return shares;
 }
 
-static int end_cpu(struct making *making, uint32_t number)
+static int end_cpu(struct builder *builder, uint32_t number)
 {
-	struct cpu *cpu = &making->cpus.items[number];
-	struct shares shares = shares_of(making, number);
-	double slot_ns = making->slot.length_ns;
+	struct cpu *cpu = &builder->cpus.items[number];
+	struct shares shares = shares_of(builder, number);
+	double slot_ns = builder->slot.length_ns;
 	struct busy_cell cell = {
 		.cpu = number,
-		.slot = making->busy->slots.count,
+		.slot = builder->busy->slots.count,
 		.busy = per_cent(shares.busy, slot_ns),
 		.kernel = per_cent(shares.kernel, slot_ns),
 		.irq = per_cent(shares.irq, slot_ns),
@@ -310,73 +314,73 @@ static int end_cpu(struct making *making, uint32_t number)
 	};
 	int r = 0;
 
-	making->machine_ns += shares.busy;
+	builder->machine_ns += shares.busy;
 	if (cell.busy >= BUSY_LEAST) {
-		r = name_cell(making, cpu, shares.busy - shares.unseen, &cell);
+		r = name_cell(builder, cpu, shares.busy - shares.unseen, &cell);
 		if (r == 0)
-			r = array_push(&making->busy->cells, cell);
+			r = array_push(&builder->busy->cells, cell);
 	}
 	cpu->samples.count = 0;
 	memset(cpu->counts, 0, sizeof(cpu->counts));
 	return r;
 }
 
-/* A slot stays if it has cells; one of which a part was not recorded says nothing. */
-static int end_slot(struct making *making)
+/* Keeps a slot if it has cells. A slot that was only partly recorded says nothing. */
+static int end_slot(struct builder *builder)
 {
-	struct busy *busy = making->busy;
-	uint64_t covered_ns = busy_slot_covered_ns(making->tape, &making->slot);
+	struct busy *busy = builder->busy;
+	uint64_t covered_ns = busy_slot_covered_ns(builder->tape, &builder->slot);
 	size_t cells = busy->cells.count;
 	int r = 0;
 
-	making->machine_ns = 0;
-	for (uint32_t i = 0; r == 0 && i < making->cpus.count; i++)
-		if (making->cpus.items[i].seen)
-			r = end_cpu(making, i);
-	if (covered_ns < making->slot.length_ns / 10 * 9)
+	builder->machine_ns = 0;
+	for (uint32_t i = 0; r == 0 && i < builder->cpus.count; i++)
+		if (builder->cpus.items[i].seen)
+			r = end_cpu(builder, i);
+	if (covered_ns < builder->slot.length_ns / 10 * 9)
 		busy->cells.count = cells;
 	if (r < 0 || busy->cells.count == cells)
 		return r;
-	making->slot.machine = making->machine_ns * 1000 / making->slot.length_ns /
-				       MAX(busy->cpus, stack_class_host_cpus(making->tape)) +
-			       0.5;
-	return array_push(&busy->slots, making->slot);
+	builder->slot.machine = builder->machine_ns * 1000 / builder->slot.length_ns /
+					MAX(busy->cpus, stack_class_host_cpus(builder->tape)) +
+				0.5;
+	return array_push(&busy->slots, builder->slot);
 }
 
-static int busy_add_sample(struct making *making, uint32_t number)
+static int busy_add_sample(struct builder *builder, uint32_t number)
 {
-	const struct tape_sample *sample = &making->tape->samples.items[number];
+	const struct tape_sample *sample = &builder->tape->samples.items[number];
 	enum stack_class_kind kind;
 	struct cpu *cpu;
 
 	if (sample->cpu >= TAPE_CPUS_MAX)
 		return 0;
-	if (busy_need_cpu(making, sample->cpu) < 0)
+	if (busy_need_cpu(builder, sample->cpu) < 0)
 		return -ENOMEM;
-	cpu = &making->cpus.items[sample->cpu];
-	kind = busy_kind_of(making, sample);
+	cpu = &builder->cpus.items[sample->cpu];
+	kind = busy_kind_of(builder, sample);
 	cpu->counts[kind]++;
 	return kind == STACK_CLASS_IDLE ? 0 : array_push(&cpu->samples, number);
 }
 
-static int make_cells(struct making *making)
+static int make_cells(struct builder *builder)
 {
-	const struct tape *tape = making->tape;
+	const struct tape *tape = builder->tape;
 	bool begun = false;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < tape->samples.count; i++) {
 		uint64_t time_ns = tape->samples.items[i].time_ns;
 
-		if (!begun || time_ns - making->slot.perf_ns >= making->slot.length_ns) {
-			r = begun ? end_slot(making) : 0;
-			making->slot = busy_slot_at(tape, begun ? &making->slot : NULL, time_ns);
+		if (!begun || time_ns - builder->slot.perf_ns >= builder->slot.length_ns) {
+			r = begun ? end_slot(builder) : 0;
+			builder->slot = busy_slot_at(tape, begun ? &builder->slot : NULL, time_ns);
 			begun = true;
 		}
 		if (r == 0)
-			r = busy_add_sample(making, i);
+			r = busy_add_sample(builder, i);
 	}
-	return r == 0 && begun ? end_slot(making) : r;
+	return r == 0 && begun ? end_slot(builder) : r;
 }
 
 static int compare_cells(const void *a, const void *b)
@@ -390,7 +394,7 @@ static int compare_cells(const void *a, const void *b)
 
 int busy_make(const struct tape *tape, struct busy *busy)
 {
-	struct making making = {
+	struct builder builder = {
 		.tape = tape,
 		.busy = busy,
 		.sample_ns = stack_class_sample_ns(tape, 0),
@@ -398,16 +402,16 @@ int busy_make(const struct tape *tape, struct busy *busy)
 	};
 	int r = 0;
 
-	*busy = (struct busy){ .known = making.sample_ns &&
-					making.sample_ns <= NSEC_PER_SEC / SAMPLES_LEAST };
+	*busy = (struct busy){ .known = builder.sample_ns &&
+					builder.sample_ns <= NSEC_PER_SEC / SAMPLES_LEAST };
 	if (busy->known)
-		r = making_init(&making);
+		r = busy_builder_init(&builder);
 	if (r == 0 && busy->known)
-		r = make_cells(&making);
+		r = make_cells(&builder);
 	if (r == 0 && busy->cells.count)
 		qsort(busy->cells.items, busy->cells.count, sizeof(*busy->cells.items),
 		      compare_cells);
 	busy->cpus = MAX(busy->cpus, stack_class_host_cpus(tape));
-	making_done(&making);
+	busy_builder_done(&builder);
 	return r;
 }

@@ -2,19 +2,18 @@
 #pragma once
 
 /*
- * The seconds of a tape in which a CPU was busy all the time or nearly so, and with what: enough to
- * say which CPUs were saturated, when, how long, and by whom, without the samples. A segment has it
- * in a section of its own, and the index a copy of that.
+ * The seconds of a tape in which a CPU was busy for most of the time, and what kept it busy. They
+ * show which CPUs were saturated, when, for how long and by which thread, without the samples. A
+ * segment stores them in a section of its own, and the index has a copy.
  *
- * A *slot* is a whole second of the wall clock; what is less than half a second at the tape's begin
- * and end belongs to its neighbour. Only slots in which a CPU has a cell are there. A *cell* is one
- * CPU in one slot, busy for at least BUSY_LEAST per cent of it.
+ * A *slot* is one second of the wall clock. Less than half a second at the tape's begin or end
+ * belongs to the neighbouring slot. Only slots in which a CPU has a cell are stored. A *cell* is
+ * one CPU in one slot, if it was busy for at least BUSY_LEAST per cent of the slot.
  *
- * Samples tell what a CPU did. Where some are not there, figures of the host tell: by them the CPU
- * did not idle for so much of the slot. Where there are none, the recorder may know that the timer
- * of a busy CPU was held up; otherwise no sample is idle time. What no sample and no figure
- * explains is the kernel's, as only code that has interrupts off goes unseen by both. While a CPU
- * is offline it is not busy.
+ * Samples show what a CPU did. Where samples are absent, the CPU gauges show how long it did not
+ * idle. Without gauges, the recorder may know that the timer of a busy CPU was held up. Otherwise a
+ * time without samples counts as idle. Busy time that neither samples nor gauges explain counts as
+ * the kernel's, because only code with interrupts off hides from both. An offline CPU is not busy.
  */
 
 #include <stdbool.h>
@@ -25,17 +24,19 @@
 #include "base/intern.h"
 #include "tape/tape.h"
 
-/* Per cent; all shares are, of the slot. */
+/*
+ * A cell is busy for at least this percentage of its slot. All shares are percentages of the slot.
+ */
 #define BUSY_LEAST 80
 #define BUSY_UNKNOWN 255
 
 struct busy_slot {
-	/* where it begins */
+	/* The begin of the slot. */
 	uint64_t perf_ns;
 	uint64_t length_ns;
-	/* where it begins on the wall clock */
+	/* The begin of the slot on the wall clock. */
 	uint64_t realtime_ns;
-	/* how busy all CPUs were, in thousandths of all of them */
+	/* The busy share of the whole machine, in thousandths. */
 	uint32_t machine;
 };
 
@@ -48,47 +49,54 @@ struct busy_thread {
 struct busy_cell {
 	uint32_t cpu;
 	uint32_t slot;
-	/* the one that was seen most often, + 1; 0: none was seen */
+	/* The thread with the most samples, plus 1; 0 without samples. */
 	uint32_t thread;
-	/* its name; 0: none was seen */
+	/* The name of the function with the most samples; 0 without samples. */
 	uint32_t function;
 	uint8_t thread_share;
 	uint8_t function_share;
 	uint8_t busy;
-	/* without interrupts */
+	/* The kernel's share without interrupts. */
 	uint8_t kernel;
 	uint8_t irq;
-	/* of busy: what samples do not tell of */
+	/* The part of `busy` that samples do not show. */
 	uint8_t unseen;
-	/* how busy the figures of the host say it was, or BUSY_UNKNOWN */
+	/* The busy share according to the CPU gauges, or BUSY_UNKNOWN. */
 	uint8_t gauges;
 };
 
-/* Zeroed is empty. */
+/* A zeroed struct is empty. */
 struct busy {
-	/* Of how much time the samples are is known, and there are enough of them. Otherwise there
-	 * are no cells: nothing tells how busy a CPU was. */
+	/*
+	 * Whether the time that one sample stands for is known and short enough. If not, there are
+	 * no cells, because nothing shows how busy a CPU was.
+	 */
 	bool known;
-	/* of the host, or those that were seen */
+	/* The number of CPUs of the host, or of those that the tape shows. */
 	uint64_t cpus;
-	/* of threads and functions */
+	/* Names of threads and functions. */
 	struct strings names;
-	/* in time order */
+	/* In time order. */
 	array_of(struct busy_slot) slots;
 	array_of(struct busy_thread) threads;
-	/* by CPU, and then by slot */
+	/* Sorted by CPU, then by slot. */
 	array_of(struct busy_cell) cells;
 };
 
-/* Of a whole tape with samples in time order and names, so far as there are any. 0 or -ENOMEM;
- * busy_done() in either case. */
+/*
+ * Computes the busy cells of a whole tape. Its samples must be in time order. Frames without names
+ * count for their module. Returns 0 or -ENOMEM. The caller calls busy_done() in either case.
+ */
 int busy_make(const struct tape *tape, struct busy *busy);
 void busy_done(struct busy *busy);
 
-/* Decodes what segment_busy() gives: the same decoder for many, as making one takes longer. */
+/*
+ * Decodes what segment_busy() returns. Use one decoder for many segments, because creating one
+ * takes longer than decoding.
+ */
 struct busy_decoder;
 int busy_decoder_new(struct busy_decoder **ret_decoder);
 struct busy_decoder *busy_decoder_free(struct busy_decoder *decoder);
 DEFINE_CLEANUP(busy_decoder, struct busy_decoder *, busy_decoder_free)
-/* 0, -EBADMSG, -ENOMEM; busy_done() in either case. */
+/* Returns 0, -EBADMSG or -ENOMEM. The caller calls busy_done() in either case. */
 int busy_decode(struct busy_decoder *decoder, const void *data, size_t size, struct busy *busy);

@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 
-/* What going to a clock by whole nanoseconds and back may be off. */
+/* The rounding error of a conversion to whole nanoseconds and back. */
 #define ROUNDING_NS 2
 
 static uint64_t anchor_time(const struct tape_anchor *anchor, enum clocks_clock clock)
@@ -26,21 +26,21 @@ static uint64_t add_capped(uint64_t a, uint64_t b)
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-/* How a clock runs from one anchor up to the next. */
+/* How a clock advances from one anchor to the next. */
 struct stretch {
 	const struct tape_anchor *from;
-	/* of the perf clock */
+	/* Its length on the perf clock. */
 	uint64_t length_ns;
-	/* of the clock, at `from` */
+	/* The time of the clock at `from`. */
 	uint64_t time_ns;
-	/* what it gains on the perf clock, over all of it */
+	/* How much the clock gains on the perf clock over the whole stretch. */
 	int64_t drift_ns;
-	/* or the height of a step at its end: then it does not drift */
+	/* The height of the clock's step at the end; drift_ns is then 0. */
 	uint64_t step_ns;
 	uint64_t error_ns;
 };
 
-/* From anchor i to the one behind it. */
+/* Returns the stretch from anchor i to the next one. */
 static struct stretch stretch_at(const struct tape *tape, enum clocks_clock clock, size_t i)
 {
 	const struct tape_anchor *a = &tape->anchors.items[i], *b = a + 1;
@@ -62,8 +62,10 @@ static struct stretch stretch_at(const struct tape *tape, enum clocks_clock cloc
 	return stretch;
 }
 
-/* What the clock gained after so long: rounded down, so that it stays below what it shows at the
- * end. */
+/*
+ * Returns how much the clock gained after a time. Rounds down, so that the clock stays below its
+ * value at the end.
+ */
 static int64_t clocks_gained(const struct stretch *stretch, uint64_t after_ns)
 {
 	__int128 product = (__int128)stretch->drift_ns * after_ns;
@@ -72,7 +74,7 @@ static int64_t clocks_gained(const struct stretch *stretch, uint64_t after_ns)
 	return (int64_t)(product % stretch->length_ns < 0 ? whole - 1 : whole);
 }
 
-/* The last anchor at or before a moment, else the first one. */
+/* Returns the last anchor at or before a moment, or the first one. */
 static size_t anchor_before(const struct tape *tape, uint64_t perf_ns)
 {
 	size_t low = 0, high = tape->anchors.count;
@@ -125,7 +127,7 @@ uint64_t clocks_error_beside(uint64_t error_ns, uint64_t beside_ns)
 	return add_capped(error_ns, beside_ns / CLOCKS_SLEW);
 }
 
-/* Where in a stretch, its end not included, the clock shows a time. */
+/* Finds the moment in a stretch, without its end, at which the clock shows a time. */
 static bool stretch_moment(const struct stretch *stretch, uint64_t time_ns,
 			   struct clocks_moment *ret_moment)
 {
@@ -133,8 +135,10 @@ static bool stretch_moment(const struct stretch *stretch, uint64_t time_ns,
 	__int128 after_ns = (__int128)time_ns - stretch->time_ns;
 	uint64_t error_ns = stretch->error_ns;
 
-	/* what puts the clock back by less than a step, but within a shorter time, makes it run
-	 * backwards */
+	/*
+	 * a clock that is set back by less than a step, within a stretch that is even shorter, runs
+	 * backwards
+	 */
 	if (after_ns && (after_ns > 0 ? after_ns >= length_ns : after_ns <= length_ns))
 		return false;
 	if (stretch->drift_ns)
@@ -148,7 +152,7 @@ static bool stretch_moment(const struct stretch *stretch, uint64_t time_ns,
 	return true;
 }
 
-/* Before the first anchor the clock ran as at it. */
+/* Finds a moment before the first anchor. The clock advances there as at that anchor. */
 static bool moment_before(const struct tape_anchor *first, uint64_t at_ns, uint64_t time_ns,
 			  struct clocks_moment *ret_moment)
 {
@@ -159,7 +163,7 @@ static bool moment_before(const struct tape_anchor *first, uint64_t at_ns, uint6
 	return true;
 }
 
-/* And from the last one on as at that. */
+/* Finds a moment after the last anchor. The clock advances there as at that anchor. */
 static bool moment_behind(const struct tape_anchor *last, uint64_t at_ns, uint64_t time_ns,
 			  struct clocks_moment *ret_moment)
 {
@@ -191,8 +195,10 @@ size_t clocks_to_perf(const struct tape *tape, enum clocks_clock clock, uint64_t
 	return count;
 }
 
-/* The drifts, from the anchor that is left, of all lines that come near enough to the anchors
- * behind it; of each clock. */
+/*
+ * For each clock, the range of drifts with which a line from the last kept anchor comes near enough
+ * to all anchors after it.
+ */
 struct cone {
 	double low[CLOCKS_COUNT];
 	double high[CLOCKS_COUNT];
@@ -207,7 +213,10 @@ static double drift_between(const struct tape_anchor *a, const struct tape_ancho
 	return (double)(int64_t)gain_ns;
 }
 
-/* May the anchors between a and b go? Those up to the one before b may. Narrows the cone by b. */
+/*
+ * Returns whether the anchors between a and b can be removed. The caller knows that all anchors
+ * before the last of these can. Narrows the cone by b.
+ */
 static bool cone_reaches(struct cone *cone, const struct tape_anchor *a,
 			 const struct tape_anchor *b, double tolerance_ns)
 {
@@ -216,10 +225,13 @@ static bool cone_reaches(struct cone *cone, const struct tape_anchor *a,
 	for (int clock = 0; clock < CLOCKS_COUNT; clock++) {
 		double drift_ns = drift_between(a, b, clock), slope = drift_ns / length_ns;
 
-		/* a clock that nobody read stands at 0 */
+		/* a clock that was not read stands at 0 */
 		if (!anchor_time(a, clock) && !anchor_time(b, clock))
 			continue;
-		/* between those that are left, what was slewed must not look like a step */
+		/*
+		 * keep anchors so near to each other that slewing between them does not look like a
+		 * step
+		 */
 		if (fabs(drift_ns) > CLOCKS_STEP_NS ||
 		    fabs(drift_between(b - 1, b, clock)) > CLOCKS_STEP_NS)
 			return false;
@@ -231,7 +243,9 @@ static bool cone_reaches(struct cone *cone, const struct tape_anchor *a,
 	return true;
 }
 
-/* The last anchor to which a line from anchor i comes near enough to all between; i + 1 at least.
+/*
+ * Returns the last anchor to which a line from anchor i comes near enough to all anchors between.
+ * That is at least i + 1.
  */
 static size_t clocks_farthest(const struct tape *tape, size_t i, double tolerance_ns)
 {
@@ -249,7 +263,7 @@ static size_t clocks_farthest(const struct tape *tape, size_t i, double toleranc
 	return MAX(to - 1, i + 1);
 }
 
-/* How far the line from one anchor to another is off those between. */
+/* Returns the largest deviation of the anchors between two others from the line through those. */
 static uint64_t worst_between(const struct tape *tape, size_t from, size_t to)
 {
 	const struct tape_anchor *anchors = tape->anchors.items;
@@ -299,7 +313,9 @@ void clocks_span(const struct tape *tape, uint64_t from_perf_ns, uint64_t to_per
 
 		if (anchor->perf_ns <= from_perf_ns || anchor->perf_ns > to_perf_ns)
 			continue;
-		/* a step lies at the later anchor: until then the clock ran on from the one before
+		/*
+		 * a step lies at the later anchor; until then the clock continued from the earlier
+		 * one
 		 */
 		end_ns = clocks_from_perf(tape, CLOCKS_REALTIME, anchor->perf_ns - 1, NULL);
 		low_ns = MIN(low_ns, anchor->realtime_ns);

@@ -2,11 +2,12 @@
 #include "tape/slice.h"
 
 #include "tape/clocks.h"
+#include "tape/tape-events.h"
 
 #define NOT_NEEDED UINT32_MAX
 #define NEEDED (UINT32_MAX - 1)
 
-/* Of the perf clock: [from, to). */
+/* A range [from, to) of the perf clock. */
 struct range {
 	uint64_t from_ns;
 	uint64_t to_ns;
@@ -15,24 +16,26 @@ struct range {
 struct slice {
 	const struct tape *from;
 	struct tape *to;
-	/* in order, none next to another */
+	/* In order, and not adjacent. */
 	array_of(struct range) ranges;
-	/* of each row there the number here, or one of the above */
+	/* For each row of the source, its number in the result, or one of the values above. */
 	uint32_t *modules, *frames, *stacks, *threads;
 };
 
-static void slice_done(struct slice *cut)
+static void slice_done(struct slice *slice)
 {
-	tape_free(cut->to);
-	array_done(&cut->ranges);
-	free(cut->modules);
-	free(cut->frames);
-	free(cut->stacks);
-	free(cut->threads);
+	tape_free(slice->to);
+	array_done(&slice->ranges);
+	free(slice->modules);
+	free(slice->frames);
+	free(slice->stacks);
+	free(slice->threads);
 }
 
-/* The first moment in a stretch between two anchors from which on the wall clock shows that time or
- * a later one; else its end. */
+/*
+ * Returns the first moment between two anchors at which the wall clock has reached a time. Returns
+ * the end of the stretch if it does not reach the time.
+ */
 static uint64_t slice_reaches(const struct tape *tape, const struct range *stretch,
 			      uint64_t realtime_ns)
 {
@@ -49,34 +52,35 @@ static uint64_t slice_reaches(const struct tape *tape, const struct range *stret
 	return low;
 }
 
-static int add_range(struct slice *cut, uint64_t from_ns, uint64_t to_ns)
+static int add_range(struct slice *slice, uint64_t from_ns, uint64_t to_ns)
 {
-	size_t count = cut->ranges.count;
+	size_t count = slice->ranges.count;
 
 	if (from_ns >= to_ns)
 		return 0;
-	if (count && cut->ranges.items[count - 1].to_ns == from_ns) {
-		cut->ranges.items[count - 1].to_ns = to_ns;
+	if (count && slice->ranges.items[count - 1].to_ns == from_ns) {
+		slice->ranges.items[count - 1].to_ns = to_ns;
 		return 0;
 	}
-	return array_push(&cut->ranges, (struct range){ from_ns, to_ns });
+	return array_push(&slice->ranges, (struct range){ from_ns, to_ns });
 }
 
 /*
- * When the wall clock showed a time in the window: several times, when it was set back. Also before
- * the tape begins and behind its end, as lines of the log may be from there.
+ * Finds the ranges in which the wall clock was in the window. There are several if the clock was
+ * set back. Ranges may lie before the tape's begin or after its end, because lines of the log may.
  */
-static int find_ranges(struct slice *cut, uint64_t from_ns, uint64_t to_ns)
+static int find_ranges(struct slice *slice, uint64_t from_ns, uint64_t to_ns)
 {
 	struct range stretch = { 0 };
 
-	for (size_t i = 0; i <= cut->from->anchors.count; i++) {
+	for (size_t i = 0; i <= slice->from->anchors.count; i++) {
 		int r;
 
-		stretch.to_ns = i < cut->from->anchors.count ? cut->from->anchors.items[i].perf_ns
-							     : INT64_MAX;
-		r = add_range(cut, slice_reaches(cut->from, &stretch, from_ns),
-			      slice_reaches(cut->from, &stretch, to_ns));
+		stretch.to_ns = i < slice->from->anchors.count
+					? slice->from->anchors.items[i].perf_ns
+					: INT64_MAX;
+		r = add_range(slice, slice_reaches(slice->from, &stretch, from_ns),
+			      slice_reaches(slice->from, &stretch, to_ns));
 		if (r < 0)
 			return r;
 		stretch.from_ns = stretch.to_ns;
@@ -84,25 +88,27 @@ static int find_ranges(struct slice *cut, uint64_t from_ns, uint64_t to_ns)
 	return 0;
 }
 
-static bool slice_is_within(const struct slice *cut, uint64_t perf_ns)
+static bool slice_is_within(const struct slice *slice, uint64_t perf_ns)
 {
-	for (size_t i = 0; i < cut->ranges.count; i++)
-		if (perf_ns < cut->ranges.items[i].to_ns)
-			return perf_ns >= cut->ranges.items[i].from_ns;
+	for (size_t i = 0; i < slice->ranges.count; i++)
+		if (perf_ns < slice->ranges.items[i].to_ns)
+			return perf_ns >= slice->ranges.items[i].from_ns;
 	return false;
 }
 
-/* What of the ranges the tape covers is what the cut covers. What it does not, between two of them,
- * is elsewhere: a gap here. */
-static int set_span(struct slice *cut)
+/*
+ * Sets the begin and the end of the slice. It covers the parts of the ranges that the tape covers.
+ * The time between two ranges becomes a gap.
+ */
+static int set_span(struct slice *slice)
 {
-	const struct tape *from = cut->from;
-	struct tape *to = cut->to;
+	const struct tape *from = slice->from;
+	struct tape *to = slice->to;
 	bool found = false;
 
-	for (size_t i = 0; i < cut->ranges.count; i++) {
-		uint64_t begin_ns = MAX(cut->ranges.items[i].from_ns, from->begin_ns);
-		uint64_t end_ns = MIN(cut->ranges.items[i].to_ns, from->end_ns);
+	for (size_t i = 0; i < slice->ranges.count; i++) {
+		uint64_t begin_ns = MAX(slice->ranges.items[i].from_ns, from->begin_ns);
+		uint64_t end_ns = MIN(slice->ranges.items[i].to_ns, from->end_ns);
 		struct tape_loss gap = { TAPE_LOSS_GAP, TAPE_ALL_CPUS, to->end_ns, begin_ns, 1 };
 
 		if (begin_ns >= end_ns)
@@ -127,273 +133,319 @@ static uint32_t *new_map(size_t rows)
 	return map;
 }
 
-static int new_maps(struct slice *cut)
+static int new_maps(struct slice *slice)
 {
-	cut->modules = new_map(cut->from->modules.count);
-	cut->frames = new_map(cut->from->frames.count);
-	cut->stacks = new_map(cut->from->stacks.count);
-	cut->threads = new_map(cut->from->threads.count);
-	return cut->modules && cut->frames && cut->stacks && cut->threads ? 0 : -ENOMEM;
+	slice->modules = new_map(slice->from->modules.count);
+	slice->frames = new_map(slice->from->frames.count);
+	slice->stacks = new_map(slice->from->stacks.count);
+	slice->threads = new_map(slice->from->threads.count);
+	return slice->modules && slice->frames && slice->stacks && slice->threads ? 0 : -ENOMEM;
 }
 
-/* Numbers still as they are there. */
-static int take_samples(struct slice *cut)
+/*
+ * Copies the samples in the ranges. Until slice_renumber(), the copies have the row numbers of the
+ * source.
+ */
+static int take_samples(struct slice *slice)
 {
-	const struct tape *from = cut->from;
+	const struct tape *from = slice->from;
 
 	for (size_t i = 0; i < from->samples.count; i++) {
 		const struct tape_sample *sample = &from->samples.items[i];
 
-		if (!slice_is_within(cut, sample->time_ns))
+		if (!slice_is_within(slice, sample->time_ns))
 			continue;
-		cut->stacks[sample->stack] = NEEDED;
-		cut->frames[sample->frame] = NEEDED;
-		cut->threads[sample->thread] = NEEDED;
-		if (array_push(&cut->to->samples, *sample) < 0)
+		slice->stacks[sample->stack] = NEEDED;
+		slice->frames[sample->frame] = NEEDED;
+		slice->threads[sample->thread] = NEEDED;
+		if (array_push(&slice->to->samples, *sample) < 0)
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static int slice_take_string(struct slice *cut, uint32_t *id)
+static int slice_take_string(struct slice *slice, uint32_t *id)
 {
-	const char *text = tape_string(cut->from, *id);
+	const char *text = tape_string(slice->from, *id);
 
-	return strings_add(&cut->to->strings, text, strlen(text), id);
+	return strings_add(&slice->to->strings, text, strlen(text), id);
 }
 
-static int take_fact(struct slice *cut, const struct tape_fact *fact, struct tape_fact *ret_fact)
+static int take_fact(struct slice *slice, const struct tape_fact *fact, struct tape_fact *ret_fact)
 {
 	*ret_fact = *fact;
-	if (slice_take_string(cut, &ret_fact->key) < 0 ||
-	    slice_take_string(cut, &ret_fact->value) < 0)
+	if (slice_take_string(slice, &ret_fact->key) < 0 ||
+	    slice_take_string(slice, &ret_fact->value) < 0)
 		return -ENOMEM;
 	return 0;
 }
 
-static int slice_take_facts(struct slice *cut)
+/*
+ * The recording went on after the window, so its end is not in the slice. Sums over all samples do
+ * not hold for a part.
+ */
+static bool holds_for_slice(const struct slice *slice, const char *key)
 {
-	const struct tape *from = cut->from;
+	bool ends_early = slice->to->end_ns < slice->from->end_ns;
+	bool is_part = ends_early || slice->to->begin_ns > slice->from->begin_ns;
+
+	return !(ends_early && strcmp(key, TAPE_ENDED) == 0) &&
+	       !(is_part && strcmp(key, TAPE_UNNAMED) == 0);
+}
+
+static int slice_take_facts(struct slice *slice)
+{
+	const struct tape *from = slice->from;
 
 	for (size_t i = 0; i < from->facts.count; i++) {
 		struct tape_fact fact;
 
-		/* what came behind the cut was recorded */
-		if (cut->to->end_ns < from->end_ns &&
-		    strcmp(tape_string(from, from->facts.items[i].key), TAPE_ENDED) == 0)
+		if (!holds_for_slice(slice, tape_string(from, from->facts.items[i].key)))
 			continue;
-		if (take_fact(cut, &from->facts.items[i], &fact) < 0 ||
-		    array_push(&cut->to->facts, fact) < 0)
+		if (take_fact(slice, &from->facts.items[i], &fact) < 0 ||
+		    array_push(&slice->to->facts, fact) < 0)
 			return -ENOMEM;
 	}
 	for (size_t i = 0; i < from->anchors.count; i++)
-		if (array_push(&cut->to->anchors, from->anchors.items[i]) < 0)
+		if (array_push(&slice->to->anchors, from->anchors.items[i]) < 0)
 			return -ENOMEM;
 	return 0;
 }
 
-static int slice_take_fields(struct slice *cut, struct tape_fields *fields)
+static int slice_take_fields(struct slice *slice, struct tape_fields *fields)
 {
-	uint32_t first = cut->to->fields.count;
+	uint32_t first = slice->to->fields.count;
 
 	for (uint32_t i = 0; i < fields->count; i++) {
 		struct tape_fact fact;
 
-		if (take_fact(cut, &cut->from->fields.items[fields->first + i], &fact) < 0 ||
-		    array_push(&cut->to->fields, fact) < 0)
+		if (take_fact(slice, &slice->from->fields.items[fields->first + i], &fact) < 0 ||
+		    array_push(&slice->to->fields, fact) < 0)
 			return -ENOMEM;
 	}
 	fields->first = first;
 	return 0;
 }
 
-static int slice_take_events(struct slice *cut)
+/*
+ * Returns the moment whose events say what was dying in the window: none if some are within, else
+ * the last one before the window, else the first one after it.
+ */
+static uint64_t find_dying(const struct slice *slice)
 {
-	for (size_t i = 0; i < cut->from->events.count; i++) {
-		struct tape_event event = cut->from->events.items[i];
+	uint64_t begin_ns = slice->ranges.items[0].from_ns, before_ns = 0, after_ns = 0;
 
-		if (!slice_is_within(cut, event.time_ns))
+	for (size_t i = 0; i < slice->from->events.count; i++) {
+		const struct tape_event *event = &slice->from->events.items[i];
+
+		if (strcmp(tape_string(slice->from, event->name), TAPE_EVENT_DYING) != 0)
 			continue;
-		cut->threads[event.thread] = NEEDED;
-		if (slice_take_string(cut, &event.name) < 0 ||
-		    slice_take_fields(cut, &event.fields) < 0 ||
-		    array_push(&cut->to->events, event) < 0)
+		if (slice_is_within(slice, event->time_ns))
+			return 0;
+		if (event->time_ns < begin_ns)
+			before_ns = event->time_ns;
+		else if (!after_ns)
+			after_ns = event->time_ns;
+	}
+	return before_ns ? before_ns : after_ns;
+}
+
+static int slice_take_events(struct slice *slice)
+{
+	uint64_t dying_ns = find_dying(slice);
+
+	for (size_t i = 0; i < slice->from->events.count; i++) {
+		struct tape_event event = slice->from->events.items[i];
+		bool is_dying = event.time_ns == dying_ns &&
+				strcmp(tape_string(slice->from, event.name), TAPE_EVENT_DYING) == 0;
+
+		if (!is_dying && !slice_is_within(slice, event.time_ns))
+			continue;
+		slice->threads[event.thread] = NEEDED;
+		if (slice_take_string(slice, &event.name) < 0 ||
+		    slice_take_fields(slice, &event.fields) < 0 ||
+		    array_push(&slice->to->events, event) < 0)
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static int slice_take_lines(struct slice *cut)
+static int slice_take_lines(struct slice *slice)
 {
-	for (size_t i = 0; i < cut->from->lines.count; i++) {
-		struct tape_line line = cut->from->lines.items[i];
+	for (size_t i = 0; i < slice->from->lines.count; i++) {
+		struct tape_line line = slice->from->lines.items[i];
 
-		if (slice_is_within(cut, line.time_ns) && (slice_take_string(cut, &line.text) < 0 ||
-							   array_push(&cut->to->lines, line) < 0))
+		if (slice_is_within(slice, line.time_ns) &&
+		    (slice_take_string(slice, &line.text) < 0 ||
+		     array_push(&slice->to->lines, line) < 0))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static int take_incidents(struct slice *cut)
+static int take_incidents(struct slice *slice)
 {
-	for (size_t i = 0; i < cut->from->incidents.count; i++) {
-		struct tape_incident incident = cut->from->incidents.items[i];
+	for (size_t i = 0; i < slice->from->incidents.count; i++) {
+		struct tape_incident incident = slice->from->incidents.items[i];
 
-		if (slice_is_within(cut, incident.time_ns) &&
-		    (slice_take_string(cut, &incident.kind) < 0 ||
-		     slice_take_string(cut, &incident.text) < 0 ||
-		     slice_take_string(cut, &incident.source) < 0 ||
-		     slice_take_fields(cut, &incident.fields) < 0 ||
-		     array_push(&cut->to->incidents, incident) < 0))
+		if (slice_is_within(slice, incident.time_ns) &&
+		    (slice_take_string(slice, &incident.kind) < 0 ||
+		     slice_take_string(slice, &incident.text) < 0 ||
+		     slice_take_string(slice, &incident.source) < 0 ||
+		     slice_take_fields(slice, &incident.fields) < 0 ||
+		     array_push(&slice->to->incidents, incident) < 0))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static int take_gauge(struct slice *cut, struct tape_gauge gauge)
+static int take_gauge(struct slice *slice, struct tape_gauge gauge)
 {
-	const struct tape_point *run = cut->from->points.items + gauge.first;
+	const struct tape_point *run = slice->from->points.items + gauge.first;
 	uint32_t points = gauge.count;
 
-	gauge.first = cut->to->points.count;
+	gauge.first = slice->to->points.count;
 	for (uint32_t i = 0; i < points; i++)
-		if (slice_is_within(cut, run[i].time_ns) &&
-		    array_push(&cut->to->points, run[i]) < 0)
+		if (slice_is_within(slice, run[i].time_ns) &&
+		    array_push(&slice->to->points, run[i]) < 0)
 			return -ENOMEM;
-	gauge.count = cut->to->points.count - gauge.first;
+	gauge.count = slice->to->points.count - gauge.first;
 	if (!gauge.count)
 		return 0;
-	return slice_take_string(cut, &gauge.name) < 0 ? -ENOMEM
-						       : array_push(&cut->to->gauges, gauge);
+	return slice_take_string(slice, &gauge.name) < 0 ? -ENOMEM
+							 : array_push(&slice->to->gauges, gauge);
 }
 
-static int take_gauges(struct slice *cut)
+static int take_gauges(struct slice *slice)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < cut->from->gauges.count && r == 0; i++)
-		r = take_gauge(cut, cut->from->gauges.items[i]);
+	for (size_t i = 0; i < slice->from->gauges.count && r == 0; i++)
+		r = take_gauge(slice, slice->from->gauges.items[i]);
 	return r;
 }
 
-/* One of no length is of that moment; the tape's end is one too, of which a loss may tell. */
-static int take_losses(struct slice *cut)
+/* A loss without length belongs to its moment. A loss at the tape's end is kept, too. */
+static int take_losses(struct slice *slice)
 {
-	for (size_t i = 0; i < cut->from->losses.count; i++) {
-		const struct tape_loss *loss = &cut->from->losses.items[i];
-		bool before = loss->to_ns < cut->to->begin_ns ||
-			      (loss->to_ns == cut->to->begin_ns && loss->from_ns < loss->to_ns);
-		bool behind = loss->from_ns > cut->to->end_ns ||
-			      (loss->from_ns == cut->to->end_ns && loss->from_ns < loss->to_ns);
+	for (size_t i = 0; i < slice->from->losses.count; i++) {
+		const struct tape_loss *loss = &slice->from->losses.items[i];
+		bool before = loss->to_ns < slice->to->begin_ns ||
+			      (loss->to_ns == slice->to->begin_ns && loss->from_ns < loss->to_ns);
+		bool behind = loss->from_ns > slice->to->end_ns ||
+			      (loss->from_ns == slice->to->end_ns && loss->from_ns < loss->to_ns);
 
-		if (!before && !behind && array_push(&cut->to->losses, *loss) < 0)
+		if (!before && !behind && array_push(&slice->to->losses, *loss) < 0)
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-/* A stack needs its callers, each its frame, and that its module. Rows 0 are there always. */
-static void need_what_is_referred_to(struct slice *cut)
+/*
+ * Marks what kept rows refer to: callers of stacks, frames of stacks, modules of frames. Row 0 of
+ * each table always exists.
+ */
+static void mark_references(struct slice *slice)
 {
-	const struct tape *from = cut->from;
+	const struct tape *from = slice->from;
 
 	for (size_t i = from->stacks.count; i-- > 1;) {
-		if (cut->stacks[i] == NOT_NEEDED)
+		if (slice->stacks[i] == NOT_NEEDED)
 			continue;
-		cut->stacks[from->stacks.items[i].parent] = NEEDED;
-		cut->frames[from->stacks.items[i].frame] = NEEDED;
+		slice->stacks[from->stacks.items[i].parent] = NEEDED;
+		slice->frames[from->stacks.items[i].frame] = NEEDED;
 	}
 	for (size_t i = 0; i < from->frames.count; i++)
-		if (cut->frames[i] == NEEDED)
-			cut->modules[from->frames.items[i].module] = NEEDED;
-	cut->stacks[0] = cut->frames[0] = cut->modules[0] = 0;
+		if (slice->frames[i] == NEEDED)
+			slice->modules[from->frames.items[i].module] = NEEDED;
+	slice->stacks[0] = slice->frames[0] = slice->modules[0] = 0;
 }
 
-static int take_modules(struct slice *cut)
+static int take_modules(struct slice *slice)
 {
-	const struct tape *from = cut->from;
+	const struct tape *from = slice->from;
 
 	for (size_t i = 1; i < from->modules.count; i++) {
 		struct tape_module module = from->modules.items[i];
 
-		if (cut->modules[i] == NOT_NEEDED)
+		if (slice->modules[i] == NOT_NEEDED)
 			continue;
-		cut->modules[i] = cut->to->modules.count;
-		if (slice_take_string(cut, &module.path) < 0 ||
-		    array_push(&cut->to->modules, module) < 0)
+		slice->modules[i] = slice->to->modules.count;
+		if (slice_take_string(slice, &module.path) < 0 ||
+		    array_push(&slice->to->modules, module) < 0)
 			return -ENOMEM;
 	}
 	for (size_t i = 0; i < from->pids.count; i++)
-		if (cut->modules[i] != NOT_NEEDED &&
-		    array_push(&cut->to->pids, from->pids.items[i]) < 0)
+		if (slice->modules[i] != NOT_NEEDED &&
+		    array_push(&slice->to->pids, from->pids.items[i]) < 0)
 			return -ENOMEM;
 	return 0;
 }
 
-static int slice_take_frames(struct slice *cut)
+static int slice_take_frames(struct slice *slice)
 {
-	for (size_t i = 1; i < cut->from->frames.count; i++) {
-		struct tape_frame frame = cut->from->frames.items[i];
+	for (size_t i = 1; i < slice->from->frames.count; i++) {
+		struct tape_frame frame = slice->from->frames.items[i];
 
-		if (cut->frames[i] == NOT_NEEDED)
+		if (slice->frames[i] == NOT_NEEDED)
 			continue;
-		cut->frames[i] = cut->to->frames.count;
-		frame.module = cut->modules[frame.module];
-		if (slice_take_string(cut, &frame.symbol) < 0 ||
-		    array_push(&cut->to->frames, frame) < 0)
+		slice->frames[i] = slice->to->frames.count;
+		frame.module = slice->modules[frame.module];
+		if (slice_take_string(slice, &frame.symbol) < 0 ||
+		    array_push(&slice->to->frames, frame) < 0)
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static int take_stacks(struct slice *cut)
+static int take_stacks(struct slice *slice)
 {
-	for (size_t i = 1; i < cut->from->stacks.count; i++) {
-		struct tape_stack stack = cut->from->stacks.items[i];
+	for (size_t i = 1; i < slice->from->stacks.count; i++) {
+		struct tape_stack stack = slice->from->stacks.items[i];
 
-		if (cut->stacks[i] == NOT_NEEDED)
+		if (slice->stacks[i] == NOT_NEEDED)
 			continue;
-		cut->stacks[i] = cut->to->stacks.count;
-		stack.parent = cut->stacks[stack.parent];
-		stack.frame = cut->frames[stack.frame];
-		if (array_push(&cut->to->stacks, stack) < 0)
+		slice->stacks[i] = slice->to->stacks.count;
+		stack.parent = slice->stacks[stack.parent];
+		stack.frame = slice->frames[stack.frame];
+		if (array_push(&slice->to->stacks, stack) < 0)
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static int slice_take_threads(struct slice *cut)
+static int slice_take_threads(struct slice *slice)
 {
-	for (size_t i = 0; i < cut->from->threads.count; i++) {
-		struct tape_thread thread = cut->from->threads.items[i];
+	for (size_t i = 0; i < slice->from->threads.count; i++) {
+		struct tape_thread thread = slice->from->threads.items[i];
 
-		if (cut->threads[i] == NOT_NEEDED)
+		if (slice->threads[i] == NOT_NEEDED)
 			continue;
-		cut->threads[i] = cut->to->threads.count;
-		if (slice_take_string(cut, &thread.comm) < 0 ||
-		    slice_take_string(cut, &thread.cgroup) < 0 ||
-		    array_push(&cut->to->threads, thread) < 0)
+		slice->threads[i] = slice->to->threads.count;
+		if (slice_take_string(slice, &thread.comm) < 0 ||
+		    slice_take_string(slice, &thread.cgroup) < 0 ||
+		    array_push(&slice->to->threads, thread) < 0)
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-/* The tables are there by now: to their numbers. */
-static void slice_renumber(struct slice *cut)
+/* Replaces the row numbers of the source in all copied tables. */
+static void slice_renumber(struct slice *slice)
 {
-	for (size_t i = 0; i < cut->to->samples.count; i++) {
-		struct tape_sample *sample = &cut->to->samples.items[i];
+	for (size_t i = 0; i < slice->to->samples.count; i++) {
+		struct tape_sample *sample = &slice->to->samples.items[i];
 
-		sample->thread = cut->threads[sample->thread];
-		sample->stack = cut->stacks[sample->stack];
-		sample->frame = cut->frames[sample->frame];
+		sample->thread = slice->threads[sample->thread];
+		sample->stack = slice->stacks[sample->stack];
+		sample->frame = slice->frames[sample->frame];
 	}
-	for (size_t i = 0; i < cut->to->events.count; i++)
-		cut->to->events.items[i].thread = cut->threads[cut->to->events.items[i].thread];
+	for (size_t i = 0; i < slice->to->events.count; i++)
+		slice->to->events.items[i].thread =
+			slice->threads[slice->to->events.items[i].thread];
 }
 
-static int slice_fill(struct slice *cut)
+static int slice_fill(struct slice *slice)
 {
 	static int (*const rows[])(struct slice *) = { new_maps,	 slice_take_facts,
 						       take_samples,	 slice_take_events,
@@ -403,37 +455,37 @@ static int slice_fill(struct slice *cut)
 							 take_stacks, slice_take_threads };
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (rows[i](cut) < 0)
+		if (rows[i](slice) < 0)
 			return -ENOMEM;
-	need_what_is_referred_to(cut);
+	mark_references(slice);
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
-		if (tables[i](cut) < 0)
+		if (tables[i](slice) < 0)
 			return -ENOMEM;
-	slice_renumber(cut);
+	slice_renumber(slice);
 	return 0;
 }
 
-int tape_cut(const struct tape *tape, uint64_t from_ns, uint64_t to_ns, struct tape **ret_tape)
+int tape_slice(const struct tape *tape, uint64_t from_ns, uint64_t to_ns, struct tape **ret_tape)
 {
-	_cleanup_(slice_done) struct slice cut = { .from = tape };
-	int r = tape_new(&cut.to);
+	_cleanup_(slice_done) struct slice slice = { .from = tape };
+	int r = tape_new(&slice.to);
 
 	if (r == 0)
-		r = find_ranges(&cut, from_ns, to_ns);
+		r = find_ranges(&slice, from_ns, to_ns);
 	if (r == 0)
-		r = set_span(&cut);
+		r = set_span(&slice);
 	if (r < 0)
 		return r;
 	if (r == 0) {
 		*ret_tape = NULL;
 		return 0;
 	}
-	cut.to->sequence = tape->sequence;
-	cut.to->unsealed = tape->unsealed;
-	if (slice_fill(&cut) < 0)
+	slice.to->sequence = tape->sequence;
+	slice.to->unsealed = tape->unsealed;
+	if (slice_fill(&slice) < 0)
 		return -ENOMEM;
-	/* nothing is interned into it any more */
-	tape_filled(cut.to);
-	*ret_tape = take_ptr(cut.to);
+	/* nothing more is added to its tables */
+	tape_freeze(slice.to);
+	*ret_tape = take_ptr(slice.to);
 	return 0;
 }

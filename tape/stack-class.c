@@ -9,7 +9,7 @@
 
 enum mark {
 	MARK_NONE,
-	/* the interrupt is over */
+	/* The function returns from an interrupt. */
 	MARK_BACK,
 	MARK_TIMER,
 	MARK_IRQ,
@@ -29,10 +29,10 @@ struct word {
 };
 
 /*
- * In the order of strcmp(). x86 since 5.8, and before; arm64 since 5.14, and before.
- * __softirqentry_text_start is __do_softirq under the name that kallsyms prefers in 4.x and 5.x. A
- * threaded interrupt handler is one too. irq_exit() says nothing that the entry below it did not.
- * perf_... under an interrupt is the sampler at work.
+ * Sorted as by strcmp(). Covers x86 before and since 5.8, and arm64 before and since 5.14. kallsyms
+ * of 4.x and 5.x prefers the name __softirqentry_text_start for __do_softirq. A threaded interrupt
+ * handler counts as an interrupt. irq_exit() is absent, because the entry below it already decides.
+ * Functions that begin with "perf_" under an interrupt are the sampler's.
  */
 static const struct word words[] = {
 	{ "__do_softirq", MARK_SOFTIRQ },
@@ -108,7 +108,7 @@ static bool stack_class_begins(const char *text, const char *with)
 	return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Compilers append to names: ".constprop.0", ".cold". */
+/* Compilers append suffixes to names, such as ".constprop.0" and ".cold". */
 static enum mark mark_of(const char *symbol)
 {
 	char name[64];
@@ -126,7 +126,7 @@ static enum mark mark_of(const char *symbol)
 	return word ? word->mark : MARK_NONE;
 }
 
-/* What a function makes of the state of its callers. */
+/* Returns the state inside a function with this mark, given the state of its caller. */
 static enum state stack_class_step(enum state state, enum mark mark)
 {
 	if (mark == MARK_NONE || state == STATE_SOFTIRQ)
@@ -134,10 +134,11 @@ static enum state stack_class_step(enum state state, enum mark mark)
 	switch (mark) {
 	case MARK_BACK:
 		return STATE_THREAD;
-	case MARK_TIMER: /* on Xen it comes in as any other interrupt does */
+	/* on Xen, the timer arrives like any other interrupt */
+	case MARK_TIMER:
 		return STATE_TIMER;
 	case MARK_IRQ:
-		/* what the timer's interrupt calls is still the timer's */
+		/* an interrupt entry that the timer's interrupt calls still belongs to the timer */
 		return state == STATE_TIMER ? STATE_TIMER : STATE_IRQ;
 	default:
 		return STATE_SOFTIRQ;

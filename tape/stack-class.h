@@ -2,17 +2,18 @@
 #pragma once
 
 /*
- * What a CPU did when a sample was taken: nothing, a program, the kernel for one, or an interrupt
- * that had nothing to do with it.
+ * Classifies what a CPU did when a sample was taken: nothing, a program, the kernel for a program,
+ * or an interrupt.
  *
- * A stack with an interrupt's entry in it is not an interrupt's time for that: a thread that is
- * preempted goes on from there, as
- * asm_sysvec_apic_timer_interrupt;irqentry_exit_to_user_mode;schedule;... So a stack is read from
- * its outermost function on: an entry makes it an interrupt's, what returns from one makes it the
- * thread's again, and a softirq lasts. Only the kernel's functions count.
+ * An interrupt's entry in a stack does not prove that the time belongs to the interrupt. A
+ * preempted thread goes on from there, as in
+ * asm_sysvec_apic_timer_interrupt;irqentry_exit_to_user_mode;schedule. So the classifier reads a
+ * stack from its outermost function. An entry makes the stack an interrupt's. A function that
+ * returns from an interrupt makes the stack the thread's again. The stack of a softirq remains a
+ * softirq's. Only functions of the kernel count.
  *
- * Of the idle thread, all is idle but interrupts; where only the timer's entry is seen, it is the
- * one that takes the samples.
+ * In the idle thread, everything except interrupts is idle. If only the timer's entry is visible
+ * there, the interrupt is the one that takes the samples, and the CPU was idle.
  */
 
 #include <stdbool.h>
@@ -33,25 +34,28 @@ struct stack_class {
 	uint64_t ns[STACK_CLASS_KINDS];
 };
 
-static inline uint64_t stack_class_work_ns(const struct stack_class *load)
+static inline uint64_t stack_class_work_ns(const struct stack_class *times)
 {
-	return load->ns[STACK_CLASS_USER] + load->ns[STACK_CLASS_KERNEL] +
-	       load->ns[STACK_CLASS_IRQ];
+	return times->ns[STACK_CLASS_USER] + times->ns[STACK_CLASS_KERNEL] +
+	       times->ns[STACK_CLASS_IRQ];
 }
 
-static inline void stack_class_add(struct stack_class *load, const struct stack_class *other)
+static inline void stack_class_add(struct stack_class *times, const struct stack_class *other)
 {
 	for (int i = 0; i < STACK_CLASS_KINDS; i++)
-		load->ns[i] += other->ns[i];
+		times->ns[i] += other->ns[i];
 }
 
-/* What a tape's stacks and frames say; zeroed before the first tape, and kept for the next one. */
+/*
+ * The marks of a tape's stacks and frames. Zeroed before the first tape; may be used again for the
+ * next one.
+ */
 struct stack_class_marks {
 	const struct tape *tape;
 	array_of(uint8_t) symbols, frames, stacks;
 };
 
-/* 0 or -ENOMEM. The tape is borrowed. */
+/* Computes the marks of a tape, which it borrows. Returns 0 or -ENOMEM. */
 int stack_class_marks_make(struct stack_class_marks *marks, const struct tape *tape);
 void stack_class_marks_done(struct stack_class_marks *marks);
 enum stack_class_kind stack_class_kind(const struct stack_class_marks *marks, bool idle_thread,
@@ -62,15 +66,15 @@ static inline bool stack_class_is_kernel(const struct tape *tape, uint32_t frame
 	return tape->modules.items[tape->frames.items[frame].module].kind == TAPE_MODULE_KERNEL;
 }
 
-/* The idle thread by its name, where no more is known of it than that. */
+/* Tells by its name whether a thread is the idle thread, for callers that know only the name. */
 bool stack_class_is_idle_comm(const char *comm);
 
 /*
- * How much CPU time a sample of the tape stands for. all_samples is how many its whole segment has:
- * where the event does not say how often it samples, it is as if the CPUs had been busy all the
- * time.
+ * Returns how much CPU time a sample of the tape stands for. `all_samples` is the number of samples
+ * in the whole segment. If the event does not state its frequency, the function assumes that the
+ * CPUs were busy all the time.
  */
 uint64_t stack_class_sample_ns(const struct tape *tape, uint64_t all_samples);
 
-/* How many CPUs were recorded; 0 where the tape does not say. */
+/* Returns the number of recorded CPUs, or 0 if the tape does not state it. */
 uint64_t stack_class_host_cpus(const struct tape *tape);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "tape/tape-events.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "base/sort.h"
@@ -17,13 +18,18 @@ int tape_add_event(struct tape *tape, const struct tape_event *event, const char
 
 int tape_add_event_field(struct tape *tape, const char *key, const char *value, size_t value_size)
 {
+	struct tape_event *event;
 	struct tape_fact field;
 
+	assert(tape->events.count);
+	event = &tape->events.items[tape->events.count - 1];
+	/* the fields of an event are a range of rows */
+	assert(event->fields.first + event->fields.count == tape->fields.count);
 	if (strings_add(&tape->strings, key, strlen(key), &field.key) < 0 ||
 	    strings_add(&tape->strings, value, value_size, &field.value) < 0 ||
 	    array_push(&tape->fields, field) < 0)
 		return -ENOMEM;
-	tape->events.items[tape->events.count - 1].fields.count++;
+	event->fields.count++;
 	return 0;
 }
 

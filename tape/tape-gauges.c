@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Gauges of a tape that is being filled: points come moment by moment, and are kept gauge by gauge.
- */
+/* Gauges of a growing tape. Points arrive moment by moment and are stored gauge by gauge. */
 #include "tape/tape.h"
+
+#include <assert.h>
 
 #include "base/cleanup.h"
 
-/* A run has room for a power of two of points, and for so many at first. */
+/* The initial capacity of a gauge, in points. Capacities are powers of two. */
 #define ROOM_MIN 8
 
 int tape_add_gauge(struct tape *tape, const char *name, uint32_t *ret_row)
@@ -19,8 +20,7 @@ int tape_add_gauge(struct tape *tape, const char *name, uint32_t *ret_row)
 	return array_push(&tape->gauges, gauge);
 }
 
-/* Moves a run that is full behind all others, with twice the room. What it leaves belongs to
- * nobody. */
+/* Moves a full gauge behind all others, with twice the capacity. Its old rows stay unused. */
 static int move_run(struct tape *tape, struct tape_gauge *gauge)
 {
 	size_t first = tape->points.count, room = MAX(2 * (size_t)gauge->count, ROOM_MIN);
@@ -47,11 +47,14 @@ static bool tape_gauges_is_full(const struct tape_gauge *gauge)
 
 int tape_add_point(struct tape *tape, uint32_t gauge, uint64_t time_ns, int64_t value)
 {
-	struct tape_gauge *run = &tape->gauges.items[gauge];
-	int r = tape_gauges_is_full(run) ? move_run(tape, run) : 0;
+	struct tape_gauge *run;
+	int r;
 
-	if (r == 0)
-		tape->points.items[run->first + run->count++] =
-			(struct tape_point){ time_ns, value };
-	return r;
+	assert(gauge < tape->gauges.count);
+	run = &tape->gauges.items[gauge];
+	r = tape_gauges_is_full(run) ? move_run(tape, run) : 0;
+	if (r < 0)
+		return r;
+	tape->points.items[run->first + run->count++] = (struct tape_point){ time_ns, value };
+	return 0;
 }

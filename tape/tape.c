@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "tape/tape.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "base/sort.h"
@@ -25,13 +26,15 @@ struct tape *tape_free(struct tape *tape)
 	array_done(&tape->gauges);
 	array_done(&tape->points);
 	array_done(&tape->sums);
+	array_done(&tape->usual);
+	array_done(&tape->usual_values);
 	array_done(&tape->pids);
-	tape_filled(tape);
+	tape_freeze(tape);
 	free(tape);
 	return NULL;
 }
 
-void tape_filled(struct tape *tape)
+void tape_freeze(struct tape *tape)
 {
 	table_done(&tape->module_table);
 	table_done(&tape->frame_table);
@@ -102,7 +105,10 @@ int tape_add_frame(struct tape *tape, uint32_t module, uint64_t address, uint32_
 {
 	struct tape_frame frame = { .module = module, .address = address };
 	uint64_t hash = hash_u64(address * 0x9e3779b97f4a7c15ull + module);
-	uint32_t id = table_find(&tape->frame_table, hash, frame_equal, tape, &frame);
+	uint32_t id;
+
+	assert(module < tape->modules.count);
+	id = table_find(&tape->frame_table, hash, frame_equal, tape, &frame);
 
 	if (id == TABLE_NONE) {
 		id = tape->frames.count;
@@ -137,7 +143,11 @@ int tape_add_stack(struct tape *tape, uint32_t parent, uint32_t frame, uint32_t 
 {
 	struct tape_stack stack = { .parent = parent, .frame = frame };
 	uint64_t hash = hash_u64((uint64_t)parent << 32 | frame);
-	uint32_t id = table_find(&tape->stack_table, hash, stack_equal, tape, &stack);
+	uint32_t id;
+
+	/* invariants (2) and (3) */
+	assert(parent < tape->stacks.count && frame < tape->frames.count);
+	id = table_find(&tape->stack_table, hash, stack_equal, tape, &stack);
 
 	if (id == TABLE_NONE) {
 		id = tape->stacks.count;
@@ -184,6 +194,32 @@ int tape_add_fact(struct tape *tape, const char *key, const char *value)
 	return array_push(&tape->facts, fact);
 }
 
+int tape_set_fact(struct tape *tape, const char *key, const char *value)
+{
+	for (size_t i = 0; i < tape->facts.count; i++)
+		if (strcmp(tape_string(tape, tape->facts.items[i].key), key) == 0)
+			return strings_add(&tape->strings, value, strlen(value),
+					   &tape->facts.items[i].value);
+	return *value ? tape_add_fact(tape, key, value) : 0;
+}
+
+int tape_add_usual(struct tape *tape, enum tape_usual_kind kind, const char *name,
+		   const uint64_t *values, size_t count)
+{
+	struct tape_usual row = {
+		.kind = kind,
+		.first = tape->usual_values.count,
+		.count = count,
+	};
+
+	if (strings_add(&tape->strings, name, strlen(name), &row.name) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		if (array_push(&tape->usual_values, values[i]) < 0)
+			return -ENOMEM;
+	return array_push(&tape->usual, row);
+}
+
 const char *tape_fact(const struct tape *tape, const char *key)
 {
 	for (size_t i = 0; i < tape->facts.count; i++)
@@ -207,7 +243,8 @@ int tape_sort_samples(struct tape *tape)
 
 void tape_join_losses(struct tape *tape)
 {
-	array_of(size_t) last = { 0 }; /* of each CPU, its row + 1 */
+	/* For each CPU, the row of its last loss, plus 1. */
+	array_of(size_t) last = { 0 };
 	struct tape_loss *losses = tape->losses.items;
 	size_t count = 0;
 

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * A tape: what one segment holds, in memory. The recorder fills one, the store seals it into a
- * file; the reader gets one back from a file. Everything is interned and refers to other rows by
+ * A tape: the content of one segment, in memory. The recorder fills it, the store seals it into a
+ * file, and the reader gets it back from a file. Everything is interned and refers to other rows by
  * number:
  *
  *   sample -> thread -> comm, cgroup  (string)
@@ -11,14 +11,17 @@
  *          -> stack -> parent, frame    -> symbol (string)
  *             (its callers)
  *
- * Invariants, which the decoder checks and everyone else relies on:
- * (1) string 0 is "", stack 0 is the empty stack, module 0 is the unknown one, frame 0 is [unknown]
- * in it; (2) a stack's parent has a smaller number than the stack; (3) every number refers to a row
- * that is there; (4) in a decoded tape the samples are in time order, and in [begin, end); (5)
- * times of samples, and where a tape begins and ends, are whole microseconds.
+ * Invariants, which the decoder checks and all others rely on:
  *
- * Times are of the perf clock unless their name says otherwise. The anchors tie it to the others
- * (tape/clocks.h).
+ * (1) String 0 is "", stack 0 is the empty stack, module 0 is the unknown module, and frame 0 is
+ *     [unknown] in it.
+ * (2) A stack's parent has a smaller number than the stack.
+ * (3) Every number refers to a row that exists.
+ * (4) In a decoded tape, the samples are in time order and in [begin, end).
+ * (5) Times of samples, and the tape's begin and end, are whole microseconds.
+ *
+ * Times are of the perf clock unless their name says otherwise. The anchors tie it to the other
+ * clocks (tape/clocks.h).
  */
 
 #include <stdbool.h>
@@ -31,40 +34,44 @@
 
 #define TAPE_BUILD_ID_MAX 20
 
-/* Times of samples are kept to the microsecond: what is below is timer noise, and a third of a
- * segment's bytes. */
+/*
+ * The unit of sample times. Smaller parts are timer noise and would be a third of a segment's
+ * bytes.
+ */
 #define TAPE_TIME_UNIT_NS 1000ull
 
 enum tape_module_kind {
-	/* the address lay in no mapping: frames in it have no address */
+	/* The address was in no mapping. Frames in it have no address. */
 	TAPE_MODULE_UNKNOWN = 0,
-	/* addresses are absolute: [kernel.kallsyms], [nf_tables], BPF programs */
+	/* Addresses are absolute: [kernel.kallsyms], [nf_tables], BPF programs. */
 	TAPE_MODULE_KERNEL = 1,
-	/* addresses are offsets in the file */
+	/* Addresses are offsets in the file. */
 	TAPE_MODULE_ELF = 2,
-	/* addresses are offsets in the image */
+	/* Addresses are offsets in the image. */
 	TAPE_MODULE_VDSO = 3,
-	/* addresses are absolute in the process that perf-PID.map names */
+	/* Addresses are absolute in the process that perf-PID.map names. */
 	TAPE_MODULE_JIT = 4,
 };
 #define TAPE_MODULE_KINDS 5
 
 #define TAPE_NO_STACK "[no stack]"
 
-/* An identity: a path, and what says that the file behind it is the one that was mapped. */
+/* The identity of a module: a path, and what proves that the file behind it is the mapped one. */
 struct tape_module {
 	uint32_t path;
 	uint8_t kind;
-	/* 0 when the kernel had none */
+	/* 0 if the kernel did not have one. */
 	uint8_t build_id_size;
 	uint8_t build_id[TAPE_BUILD_ID_MAX];
-	/* makedev(major, minor), 0 with a build-id */
+	/* makedev(major, minor), or 0 with a build-id. */
 	uint64_t device;
 	uint64_t inode;
 };
 
-/* address is 0 in module 0. symbol is 0 as long as there is no name; then offset is what follows
- * the "+". */
+/*
+ * `address` is 0 in module 0. `symbol` is 0 until the frame has a name. Then `offset` is the number
+ * after the "+".
+ */
 struct tape_frame {
 	uint32_t module;
 	uint32_t symbol;
@@ -72,19 +79,18 @@ struct tape_frame {
 	uint64_t offset;
 };
 
-/* One node of the trie: the frame that was called, and the stack that called it. */
+/* One node of the trie: the called frame, and the stack that called it. */
 struct tape_stack {
 	uint32_t parent;
 	uint32_t frame;
 };
 
-/* A thread as long as its name and its cgroup stayed the same; one that was renamed or moved is
- * another row. */
+/* A thread while its name and its cgroup stay the same. After a change it is another row. */
 struct tape_thread {
 	int32_t pid;
 	int32_t tid;
 	uint32_t comm;
-	/* its path; 0: not known */
+	/* The path of the cgroup; 0 if unknown. */
 	uint32_t cgroup;
 };
 
@@ -93,13 +99,13 @@ struct tape_sample {
 	uint64_t period;
 	uint32_t cpu;
 	uint32_t thread;
-	/* the callers of the leaf */
+	/* The callers of the leaf. */
 	uint32_t stack;
-	/* the leaf; tape_add_no_stack() where the kernel gave not even that */
+	/* The leaf, or tape_add_no_stack() if the kernel did not even give the leaf. */
 	uint32_t frame;
 };
 
-/* One moment on all clocks; error_ns is half the time that reading them took. */
+/* One moment on all clocks. `error_ns` is half the time that reading them took. */
 struct tape_anchor {
 	uint64_t perf_ns;
 	uint64_t realtime_ns;
@@ -109,50 +115,65 @@ struct tape_anchor {
 };
 
 enum tape_loss_kind {
-	/* the kernel had no room in a CPU's ring */
+	/* The kernel dropped samples because a CPU's ring was full. */
 	TAPE_LOSS_SAMPLES = 1,
-	/* it had none for comm, mmap, fork records: names may be wrong */
+	/*
+	 * The kernel dropped comm, mmap or fork records because a ring was full, so names may be
+	 * wrong.
+	 */
 	TAPE_LOSS_SIDEBAND = 2,
-	/* it stopped sampling a CPU for a while */
+	/* The kernel stopped sampling a CPU for a while. */
 	TAPE_LOSS_THROTTLED = 3,
-	/* records that could not be decoded, or bytes on the disk */
+	/* Records, or bytes on the disk, that could not be decoded. */
 	TAPE_LOSS_DAMAGED = 4,
-	/* samples that were taken and given up, for want of room */
+	/* Samples that were taken and could not be stored. */
 	TAPE_LOSS_UNSAVED = 5,
-	/* the CPU was not there; counts times */
+	/* The CPU was offline. `count` is the number of times. */
 	TAPE_LOSS_OFFLINE = 6,
-	/* the recorder did not run, or was suspended; counts times */
+	/* The recorder did not run or was suspended. `count` is the number of times. */
 	TAPE_LOSS_GAP = 7,
-	/* timer slots of a busy or throttled CPU in which no sample came */
+	/* Timer slots of a busy or throttled CPU without a sample. */
 	TAPE_LOSS_SKIPPED = 8,
-	/* callchains that were cut; the samples are there */
+	/* Truncated callchains. Their samples are on the tape. */
 	TAPE_LOSS_TRUNCATED = 9,
-	/* the kernel allowed fewer samples a second and CPU than were asked for; counts how
-		   many */
+	/* The kernel allowed only `count` samples per second and CPU, fewer than requested. */
 	TAPE_LOSS_LOWERED = 10,
-	/* trace events: too many at once */
+	/* Trace events that were lost because too many came at once. */
 	TAPE_LOSS_EVENTS = 11,
-	/* the recorder took nothing out of the rings; what they had no room for is told as lost,
-	   and these count nothing */
-	/* stopped by a signal */
+	/*
+	 * The recorder stalled: it took nothing out of the rings. Records that full rings dropped
+	 * are losses of their own, so `count` is 0 here.
+	 */
+	/* A signal stopped the recorder. */
 	TAPE_LOSS_STALLED_SIGNAL = 12,
-	/* no CPU for it, or frozen */
+	/* The recorder got no CPU or was frozen. */
 	TAPE_LOSS_STALLED_CPU = 13,
 };
 
 #define TAPE_ALL_CPUS UINT32_MAX
-/* A CPU of such a number is none, whatever a tape says: memory must not follow it. */
+/* Higher CPU numbers are invalid. A number from a file must not decide how much memory we use. */
 #define TAPE_CPUS_MAX 65536
 
-/* Facts: when the recording began of which it is a part, decimal, on the perf clock; and of its
- * last tape, how the recording ended: "SIGTERM" … */
+/*
+ * Facts. TAPE_BEGUN is the begin of the recording on the perf clock, in decimal. TAPE_ENDED is how
+ * the recording ended, such as "SIGTERM"; only the last tape of a recording has it.
+ */
 #define TAPE_BEGUN "begun"
 #define TAPE_ENDED "ended"
-/* Nobody ended it: what was in the spool of a recorder that is gone. */
+/*
+ * The window that a snapshot was made of, in ns of the wall clock, in decimal: its begin, its end,
+ * and the moment that it is about, if there is one.
+ */
+#define TAPE_WINDOW_FROM "window_from"
+#define TAPE_WINDOW_TO "window_to"
+#define TAPE_WINDOW_AT "window_at"
+/* Numbers of frames without a name, over all samples (docs/FORMAT.md). */
+#define TAPE_UNNAMED "unnamed"
+/* The recorder vanished without ending the recording. Its spool was recovered. */
 #define TAPE_ENDED_KILLED "killed"
 
 struct tape_loss {
-	/* one that is not known is kept and counted as a loss */
+	/* An unknown kind is kept and counts as a loss. */
 	uint32_t kind;
 	uint32_t cpu;
 	uint64_t from_ns;
@@ -160,20 +181,22 @@ struct tape_loss {
 	uint64_t count;
 };
 
-/* A text under a name: of the host ("boot_id", "host", "kernel", "event", "frequency", "cpus",
- * "version"), or a field of what follows. */
+/*
+ * A name and a text. Facts of the host are "boot_id", "host", "kernel", "event", "frequency",
+ * "cpus" and "version". Fields of events and incidents have the same form.
+ */
 struct tape_fact {
 	uint32_t key;
 	uint32_t value;
 };
 
-/* A run of rows of the tape's `fields`. */
+/* A range of rows in the tape's `fields`. */
 struct tape_fields {
 	uint32_t first;
 	uint32_t count;
 };
 
-/* A trace event that was recorded with the samples: "cgroup:cgroup_mkdir". */
+/* A trace event that was recorded with the samples, such as "cgroup:cgroup_mkdir". */
 struct tape_event {
 	uint64_t time_ns;
 	uint32_t cpu;
@@ -184,35 +207,35 @@ struct tape_event {
 
 /* A line of the kernel's log. */
 struct tape_line {
-	/* the line's own stamp, which is of this clock */
+	/* The line's own stamp, which is of the perf clock. */
 	uint64_t time_ns;
-	/* in the log */
+	/* The sequence number in the log. */
 	uint64_t sequence;
 	uint32_t priority;
 	uint32_t text;
 };
 
-/* The field that is the incident's number in its store, in decimal. */
+/* The field that holds the incident's number in its store, in decimal. */
 #define TAPE_INCIDENT_ID ".id"
 
-/* What the kernel complained about, as far as a line says so. */
+/* A line of the kernel's log that reports a problem, with the details that the line states. */
 struct tape_incident {
 	uint64_t time_ns;
-	/* when the stall began that the line tells of; time_ns where it tells of none */
+	/* The begin of the stall that the line reports, or time_ns if it reports none. */
 	uint64_t stall_ns;
-	/* its name, a string */
+	/* The name of the kind, a string. */
 	uint32_t kind;
 	uint32_t severity;
-	/* the line */
+	/* The whole line. */
 	uint32_t text;
-	/* "kmsg", or where else the line came from */
+	/* "kmsg", or the other log that has the line. */
 	uint32_t source;
 	struct tape_fields fields;
 };
 
 /*
- * A figure of the host over time: rows `first` to `first + count` of `points`. Values are whole
- * numbers in the unit that the name ends in, as "cpu3/user_ms".
+ * A gauge: a value of the host over time, in rows `first` to `first + count` of `points`. Values
+ * are whole numbers in the unit that ends the name, such as "cpu3/user_ms".
  */
 struct tape_gauge {
 	uint32_t name;
@@ -226,9 +249,8 @@ struct tape_point {
 };
 
 /*
- * A whole tape's samples added up by comm, callers and the function that the leaf is in, of which
- * `frame` is one. Only a decoded tape has them, and they are there without its samples being
- * decoded.
+ * The samples of a whole tape, added up by comm, callers and leaf function. `frame` is one frame of
+ * that function. Only a decoded tape has sums. They are available without decoding the samples.
  */
 struct tape_sum {
 	uint32_t comm;
@@ -237,15 +259,37 @@ struct tape_sum {
 	uint64_t count;
 };
 
+/*
+ * What was usual on the host around the window of a snapshot: CPU time, added up. The values of a
+ * row are those of `usual_values` from `first` on; docs/FORMAT.md defines them for each kind. A
+ * reader ignores kinds that it does not know.
+ */
+enum tape_usual_kind {
+	/* The recorded time behind the others. Always the first row. */
+	TAPE_USUAL_SPAN = 0,
+	TAPE_USUAL_ALL = 1,
+	TAPE_USUAL_CPU = 2,
+	TAPE_USUAL_THREADS = 3,
+	TAPE_USUAL_FUNCTION = 4,
+};
+
+struct tape_usual {
+	uint32_t kind;
+	/* The name of threads or of a function. */
+	uint32_t name;
+	uint32_t first;
+	uint32_t count;
+};
+
 struct tape {
-	/* with the boot id: the segment's identity */
+	/* With the boot id, the identity of the segment. */
 	uint64_t sequence;
-	/* what the segment covers, its samples all in [begin, end) */
+	/* The time that the segment covers. All samples are in [begin, end). */
 	uint64_t begin_ns;
 	uint64_t end_ns;
 	struct strings strings;
 	array_of(struct tape_fact) facts;
-	/* in time order, at least one in a sealed segment */
+	/* In time order. A sealed segment has at least one. */
 	array_of(struct tape_anchor) anchors;
 	array_of(struct tape_module) modules;
 	array_of(struct tape_frame) frames;
@@ -253,65 +297,82 @@ struct tape {
 	array_of(struct tape_thread) threads;
 	array_of(struct tape_sample) samples;
 	array_of(struct tape_loss) losses;
-	/* of events and incidents */
+	/* Fields of events and incidents. */
 	array_of(struct tape_fact) fields;
-	/* these in time order */
+	/* Events, lines and incidents are in time order. */
 	array_of(struct tape_event) events;
 	array_of(struct tape_line) lines;
 	array_of(struct tape_incident) incidents;
 	array_of(struct tape_gauge) gauges;
-	/* of one gauge, in time order */
+	/* The points of one gauge are in time order. */
 	array_of(struct tape_point) points;
 	array_of(struct tape_sum) sums;
+	/* Only snapshots have them. */
+	array_of(struct tape_usual) usual;
+	array_of(uint64_t) usual_values;
 
-	/* A process that has the module mapped, for each of the first ones: where its file is
-	 * looked for. Not kept in segments; 0: none. */
+	/*
+	 * For each of the first modules, a process that has it mapped, through which its file can
+	 * be opened; 0 if unknown. Segments do not store it.
+	 */
 	array_of(int32_t) pids;
-	/* it comes from the spool: its frames have no names yet */
+	/* The tape comes from the spool. Its frames have no names yet. */
 	bool unsealed;
 
-	/* for interning; empty in a decoded tape */
+	/* For interning; empty in a decoded tape. */
 	struct table module_table, frame_table, stack_table, thread_table;
 };
 
-/* A tape with the rows of invariant (1). 0 or -ENOMEM. */
+/* Creates a tape with the rows of invariant (1). Returns 0 or -ENOMEM. */
 int tape_new(struct tape **ret_tape);
 struct tape *tape_free(struct tape *tape);
-/* No stacks, frames, threads and modules come any more: what tells which are there is forgotten. */
-void tape_filled(struct tape *tape);
-/* What it takes in memory, but for a little. */
+/* Frees the tables for interning. The caller adds no more stacks, frames, threads or modules. */
+void tape_freeze(struct tape *tape);
+/* Returns about how much memory the tape uses. */
 uint64_t tape_memory(const struct tape *tape);
 DEFINE_CLEANUP(tape, struct tape *, tape_free)
 
-/* Each gives the number of the row that equals, made where there was none. 0 or -ENOMEM. */
+/*
+ * Each of these functions finds the row that equals the given one, or adds it, and returns its
+ * number. Returns 0 or -ENOMEM.
+ */
 int tape_add_module(struct tape *tape, const struct tape_module *module, uint32_t *ret_id);
 int tape_add_frame(struct tape *tape, uint32_t module, uint64_t address, uint32_t *ret_id);
-/* The frame of samples without any: the one in the module TAPE_NO_STACK, which is of no kind. Shown
- * as no frame, not as an unknown one. */
+/*
+ * Adds the frame for samples without a stack, in the module TAPE_NO_STACK of unknown kind. Output
+ * shows it as an absent frame, not as an unknown one.
+ */
 int tape_add_no_stack(struct tape *tape, uint32_t *ret_id);
 int tape_add_stack(struct tape *tape, uint32_t parent, uint32_t frame, uint32_t *ret_id);
 int tape_add_thread(struct tape *tape, const struct tape_thread *thread, uint32_t *ret_id);
 int tape_add_fact(struct tape *tape, const char *key, const char *value);
-/* A gauge without points; its name is the caller's to give once. */
+/* Replaces the value of a fact, or adds the fact. Does not add an empty value. */
+int tape_set_fact(struct tape *tape, const char *key, const char *value);
+/* Adds a row of `usual`. */
+int tape_add_usual(struct tape *tape, enum tape_usual_kind kind, const char *name,
+		   const uint64_t *values, size_t count);
+/* Adds a gauge without points. The caller adds each name only once. */
 int tape_add_gauge(struct tape *tape, const char *name, uint32_t *ret_row);
 /*
- * One point more, not before the gauge's last one. Runs grow where they are as long as there is
- * room, and move behind all others then: only for gauges that tape_add_gauge() made, in a tape that
- * was not decoded.
+ * Appends a point, which must not be before the gauge's last one. The points of a gauge grow in
+ * place up to its capacity, and then move behind all others. Works only for gauges from
+ * tape_add_gauge(), in a tape that was not decoded.
  */
 int tape_add_point(struct tape *tape, uint32_t gauge, uint64_t time_ns, int64_t value);
 
-/* "" where the tape does not have that fact. Borrowed from the tape. */
+/* Returns the value of a fact, or "" if the tape does not have it. Valid as long as the tape. */
 const char *tape_fact(const struct tape *tape, const char *key);
-/* Does a loss of kind missing tell how many samples did not come while the CPU was throttled? It
- * follows the one that says so, and is of its time. */
+/*
+ * Returns whether a SKIPPED loss counts the samples that throttling skipped. Such a loss follows
+ * the THROTTLED one and has the same CPU and time.
+ */
 static inline bool tape_is_throttled(const struct tape *tape, size_t loss)
 {
-	const struct tape_loss *missing = &tape->losses.items[loss], *before = missing - 1;
+	const struct tape_loss *skipped = &tape->losses.items[loss], *before = skipped - 1;
 
-	return loss && missing->kind == TAPE_LOSS_SKIPPED && before->kind == TAPE_LOSS_THROTTLED &&
-	       before->cpu == missing->cpu && before->from_ns == missing->from_ns &&
-	       before->to_ns == missing->to_ns;
+	return loss && skipped->kind == TAPE_LOSS_SKIPPED && before->kind == TAPE_LOSS_THROTTLED &&
+	       before->cpu == skipped->cpu && before->from_ns == skipped->from_ns &&
+	       before->to_ns == skipped->to_ns;
 }
 
 static inline bool tape_is_no_stack(const struct tape *tape, uint32_t frame)
@@ -327,18 +388,27 @@ static inline const char *tape_string(const struct tape *tape, uint32_t id)
 }
 
 #define TAPE_LABEL_SIZE 256
-/* "[libc.so.6]", what functions of it that have no name are shown as; what has brackets already
- * keeps them. */
+/*
+ * Returns the label for functions of a module without names: "[libc.so.6]". A path in brackets
+ * stays as it is.
+ */
 const char *tape_module_label(const struct tape *tape, uint32_t module,
 			      char label[TAPE_LABEL_SIZE]);
 
-/* A CPU that stays offline is told of piece by piece, as the tape is spooled: makes one row of
- * pieces that follow one another. */
+/*
+ * Merges consecutive losses of a CPU that stays offline. The recorder spools them piece by piece.
+ */
 void tape_join_losses(struct tape *tape);
-/* Makes begin and end whole microseconds that hold all of the samples, which are in time order. */
+/*
+ * Widens begin and end to whole microseconds that contain all samples. The samples must be in time
+ * order.
+ */
 void tape_span_samples(struct tape *tape);
-/* Puts the samples into time order, stable; nothing when they are. 0 or -ENOMEM. */
+/*
+ * Sorts the samples by time; the sort is stable. Does nothing if they are sorted. Returns 0 or
+ * -ENOMEM.
+ */
 int tape_sort_samples(struct tape *tape);
 
-/* clocks_from_perf() of the wall clock (tape/clocks.h). */
+/* Calls clocks_from_perf() for the wall clock (tape/clocks.h). */
 uint64_t tape_to_realtime(const struct tape *tape, uint64_t perf_ns, uint64_t *ret_error_ns);

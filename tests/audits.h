@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Audits of trees: with a clock of their own, on which waiting takes no time. All of it CHECKs. */
+/*
+ * Audits of trees of files. The audit uses a clock of the test, on which waiting takes no time. All
+ * functions CHECK.
+ */
 
 #include <fcntl.h>
 #include <sys/stat.h>
 
 #include "audit/audit.h"
 #include "cli/answer/audit-text.h"
+#define FAKE_CLOCK_RUNS_REALTIME
+#define FAKE_CLOCK_POLLS
+#include "tests/fake-clock.h"
 #include "tests/tapes.h"
 #include "tests/tree.h"
 
@@ -19,10 +25,13 @@ struct audits {
 	struct report report;
 	struct buffer text;
 	uint64_t now_ns;
-	/* What becomes of the tree meanwhile: called once, at the first wait. May be NULL. */
+	/* Changes the tree at the first wait. May be NULL. */
 	void (*passes)(struct audits *audits);
 	unsigned int waits;
-	/* Called at the waits for threads, which come after those of the watch. May be NULL. */
+	/*
+	 * Changes the tree at the waits for threads, which follow the waits of the watch. May be
+	 * NULL.
+	 */
 	void (*passes_later)(struct audits *audits);
 };
 
@@ -64,7 +73,7 @@ static inline void audits_done(struct audits *audits)
 	tree_done(&audits->tree);
 }
 
-/* Anew each time. */
+/* Runs the audit again. */
 static inline void audits_run(struct audits *audits)
 {
 	report_done(&audits->report);
@@ -75,7 +84,7 @@ static inline void audits_run(struct audits *audits)
 
 static inline const char *audits_text_wide(struct audits *audits, unsigned int width)
 {
-	const struct terminal terminal = { .width = width };
+	const struct terminal terminal = { .width = width, .wrap = width };
 
 	audits->text.size = 0;
 	audit_put_text(&audits->report, &terminal, &audits->text);
@@ -84,13 +93,13 @@ static inline const char *audits_text_wide(struct audits *audits, unsigned int w
 	return (const char *)audits->text.data;
 }
 
-/* As people see it. */
+/* Returns the text for a terminal of 80 columns. */
 static inline const char *audits_text(struct audits *audits)
 {
 	return audits_text_wide(audits, 80);
 }
 
-/* To look for words in: no line of it is broken. */
+/* Returns the text without line breaks, to search for words. */
 static inline const char *audits_line(struct audits *audits)
 {
 	return audits_text_wide(audits, 100000);
@@ -113,7 +122,7 @@ static inline const struct finding *audits_find(const struct audits *audits, con
 	return NULL;
 }
 
-/* Nothing but that one is found; NULL: nothing at all. */
+/* Checks that the audit has exactly this finding; NULL: none. */
 static inline void audits_expect(struct audits *audits, const char *kind)
 {
 	audits_run(audits);
@@ -123,7 +132,10 @@ static inline void audits_expect(struct audits *audits, const char *kind)
 	CHECK(!kind || audits_find(audits, kind));
 }
 
-/* All but one are idle, for so many hundredths of a second by now. */
+/*
+ * Sets the CPU times: CPU `busy` has `times`; all other CPUs idled for `idle` hundredths of a
+ * second.
+ */
 static inline void put_cpus(const struct tree *tree, int count, int idle, int busy,
 			    const char *times)
 {
@@ -139,13 +151,14 @@ static inline void put_cpus(const struct tree *tree, int count, int idle, int bu
 	tree_put(tree, "/proc/stat", (char *)text.data);
 }
 
-/* A host on which all is well: what an audit reads, as a kernel of cgroup version 2 has it. */
+/* A healthy host: all files that an audit reads, as on a kernel with cgroup version 2. */
 static inline void put_usual(const struct tree *tree)
 {
 	put_cpus(tree, 4, 5000, -1, NULL);
 	tree_put(tree, "/proc/self/mountinfo", MOUNT_V2);
 	tree_put(tree, "/proc/self/status", "Name:\tperftape\nCapEff:\t000001ffffffffff\n");
 	tree_put(tree, "/proc/uptime", "5000.00 4000.00\n");
+	tree_put(tree, "/dev/kmsg", "");
 	tree_put(tree, "/proc/vmstat",
 		 "pgscan_direct 7\npgsteal_direct 7\noom_kill 0\n"
 		 "allocstall_normal 9\ncompact_stall 3\npswpin 0\n");
@@ -168,7 +181,7 @@ static inline void put_usual(const struct tree *tree)
 	tree_put(tree, "/sys/class/net/eth0/queues/tx-0/tx_timeout", "0\n");
 }
 
-/* Nothing is done. */
+/* Moves only the time, for a tree that does not change. */
 static inline void time_passes(struct audits *audits)
 {
 	put_cpus(&audits->tree, 4, 5500, -1, NULL);

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The smallest test harness: TAP on standard output, one line a test. A test is a function; a CHECK
- * that fails prints what it expected and what it saw, and ends that test.
+ * The smallest test harness: TAP on standard output, one line per test. A test is a function. A
+ * CHECK that fails prints what it expected and what it saw, and ends that test.
  *
  *   static void test_sum(void) { CHECK_EQ(1 + 1, 2); }
  *   CHECK_MAIN({ "sum", test_sum })
@@ -23,7 +23,7 @@ struct check_test {
 
 static jmp_buf check_failed;
 
-/* Ends the test. The format says what it saw. */
+/* Ends the test as failed. The format says what the test saw. */
 #define CHECK_FAIL(...)                                   \
 	do {                                              \
 		printf("# seen: ");                       \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Segments made of tapes, and read back from memory. All of it CHECKs. */
+/* Encodes tapes and decodes them from memory. All functions CHECK. */
 
 #include "tape/segment/segment.h"
 #include "tests/check.h"
@@ -22,7 +22,10 @@ static inline int decode_part(const void *data, size_t size, const struct segmen
 	return segment_decode(&input, want, ret_tape, error);
 }
 
-/* From memory of exactly that size, so that the sanitizer sees a read beyond its end. */
+/*
+ * Decodes from memory of exactly the segment's size, so that the sanitizer sees a read beyond its
+ * end.
+ */
 static inline int decode(const void *data, size_t size, struct tape **ret_tape, struct error *error)
 {
 	_cleanup_free_ void *copy = malloc(size + !size);

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * A whole tape as text, by meaning: no row numbers, so that two tapes that tell the same give the
- * same text. One line each, in this order:
+ * Writes the meaning of a whole tape as text, without row numbers, so that two tapes with the same
+ * contents give the same text. One line each, in this order:
  *
  *   segment SEQUENCE BEGIN END
  *   fact KEY VALUE
@@ -12,19 +12,21 @@
  *   event TIME CPU PID TID COMM CGROUP NAME [KEY VALUE]...
  *   line TIME SEQUENCE PRIORITY TEXT
  *   incident TIME STALL SEVERITY KIND TEXT SOURCE [KEY VALUE]...
- *   gauge NAME                                           and behind it its points:
+ *   gauge NAME                                           followed by its points:
  *   point TIME VALUE
- *   sum COUNT COMM FRAME...                              in the order of the leaf nodes; the first
- * frame is its function's first leaf sample TIME CPU PID TID COMM CGROUP PERIOD FRAME...
+ *   usual KIND NAME [VALUE]...
+ *   sum COUNT COMM FRAME...                              in the order of the leaf nodes
+ *   sample TIME CPU PID TID COMM CGROUP PERIOD FRAME...
  *
+ * The first frame of a sum is the first leaf of its function.
  * Words are separated by one space. Strings are in quotes, with \xHH (lower case) for bytes below
- * 0x20, above 0x7e, and for " and \. All other words are decimal numbers, but for frames. Frames
- * stand leaf first; each is MODULE:ADDRESS:SYMBOL+OFFSET, with the address and offset in
+ * 0x20, above 0x7e, and for " and \. All other words except frames are decimal numbers. Frames
+ * come leaf first; each is MODULE:ADDRESS:SYMBOL+OFFSET, with the address and offset in
  * hexadecimal without 0x, and MODULE the number of a line that comes before the first line that
  * uses it:
  *
- *   module NUMBER KIND PATH BUILD-ID DEVICE INODE        BUILD-ID in hexadecimal, - for none;
- * numbers count from 0
+ *   module NUMBER KIND PATH BUILD-ID DEVICE INODE        NUMBER counts from 0; BUILD-ID is
+ *                                                        hexadecimal, or - for none
  */
 
 #include <inttypes.h>
@@ -202,6 +204,22 @@ static inline void tape_text_gauges(struct tape_text *text)
 	}
 }
 
+static inline void tape_text_usual(struct tape_text *text)
+{
+	const struct tape *tape = text->tape;
+
+	for (size_t i = 0; i < tape->usual.count; i++) {
+		const struct tape_usual *row = &tape->usual.items[i];
+
+		buffer_printf(text->out, "usual %" PRIu32, row->kind);
+		tape_text_string(text, row->name);
+		for (uint32_t at = 0; at < row->count; at++)
+			buffer_printf(text->out, " %" PRIu64,
+				      tape->usual_values.items[row->first + at]);
+		buffer_u8(text->out, '\n');
+	}
+}
+
 static inline void tape_text_sample(struct tape_text *text, const struct tape_sample *sample)
 {
 	tape_text_modules(text, sample->stack, sample->frame);
@@ -211,7 +229,7 @@ static inline void tape_text_sample(struct tape_text *text, const struct tape_sa
 	tape_text_frames(text, sample->stack, sample->frame);
 }
 
-/* 0, or -1 when memory is out. */
+/* Returns 0, or -1 without memory. */
 static inline int tape_text(const struct tape *tape, bool sums, struct buffer *out)
 {
 	struct tape_text text = { .tape = tape, .out = out };
@@ -222,6 +240,7 @@ static inline int tape_text(const struct tape *tape, bool sums, struct buffer *o
 	tape_text_head(&text);
 	tape_text_events(&text);
 	tape_text_gauges(&text);
+	tape_text_usual(&text);
 	for (size_t i = 0; sums && i < tape->sums.count; i++) {
 		const struct tape_sum *sum = &tape->sums.items[i];
 

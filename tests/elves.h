@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Small ELF files out of a list of sections, each at its address: where it is in the file is
- * ELVES_BASE below that. */
+/*
+ * Makes small ELF files from a list of sections. A section's offset is its address minus
+ * ELVES_BASE.
+ */
 
 #include <elf.h>
 
@@ -19,7 +21,7 @@ struct elves_section {
 	const char *name;
 	uint32_t type;
 	uint64_t flags;
-	/* the code at ELVES_CODE, all else from ELVES_DATA on */
+	/* the section of the code is at ELVES_CODE, the others follow ELVES_DATA */
 	uint64_t address;
 	uint32_t link;
 	const struct buffer *bytes;
@@ -59,8 +61,10 @@ static inline void elves_pad(struct buffer *file, size_t size)
 		buffer_u8(file, 0);
 }
 
-/* The sections in the order of their addresses; section 0 and the names are added. Without code,
- * ELVES_CODE is filled with zeros. */
+/*
+ * The sections are in the order of their addresses. The function adds section 0 and the names. If
+ * none is at ELVES_CODE, zeros fill that place.
+ */
 static inline void elves_make(struct buffer *file, const struct elves_section *sections,
 			      size_t count)
 {

@@ -5,7 +5,7 @@
 
 struct faults faults;
 
-/* The linker makes __real_x() of x(), and calls of x() into those of __wrap_x(). */
+/* The linker calls the real x() __real_x(), and turns calls of x() into calls of __wrap_x(). */
 ssize_t __real_write(int fd, const void *data, size_t size);
 ssize_t __real_pwrite64(int fd, const void *data, size_t size, off_t offset);
 int __real_fsync(int fd);
@@ -38,7 +38,7 @@ void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *old, size_t size);
 
-/* Does this call fail? Where the process is to end, it does not come back. */
+/* Returns whether the present call fails. If the fault ends the process, it does not return. */
 static bool strikes(bool memory)
 {
 	if (!faults.armed || faults.memory != memory)
@@ -52,7 +52,10 @@ static bool strikes(bool memory)
 	return true;
 }
 
-/* A write that is cut in half; the next call is the one that fails, or does not come. */
+/*
+ * Returns whether the present write writes only half. The next call then fails, or the process ends
+ * before it.
+ */
 static bool is_halved(void)
 {
 	if (!faults.armed || faults.memory || faults.left != 1 ||
@@ -68,7 +71,7 @@ ssize_t __wrap_write(int fd, const void *data, size_t size)
 
 		if (faults.kind == FAULT_KILL_HALF)
 			_exit(FAULT_EXIT);
-		faults.kind = FAULT_ONCE; /* left is 1 still */
+		faults.kind = FAULT_ONCE; /* the next call fails, because `left` stays 1 */
 		return put;
 	}
 	return strikes(false) ? -1 : __real_write(fd, data, size);

@@ -2,11 +2,11 @@
 #pragma once
 
 /*
- * A file layer and an allocator that fail when they are told to. A test that includes this is
- * linked with --wrap for each function below (tests/meson.build), so that the libraries call these;
+ * A file layer and an allocator that fail on request. Link a test that includes this file with
+ * --wrap for each function below (tests/meson.build), so that the libraries call these functions.
  * SQLite gets them through its table of system calls.
  *
- * Only between faults_arm() and faults_disarm() calls count.
+ * Only calls between faults_arm() and faults_disarm() count.
  */
 
 #include <errno.h>
@@ -19,34 +19,34 @@
 
 enum fault_kind {
 	FAULT_NONE,
-	/* that call fails */
+	/* the chosen call fails */
 	FAULT_ONCE,
-	/* that call and all after it fail */
+	/* the chosen call and all later ones fail */
 	FAULT_ON,
-	/* it writes half, and the next one fails */
+	/* the chosen call writes half, and the next call fails */
 	FAULT_HALF,
-	/* the process ends at that call */
+	/* the process ends at the chosen call */
 	FAULT_KILL,
-	/* and half of what it should have written is written */
+	/* the process ends after half of the chosen write */
 	FAULT_KILL_HALF,
 };
 
-/* The process ends so when it is killed. */
+/* The exit code of a process that a fault ended. */
 #define FAULT_EXIT 77
 
 struct faults {
 	enum fault_kind kind;
-	/* allocations count, not files */
+	/* count allocations instead of calls of the file layer */
 	bool memory;
 	int error;
-	/* calls until it strikes */
+	/* number of calls up to the chosen one */
 	long left;
 	bool armed;
 };
 
 extern struct faults faults;
 
-/* Each call between these counts. */
+/* Calls between these two functions count. */
 static inline void faults_arm(void)
 {
 	faults.armed = true;
@@ -57,5 +57,5 @@ static inline void faults_disarm(void)
 	faults.armed = false;
 }
 
-/* SQLite's files too. */
+/* Makes SQLite's files fail too. */
 void faults_take_sqlite(void);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Folders of small files. Without a shell, since a test that copies a thousand of them would mostly
- * start shells. All of it CHECKs. */
+/*
+ * Folders of small files, without a shell: a test that copies thousands of files would spend most
+ * of its time on starting shells. All functions CHECK.
+ */
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -19,7 +21,7 @@ static inline void folders_join(const char *folder, const char *name, char path[
 	CHECK(snprintf(path, PATH_MAX, "%s/%s", folder, name) < PATH_MAX);
 }
 
-/* With its mode and times. */
+/* Copies a file with its mode and times. */
 static inline void folders_copy_file(const char *from, const char *to, const struct stat *about)
 {
 	const struct timespec times[] = { about->st_atim, about->st_mtim };
@@ -33,7 +35,7 @@ static inline void folders_copy_file(const char *from, const char *to, const str
 	CHECK_EQ(futimens(fd, times), 0);
 }
 
-/* What is in a folder into another one that exists. */
+/* Copies the contents of a folder into another existing folder. */
 static inline void folders_copy(const char *from, const char *to)
 {
 	DIR *dir = opendir(from);
@@ -59,7 +61,7 @@ static inline void folders_copy(const char *from, const char *to)
 	closedir(dir);
 }
 
-/* The files in a folder and below it whose name is like the pattern. */
+/* Counts the files in and below a folder whose names match the pattern. */
 static inline size_t folders_count(const char *path, const char *pattern)
 {
 	DIR *dir = opendir(path);

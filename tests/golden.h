@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Whole answers, compared with the files of tests/golden/, byte by byte. */
+/* Compares whole answers with the files of tests/golden/, byte by byte. */
 
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@ static inline const char *tests_folder(void)
 	return folder ? folder : "tests";
 }
 
-/* UPDATE_GOLDEN=1 writes the file anew instead of comparing it. */
+/* UPDATE_GOLDEN=1 writes the file instead of comparing it. */
 static inline void check_golden(const char *name, const char *text)
 {
 	_cleanup_free_ char *expected = NULL;

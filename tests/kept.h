@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* A sink for the figures of a tree. All of it CHECKs. */
+/* A sink for the gauges of a tree. All functions CHECK. */
 
 #include "base/array.h"
 #include "base/intern.h"
@@ -10,13 +10,13 @@
 
 #define NOTHING INT64_MIN
 
-/* Keeps each figure's last value, and how many came. */
+/* Keeps the last value of each gauge, and the number of values. */
 struct kept {
 	struct strings names;
 	array_of(int64_t) values;
 	size_t asked;
 	size_t puts;
-	/* to the next ones */
+	/* what the sink returns for the next values */
 	int answer;
 };
 
@@ -53,7 +53,7 @@ static inline int64_t value_of(const struct kept *kept, const char *name)
 	return NOTHING;
 }
 
-/* One reading of everything. */
+/* Reads all sources once. */
 static inline void read_all(const struct tree *tree, struct kept *kept)
 {
 	const struct gauges_sink sink = { kept_name, kept_put, kept };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Tapes in blocks, as a recorder gives them to the store. All of it CHECKs. */
+/* Makes tapes in blocks, as a recorder passes them to the store. All functions CHECK. */
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -12,14 +12,14 @@
 #include "tape/spool/spool.h"
 #include "tests/tapes.h"
 
-/* A tape of this boot that is being filled, one second at a time. */
+/* A tape of this boot that is filled one second at a time. */
 struct spooling {
 	struct tape *tape;
 	struct spool_mark mark;
 	struct spool_block block;
 };
 
-/* Covers whole seconds from `begin` on, as tapes_new(). */
+/* Covers whole seconds from `begin` on, as tapes_new() does. */
 static inline void spooling_init(struct spooling *spooling, uint64_t sequence, unsigned int begin)
 {
 	*spooling = (struct spooling){ .tape = tapes_new(begin, begin) };
@@ -35,7 +35,7 @@ static inline void spooling_done(struct spooling *spooling)
 	spool_block_done(&spooling->block);
 }
 
-/* One more second, with four samples, as a block. */
+/* Adds a second with four samples, as a block. */
 static inline void spooling_second(struct spooling *spooling, struct buffer *bytes)
 {
 	struct tape *tape = spooling->tape;
@@ -48,7 +48,7 @@ static inline void spooling_second(struct spooling *spooling, struct buffer *byt
 	CHECK_EQ(spool_pack(&spooling->block, NULL, bytes), 0);
 }
 
-/* Written when what is in it happened, as a recorder does. */
+/* Sets the file's time to that of its contents, as if a recorder had just written it. */
 static inline void spooling_set_time(const struct spooling *spooling,
 				     const struct store_writer *writer)
 {
@@ -59,11 +59,11 @@ static inline void spooling_set_time(const struct spooling *spooling,
 	CHECK_EQ(store_name(writer->boot_id, spooling->tape->sequence, STORE_SPOOL_SUFFIX, name),
 		 0);
 	CHECK(snprintf(path, sizeof(path), "%s/%s", writer->spools, name) < (int)sizeof(path));
-	/* of a block that came too late there is none */
+	/* a block that came too late has no file */
 	CHECK(utimensat(AT_FDCWD, path, (struct timespec[]){ at, at }, 0) == 0 || errno == ENOENT);
 }
 
-/* The same, into the store. Also what the store says. */
+/* Adds a second and spools it. Returns what the store returned. */
 static inline int spooling_put(struct spooling *spooling, struct store_writer *writer)
 {
 	_cleanup_(buffer_done) struct buffer bytes = { 0 };

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* perf_event_open(2), asked through the test that includes this once and is linked with
- * -Wl,--wrap=syscall. */
+/*
+ * Routes perf_event_open(2) through the test that includes this file once. Link the test with
+ * -Wl,--wrap=syscall.
+ */
 
 #include <linux/perf_event.h>
 #include <stdarg.h>
@@ -14,7 +16,10 @@
 long __real_syscall(long number, ...);
 long __wrap_syscall(long number, ...);
 
-/* The test's: as the system call, but that it gives -1 and errno. */
+/*
+ * The test defines this function. It returns what the system call returns: -1 with errno on
+ * failure.
+ */
 static long play_open_event(struct perf_event_attr *attr, long pid, long cpu, long group,
 			    unsigned long flags);
 

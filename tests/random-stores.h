@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Stores of a few random tapes, the same ones in each run: of two boots, over each other, with the
- * wall clock set forward and back. A sample's period is its identity over all tapes.
+ * Stores of a few random tapes, which are the same in each run: tapes of two boots that overlap,
+ * with the wall clock set forward and back. A sample's period identifies it across all tapes.
  */
 
 #include "store/write/store-writer.h"
@@ -22,7 +22,7 @@ static inline uint32_t random_below(uint32_t below)
 	return (state >> 32) % below;
 }
 
-/* Sorted times of whole microseconds. */
+/* Adds samples at sorted times, which are whole microseconds. */
 static inline void add_random_samples(struct tape *tape, uint64_t *id)
 {
 	static const char *const comms[] = { "kubelet", "kworker/0:1", "", "a;b" };
@@ -44,7 +44,10 @@ static inline void add_random_samples(struct tape *tape, uint64_t *id)
 	}
 }
 
-/* Of one of two boots, at any time, with the wall clock set by some seconds within it, or not. */
+/*
+ * Makes a tape of one of two boots, at any time. In some tapes, the wall clock is set by some
+ * seconds.
+ */
 static inline struct tape *random_tape(uint64_t *id)
 {
 	uint64_t begin_ns = TAPES_PERF + random_below(RANDOM_SECONDS) * NSEC_PER_SEC,

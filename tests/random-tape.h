@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * Tapes that hold something of everything, by a number that says which: what a codec must keep.
- * Samples are in the order that a decoded tape has them in, and nothing is there that a segment
- * does not keep.
+ * Tapes that contain every kind of data that a codec must keep; a number chooses one. Samples are
+ * in the order of a decoded tape, and a segment can keep everything.
  */
 
 #include "tests/tapes.h"
@@ -24,7 +23,7 @@ static inline uint32_t random_below(struct random_source *source, uint32_t below
 	return random_next(source) % below;
 }
 
-/* Mostly small, now and then anything. */
+/* Returns mostly small numbers, but sometimes any number. */
 static inline uint64_t random_number(struct random_source *source)
 {
 	return random_next(source) >> random_below(source, 64);
@@ -68,7 +67,7 @@ static inline void random_stacks(struct random_source *source, struct tape *tape
 							 : random_number(source);
 
 		if (!random_below(source, 20))
-			offset = -offset; /* the name of what lies behind */
+			offset = -offset; /* an offset after the named address */
 		CHECK_EQ(tape_add_frame(tape, 1 + random_below(source, tape->modules.count - 1),
 					start + offset, &id),
 			 0);
@@ -100,7 +99,9 @@ static inline void random_threads(struct random_source *source, struct tape *tap
 			 0);
 }
 
-/* Of a timer with some delay, of no timer at all, or all at one time; with one period or with many.
+/*
+ * Adds samples of a timer with some delay, of no timer, or all at one time; with one period or
+ * many.
  */
 static inline void random_samples(struct random_source *source, struct tape *tape)
 {
@@ -212,6 +213,19 @@ static inline void random_gauges(struct random_source *source, struct tape *tape
 			 0);
 }
 
+static inline void random_usual(struct random_source *source, struct tape *tape)
+{
+	for (uint32_t i = random_below(source, 9); i; i--) {
+		struct tape_usual row = { random_below(source, 7),
+					  random_string(source, tape, "function"),
+					  tape->usual_values.count, random_below(source, 9) };
+
+		for (uint32_t at = 0; at < row.count; at++)
+			CHECK_EQ(array_push(&tape->usual_values, random_number(source)), 0);
+		CHECK_EQ(array_push(&tape->usual, row), 0);
+	}
+}
+
 static inline struct tape *random_tape(unsigned int seed)
 {
 	struct random_source source = { seed };
@@ -237,13 +251,14 @@ static inline struct tape *random_tape(unsigned int seed)
 	random_samples(&source, tape);
 	random_context(&source, tape);
 	random_gauges(&source, tape);
+	random_usual(&source, tape);
 	if (tape->samples.count)
 		qsort(tape->samples.items, tape->samples.count, sizeof(*tape->samples.items),
 		      random_compare);
 	return tape;
 }
 
-/* A few rows of each kind. */
+/* Makes a few rows of each kind. */
 static inline struct tape *small_tape(void)
 {
 	struct tape *tape = tapes_new(0, 10);
@@ -264,5 +279,8 @@ static inline struct tape *small_tape(void)
 		0);
 	CHECK_EQ(array_push(&tape->gauges, (struct tape_gauge){ 1, 0, 1 }), 0);
 	CHECK_EQ(array_push(&tape->points, (struct tape_point){ tape->begin_ns, -3 }), 0);
+	CHECK_EQ(array_push(&tape->usual, (struct tape_usual){ 3, 1, 0, 2 }), 0);
+	CHECK_EQ(array_push(&tape->usual_values, 4), 0);
+	CHECK_EQ(array_push(&tape->usual_values, 5), 0);
 	return tape;
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Numbers that look random and are the same each time (xorshift). A test may set the state, to have
- * the same ones again. */
+/*
+ * Pseudo-random numbers (xorshift), which are the same in each run. A test may set the state to
+ * repeat them.
+ */
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Scans a text for incidents, and keeps what was found in a form that tests compare. */
+/* Scans a text for incidents, and keeps the findings in a form that tests can compare. */
 
 #include <stdlib.h>
 
@@ -9,14 +9,14 @@
 #include "incidents/logs/scanner.h"
 #include "tests/check.h"
 
-/* 2026-01-02T00:00:00Z: when the logs of the tests end, unless they say so */
+/* 2026-01-02T00:00:00Z: the end of the tests' logs, unless a test sets another */
 #define SCAN_END_NS 1767312000000000000ull
 
 struct found {
 	char kind[64];
 	/* " qid=5 napi_us=6596000 " */
 	char fields[2048];
-	/* in UTC with six digits, or "" */
+	/* the time in UTC with six digits, or "" */
 	char time[TIME_TEXT_SIZE];
 	char device[64];
 	uint64_t realtime_ns, uptime_ns, stall_ns, error_ns;
@@ -72,7 +72,7 @@ static inline void scan_keep(void *context, const struct incident *incident)
 	CHECK_EQ(array_push(&found->list, one), 0);
 }
 
-/* In pieces of so many bytes. */
+/* Scans the text in pieces of `piece` bytes. */
 static inline void scan_pieces(const char *text, size_t size, size_t piece,
 			       const struct log_clock_options *clock, bool trust,
 			       struct found_list *found)

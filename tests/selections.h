@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Selections for tests of what writes them: made of tapes in memory, without a store. */
+/* Selections for tests of writers, made of tapes in memory, without a store. */
 
 #include "base/file.h"
 #include "query/text/output.h"
 #include "query/read/selection.h"
 #include "tests/tapes.h"
 
-/* Takes the tape and all of its samples; tapes are given in time order. The window is the caller's
- * to set. */
+/*
+ * Takes ownership of the tape and adds all of its samples. Tapes come in order of time. The caller
+ * sets the window.
+ */
 static inline void selections_add(struct selection *selection, struct tape *tape)
 {
 	CHECK_EQ(array_push(&selection->tapes, tape), 0);
@@ -23,7 +25,7 @@ static inline void selections_add(struct selection *selection, struct tape *tape
 			 0);
 }
 
-/* The window of so many seconds around TAPES_REALTIME; all of it is covered. */
+/* Makes a covered window of [from, to) seconds after TAPES_REALTIME. */
 static inline struct selection *selections_new(double from, double to)
 {
 	struct selection *selection = calloc(1, sizeof(*selection));
@@ -36,7 +38,9 @@ static inline struct selection *selections_new(double from, double to)
 	return selection;
 }
 
-/* What a writer puts out, as text; the caller frees it. WRITE is an expression that uses `output`.
+/*
+ * Returns a writer's output as text, which the caller frees. WRITE is an expression that uses
+ * `output`.
  */
 #define SELECTIONS_TEXT(WRITE)                                           \
 	({                                                               \

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Stores of a host of four CPUs, of which some are saturated for some seconds. */
+/* Stores of a host with four CPUs, some of which are saturated for some seconds. */
 
-#include "query/sums/spikes.h"
+#include "query/sums/spike-leaders.h"
 #include "tests/tapes.h"
 
 #define SAMPLE_NS 10309278
 #define CPUS 4
 
-/* A CPU that is not idle for some seconds of all. */
+/* A CPU that is busy for some seconds. */
 struct spiky_load {
 	unsigned int cpu, from, to;
 	const char *comm;
-	/* 0: the kernel has it, 1: a program, more: a program, but for so many of a hundred samples
+	/*
+	 * 0: always in the kernel; 1: always in a program; more: in a program, except this
+	 * percentage of samples
 	 */
 	unsigned int user;
 };
@@ -24,7 +26,7 @@ static const struct spiky_load spiky_loads[] = {
 	{ 3, 16, 17, "short", true },
 };
 
-/* So many of a hundred samples have the other stack, evenly spread. */
+/* Adds samples. The other stack is in `share` percent of them, evenly spread. */
 static inline void put_mixed(struct tape *tape, uint32_t cpu, uint32_t thread, uint32_t stack,
 			     uint32_t other, unsigned int share, unsigned int from, unsigned int to)
 {
@@ -42,7 +44,7 @@ static inline void put_samples(struct tape *tape, uint32_t cpu, uint32_t thread,
 	put_mixed(tape, cpu, thread, stack, stack, 0, from, to);
 }
 
-/* Seconds [begin, end) of a host of four CPUs, which idle but for the loads. */
+/* Makes seconds [begin, end) of a host with four CPUs, which idle except for the loads. */
 static inline struct tape *make_tape(unsigned int begin, unsigned int end,
 				     const struct spiky_load *loads, size_t count)
 {
@@ -73,7 +75,7 @@ static inline struct tape *make_tape(unsigned int begin, unsigned int end,
 	return tape;
 }
 
-/* Segments of ten seconds up to `end`, without those that lie between two moments. */
+/* Makes segments of ten seconds up to `end`, except those between two moments. */
 static inline void make_store(struct tapes_store *store, unsigned int end,
 			      const struct spiky_load *loads, size_t count, unsigned int gap_from,
 			      unsigned int gap_to)
@@ -95,15 +97,23 @@ static inline struct spikes_options usual(void)
 	};
 }
 
-static inline void find(const struct tapes_store *store, const struct spikes_options *options,
-			struct spikes *spikes)
+/* Finds spikes, and reads the samples of at most `limit` spikes. */
+static inline void find_some(const struct tapes_store *store, const struct spikes_options *options,
+			     size_t limit, struct spikes *spikes)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	struct error error = { 0 };
 
 	CHECK_EQ(store_reader_open(store->path, &reader, &error), 0);
-	if (spikes_find(reader, options, spikes, &error) < 0)
+	if (spikes_find(reader, options, spikes, &error) < 0 ||
+	    spikes_find_leaders(reader, &options->question, limit, spikes, &error) < 0)
 		CHECK_FAIL("%s", error.text);
+}
+
+static inline void find(const struct tapes_store *store, const struct spikes_options *options,
+			struct spikes *spikes)
+{
+	find_some(store, options, SIZE_MAX, spikes);
 }
 
 static inline void check_spike(const struct spike *spike, uint32_t cpu, unsigned int from,

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* A systemd that knows some units, below a tree: a process that answers as the real one does. All
- * of it CHECKs. */
+/*
+ * A process that answers as systemd does, on a socket below a tree, for some units. All functions
+ * CHECK.
+ */
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -11,10 +13,12 @@
 #include <sys/wait.h>
 
 #include "base/bytes.h"
+#include "tests/fake-clock.h"
 #include "tests/tree.h"
 
-/* Asked for this it says nothing. */
+/* A question about this unit gets no answer; instead the clock moves on. */
 #define SYSTEMDS_SILENT UINT32_MAX
+#define SYSTEMDS_SILENCE_NS (60 * NSEC_PER_SEC)
 
 struct systemds_unit {
 	const char *name, *active, *sub;
@@ -65,7 +69,7 @@ static inline void systemds_list(struct buffer *body, const struct systemds_unit
 	buffer_done(&rows);
 }
 
-/* The path of a unit has "_2e" for each dot. NULL: it is none of them. */
+/* Finds the unit whose object path is in the message. In a path, "_2e" stands for a dot. */
 static inline const struct systemds_unit *
 systemds_find(const char *message, size_t size, const struct systemds_unit *units, size_t count)
 {
@@ -91,7 +95,7 @@ static inline void systemds_send(int fd, uint8_t type, const struct buffer *body
 	buffer_u16(&message, 0x100);
 	buffer_u32(&message, body->size);
 	buffer_u32(&message, 1);
-	/* which call it answers */
+	/* the serial number of the call that this message answers */
 	buffer_u32(&message, 8);
 	buffer_bytes(&message, "\5\1u\0\1\0\0\0", 8);
 	buffer_bytes(&message, body->data, body->size);
@@ -112,7 +116,7 @@ static inline void systemds_answer(int fd, const struct systemds_unit *units, si
 		struct buffer body = { 0 };
 
 		if (memmem(message, size, "ListUnitsFiltered", 17)) {
-			/* something else comes first */
+			/* a signal comes before the answer */
 			systemds_send(fd, 4, &body);
 			systemds_list(&body, units, count);
 			systemds_send(fd, 2, &body);
@@ -122,15 +126,17 @@ static inline void systemds_answer(int fd, const struct systemds_unit *units, si
 
 			buffer_bytes(&body, "\1u\0\0", 4);
 			buffer_u32(&body, unit ? unit->restarts : 0);
-			/* an error, where there is none of that name */
-			if (!unit || unit->restarts != SYSTEMDS_SILENT)
+			/* an unknown name gets an error */
+			if (unit && unit->restarts == SYSTEMDS_SILENT)
+				fake_clock_pass(SYSTEMDS_SILENCE_NS);
+			else
 				systemds_send(fd, unit ? 2 : 3, &body);
 		}
 		buffer_done(&body);
 	}
 }
 
-/* The units are borrowed. */
+/* Borrows the units. */
 static inline void systemds_start(struct systemds *systemd, const char *root,
 				  const struct systemds_unit *units, size_t count)
 {
@@ -145,7 +151,7 @@ static inline void systemds_start(struct systemds *systemd, const char *root,
 	CHECK_EQ(listen(fd, 8), 0);
 	systemd->pid = fork();
 	CHECK(systemd->pid >= 0);
-	/* a test that fails does not come to the end of it */
+	/* end the process with the test, because a test that fails never calls systemds_done() */
 	if (systemd->pid == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0)
 		for (;;) {
 			int client = accept(fd, NULL, NULL);

@@ -2,14 +2,15 @@
 #pragma once
 
 /*
- * Is one tape what another is, row by row and number by number? Names of frames and tables for
- * interning apart, and wherever in `points` a gauge has its own.
+ * Compares two tapes row by row and number by number. Ignores names of frames, tables for
+ * interning, and the place of a gauge's points.
  */
 
 #include "tape/tape.h"
 
-/* Are the first rows of an array those of another? Only of rows without holes between their
- * members. */
+/*
+ * Compares the rows of `part` with the first rows of `whole`. Only for row types without padding.
+ */
 #define TAPE_ROWS_BEGIN(part, whole, table)                 \
 	((part)->table.count <= (whole)->table.count &&     \
 	 (!(part)->table.count ||                           \
@@ -82,7 +83,7 @@ static inline bool tape_gauges_begin(const struct tape *part, const struct tape 
 	return true;
 }
 
-/* Is it what the other was at an earlier time, when it had fewer rows? */
+/* Returns whether `part` is an earlier state of `whole`, when `whole` had fewer rows. */
 static inline bool tape_is_beginning_of(const struct tape *part, const struct tape *whole)
 {
 	return part->sequence == whole->sequence && part->begin_ns == whole->begin_ns &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Does a decoded tape keep the invariants of tape/tape.h? */
+/* Checks the invariants of tape/tape.h in a decoded tape. */
 
 #include "tape/tape.h"
 
@@ -82,6 +82,19 @@ static inline bool tape_gauges_are_sound(const struct tape *tape)
 	return true;
 }
 
+static inline bool tape_usual_is_sound(const struct tape *tape)
+{
+	for (size_t i = 0; i < tape->usual.count; i++) {
+		const struct tape_usual *row = &tape->usual.items[i];
+
+		if (row->name >= strings_count(&tape->strings) ||
+		    row->first > tape->usual_values.count ||
+		    row->count > tape->usual_values.count - row->first)
+			return false;
+	}
+	return true;
+}
+
 static inline bool tape_context_is_sound(const struct tape *tape)
 {
 	uint32_t strings = strings_count(&tape->strings);
@@ -105,10 +118,10 @@ static inline bool tape_context_is_sound(const struct tape *tape)
 		    tape->incidents.items[i].source >= strings ||
 		    !tape_run_is_sound(tape, &tape->incidents.items[i].fields))
 			return false;
-	return tape_gauges_are_sound(tape);
+	return tape_gauges_are_sound(tape) && tape_usual_is_sound(tape);
 }
 
-/* (4), (5), and of (3) what samples refer to */
+/* properties (4), (5), and the references of samples in (3) */
 static inline bool tape_samples_are_sound(const struct tape *tape)
 {
 	if (tape->begin_ns > tape->end_ns || tape->begin_ns % TAPE_TIME_UNIT_NS ||

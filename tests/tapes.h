@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Small tapes for tests, and a store in a temporary folder to put them into. All of it CHECKs, so
- * it is for use within tests only.
+ * Small tapes for tests, and a store in a temporary folder. All functions CHECK, so only tests may
+ * call them.
  */
 
 #include <ftw.h>
@@ -16,7 +16,7 @@
 #include "tape/tape.h"
 #include "tests/check.h"
 
-/* 2026-11-18T03:12:00Z, where perf time 1000 s is, unless a test has other anchors. */
+/* 2026-11-18T03:12:00Z: the wall clock at perf time 1000 s, unless a test has other anchors. */
 #define TAPES_REALTIME 1794971520000000000ull
 #define TAPES_PERF (1000 * NSEC_PER_SEC)
 #define TAPES_PERIOD 10309278
@@ -37,7 +37,7 @@ static inline void tapes_anchor(struct tape *tape, uint64_t perf_ns, uint64_t re
 		 0);
 }
 
-/* Covers [begin, end) of the perf clock, has the usual facts and no anchor. */
+/* Makes a tape that covers [begin, end) of the perf clock, with the usual facts and no anchor. */
 static inline struct tape *tapes_bare(uint64_t begin_ns, uint64_t end_ns)
 {
 	static const char *const facts[][2] = {
@@ -57,7 +57,7 @@ static inline struct tape *tapes_bare(uint64_t begin_ns, uint64_t end_ns)
 	return tape;
 }
 
-/* The same with one anchor, at TAPES_PERF; begin and end are seconds after it. */
+/* Makes such a tape with one anchor at TAPES_PERF; begin and end are seconds after TAPES_PERF. */
 static inline struct tape *tapes_new(unsigned int begin, unsigned int end)
 {
 	struct tape *tape =
@@ -76,7 +76,7 @@ static inline uint32_t tapes_module(struct tape *tape, const char *path, enum ta
 	return id;
 }
 
-/* A frame called by a stack, as a stack; symbol "" is a frame without a name. */
+/* Adds a frame that `parent` calls and returns its stack. With symbol "", the frame has no name. */
 static inline uint32_t tapes_call(struct tape *tape, uint32_t parent, uint32_t module,
 				  uint64_t address, const char *symbol)
 {
@@ -89,8 +89,10 @@ static inline uint32_t tapes_call(struct tape *tape, uint32_t parent, uint32_t m
 	return stack;
 }
 
-/* A stack of kernel functions "outermost;...;leaf"; each has one address, which follows from when
- * it was first named. */
+/*
+ * Returns a stack of kernel functions "outermost;...;leaf". Each function has one address, which
+ * depends on the order of first use.
+ */
 static inline uint32_t tapes_kernel(struct tape *tape, const char *functions)
 {
 	uint32_t module = tapes_module(tape, "[kernel.kallsyms]", TAPE_MODULE_KERNEL), stack = 0;
@@ -112,7 +114,7 @@ static inline uint32_t tapes_thread(struct tape *tape, int pid, int tid, const c
 	return id;
 }
 
-/* The stack's first frame is where the sample was taken. */
+/* Adds a sample at the stack's innermost frame. */
 static inline void tapes_sample(struct tape *tape, uint64_t perf_ns, uint32_t cpu, uint32_t thread,
 				uint32_t stack)
 {
@@ -150,7 +152,7 @@ static inline void tapes_store_done(struct tapes_store *store)
 	nftw(store->path, tapes_remove, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* A file or folder of the store, and what is in it. */
+/* Removes a file or folder of the store, with its contents. */
 static inline int tapes_remove_all(const struct tapes_store *store, const char *name)
 {
 	char path[128];
@@ -166,7 +168,7 @@ static inline void tapes_store_put(struct tapes_store *store, struct tape *tape)
 	static uint64_t sequence;
 	struct error error = { 0 };
 
-	tape->sequence = sequence++; /* of another boot than this one: its number is its own */
+	tape->sequence = sequence++; /* of another boot than this one, with its own numbers */
 	if (store_writer_open(store->path, &writer, &error) < 0 ||
 	    store_writer_seal(writer, tape, SEGMENT_HASTY, NULL, &error) < 0)
 		CHECK_FAIL("%s", error.text);

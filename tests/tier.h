@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The tier in which a test runs. A slow test shows the essential in ./test, and everything in
- * ./test --all and when somebody starts it by hand.
+ * The tier in which a test runs. In ./test, a slow test runs a short form of itself. In ./test
+ * --all, and when somebody starts it directly, it runs as a whole.
  */
 
 #include <stdbool.h>
@@ -17,7 +17,7 @@ static inline bool tier_is_quick(void)
 	return tier && strcmp(tier, "quick") == 0;
 }
 
-/* The first number in ./test, the second everywhere else. */
+/* Returns the first number in ./test, the second everywhere else. */
 static inline unsigned long tier_pick(unsigned long quick, unsigned long full)
 {
 	return tier_is_quick() ? quick : full;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* A tree of small files in a folder of its own, to be taken for a host's root. All of it CHECKs. */
+/*
+ * A tree of small files in a separate folder, which stands for a host's root. All functions CHECK.
+ */
 
 #include <stdlib.h>
 

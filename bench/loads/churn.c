@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Short processes, so many a second: each is forked, becomes `true`, and ends. Runs until killed.
+ * Starts short processes at a fixed rate per second: each is forked, becomes `true`, and ends. Runs
+ * until killed.
  *
  *   churn RATE
  */

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Busy with deep stacks: each round goes down through twenty of eight functions, by a path out of
- * so many, and works at the bottom. With what lies around main(), that is stacks of about 24
- * frames.
+ * Busy with deep stacks. Each round calls eight functions in a chain of twenty, on one of PATHS
+ * paths, and works at the bottom. With the frames around main(), a stack has about 24 frames.
  *
  *   deep CPU PATHS
  */

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# What a compile farm does: two compilers at a time over this tree's sources, each a process of its
-# own, and archives and searches between them. Runs until its process group is killed.
+# The load of a compile farm: two compilers at a time over this tree's sources, each in a process of
+# its own, with archives and searches in between. Runs until its process group is killed.
 tree=$(cd "$(dirname "$0")/../.." && pwd)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A server and its clients in one process: eight keep-alive connections that ask as fast as they
-// are answered.
+/*
+ * A server and its clients in one process: eight keep-alive connections, each of which sends the
+ * next request as soon as it has a response.
+ */
 const http = require('http');
 
 const server = http.createServer((request, response) => {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Writes, reads, searches and packs a text, over and over."""
+"""Writes, parses, searches and compresses a text in a loop."""
 import json
 import re
 import zlib

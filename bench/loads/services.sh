@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# What a host of services does: an HTTP server with clients, a database, a script that parses, and
-# now and then a short process. Runs until its process group is killed.
+# The load of a server: an HTTP server with clients, a database, a parsing script, and now and then
+# a short process. Runs until its process group is killed.
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 here=$(dirname "$0")

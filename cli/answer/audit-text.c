@@ -2,66 +2,60 @@
 #include "cli/answer/audit-text.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "draw/text.h"
+#include "draw/lines.h"
 
 #define INDENT 10
-#define WIDTH_MIN 40
+/* The indent of a line that continues a command. */
+#define COMMAND_INDENT 4
 
 static const char *const severities[] = { "notice", "warning", "critical" };
 
-/* What a label stands before, each line of it below the other, and broken where it is too long. */
+/* Puts the first line of a block behind a label. */
 static void put_block(const struct terminal *terminal, const char *label, const char *block,
-		      struct buffer *text)
+		      bool commands, struct buffer *text)
 {
-	struct terminal narrow = *terminal;
+	const struct lines_shape shape = {
+		.used = INDENT,
+		.indent = INDENT + (commands ? COMMAND_INDENT : 0),
+		.prose = true,
+	};
 
-	narrow.width = MAX(terminal->width, WIDTH_MIN) - INDENT;
-	while (*block) {
-		_cleanup_(buffer_done) struct buffer line = { 0 }, clean = { 0 }, broken = { 0 };
+	for (; *block; label = "") {
 		size_t size = strcspn(block, "\n");
+		_cleanup_free_ char *line = strndup(block, size);
 
-		buffer_bytes(&line, block, size);
-		buffer_u8(&line, 0);
-		block += size + (block[size] == '\n');
-		if (!buffer_failed(&line))
-			text_put_short(&narrow, (const char *)line.data, UINT32_MAX, &clean);
-		buffer_u8(&clean, 0);
-		if (!buffer_failed(&clean))
-			text_put_lines(&narrow, (const char *)clean.data, &broken);
-		buffer_u8(&broken, 0);
-		text->failed |=
-			buffer_failed(&line) || buffer_failed(&clean) || buffer_failed(&broken);
-		for (const char *at = (const char *)broken.data; !text->failed && *at;) {
-			size_t part = strcspn(at, "\n");
-
-			buffer_printf(text, "%-*s%.*s\n", INDENT, label, (int)part, at);
-			label = "";
-			at += part + (at[part] == '\n');
+		if (!line) {
+			text->failed = true;
+			return;
 		}
+		buffer_printf(text, "%-*s", INDENT, label);
+		if (commands)
+			lines_put_command(terminal, shape, line, text);
+		else
+			lines_put(terminal, shape, line, text);
+		block += size + (block[size] == '\n');
 	}
 }
 
 static void put_finding(const struct finding *finding, const struct terminal *terminal,
 			struct buffer *text)
 {
-	struct terminal wide = *terminal;
-
 	if (finding->severity != SEVERITY_NOTICE)
 		terminal_style(terminal,
 			       finding->severity == SEVERITY_CRITICAL ? STYLE_ALERT : STYLE_BOLD,
 			       text);
-	put_block(terminal, severities[finding->severity], (const char *)finding->title.data, text);
+	put_block(terminal, severities[finding->severity], (const char *)finding->title.data, false,
+		  text);
 	terminal_style(terminal, STYLE_PLAIN, text);
-	put_block(terminal, "means:", (const char *)finding->means.data, text);
-	put_block(terminal, "numbers:", (const char *)finding->lines.data, text);
-	/* not broken: they are to be pasted */
-	wide.width = UINT32_MAX;
-	put_block(&wide, "confirm:", (const char *)finding->confirm.data, text);
-	put_block(terminal, "fix:", (const char *)finding->fix.data, text);
+	put_block(terminal, "means:", (const char *)finding->means.data, false, text);
+	put_block(terminal, "numbers:", (const char *)finding->lines.data, false, text);
+	put_block(terminal, "confirm:", (const char *)finding->confirm.data, true, text);
+	put_block(terminal, "fix:", (const char *)finding->fix.data, false, text);
 	buffer_u8(text, '\n');
 }
 
@@ -87,7 +81,7 @@ static bool any_check(const struct report *report, bool unread)
 	return false;
 }
 
-/* What was looked at, and what could not be. */
+/* Lists the checks that ran, and the checks that could not read their data. */
 static void put_checks(const struct report *report, const struct terminal *terminal,
 		       struct buffer *text)
 {
@@ -96,14 +90,14 @@ static void put_checks(const struct report *report, const struct terminal *termi
 
 	list_checks(report, false, &checked);
 	if (!any_check(report, false))
-		buffer_text(&checked, "nothing could be looked at");
+		buffer_text(&checked, "nothing could be read");
 	if (report->watched_ns)
 		buffer_printf(&checked, "; watched for %s",
 			      duration_format(report->watched_ns, watched, sizeof(watched)));
 	else
 		buffer_text(&checked, "; looked at once");
 	if (report->recorded_from_ns)
-		buffer_printf(&checked, ", and %s that were recorded",
+		buffer_printf(&checked, ", and read %s of recorded data",
 			      duration_format(report->recorded_to_ns - report->recorded_from_ns,
 					      recorded, sizeof(recorded)));
 	list_checks(report, true, &unread);
@@ -114,8 +108,8 @@ static void put_checks(const struct report *report, const struct terminal *termi
 		return;
 	put_block(terminal,
 		  any_check(report, false) && !report->findings.count ? "healthy:" : "checked:",
-		  (const char *)checked.data, text);
-	put_block(terminal, "unread:", (const char *)unread.data, text);
+		  (const char *)checked.data, false, text);
+	put_block(terminal, "unread:", (const char *)unread.data, false, text);
 }
 
 void audit_put_text(const struct report *report, const struct terminal *terminal,
@@ -132,7 +126,7 @@ static void audit_text_put_string(struct buffer *json, const char *key, const st
 	json_string(json, (const char *)value->data);
 }
 
-/* Each line is one. */
+/* Each line becomes a string. */
 static void put_strings(struct buffer *json, const char *key, const struct buffer *lines)
 {
 	const char *at = (const char *)lines->data;

@@ -6,15 +6,17 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/number.h"
 
-bool gone_describe(const struct store_gone_list *gone, bool vanished, bool utc, struct buffer *text)
+bool gone_describe(const struct store_removed_ranges *gone, bool vanished, bool utc,
+		   struct buffer *text)
 {
 	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE];
 	uint64_t from_ns = UINT64_MAX, to_ns = 0;
 	size_t count = 0;
 
 	for (size_t i = 0; i < gone->list.count; i++) {
-		const struct store_gone *one = &gone->list.items[i];
+		const struct store_removed_range *one = &gone->list.items[i];
 
 		if (one->vanished != vanished)
 			continue;
@@ -31,7 +33,10 @@ bool gone_describe(const struct store_gone_list *gone, bool vanished, bool utc, 
 	return true;
 }
 
-/* How far what retention removed reaches beyond the window. */
+/* Enough for two times and a reason. */
+#define GAP_TEXT_SIZE 512
+
+/* Names the range that retention removed, if it reaches beyond the window. */
 static void say_removed(const struct invocation *invocation, const struct coverage_gap *gap)
 {
 	bool utc = option_given(invocation, "utc");
@@ -41,7 +46,18 @@ static void say_removed(const struct invocation *invocation, const struct covera
 	    time_format(gap->since_ns, utc, 0, since), time_format(gap->until_ns, utc, 0, until));
 }
 
-/* Who wants it quiet has the sum of it, and is told what is damaged, which somebody has to look at.
+static const char *gap_text(const struct coverage_gap *gap, bool utc, char text[GAP_TEXT_SIZE])
+{
+	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE];
+
+	snprintf(text, GAP_TEXT_SIZE, "gap: %s to %s: %s", time_format(gap->from_ns, utc, 3, from),
+		 time_format(gap->to_ns, utc, 3, to), gap->why);
+	return text;
+}
+
+/*
+ * With -q, prints the gaps only if they count as damage: the summary line already includes the
+ * others.
  */
 static void say_gaps(const struct invocation *invocation, const struct coverage *coverage)
 {
@@ -49,22 +65,40 @@ static void say_gaps(const struct invocation *invocation, const struct coverage 
 
 	for (size_t i = 0; i < coverage->gaps.count; i++) {
 		const struct coverage_gap *gap = &coverage->gaps.items[i];
-		char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE];
+		char text[GAP_TEXT_SIZE];
 
 		if (option_given(invocation, "quiet") && !gap->unread)
 			continue;
-		fprintf(stderr, "perftape: gap: %s to %s: %s\n",
-			time_format(gap->from_ns, utc, 3, from),
-			time_format(gap->to_ns, utc, 3, to), gap->why);
+		warn("%s", gap_text(gap, utc, text));
 		if (gap->until_ns > gap->to_ns || (gap->until_ns && gap->since_ns < gap->from_ns))
 			say_removed(invocation, gap);
 	}
 }
 
-/* No recorder is that late without being stopped, or kept from the CPUs or the disk. */
+unsigned int gaps_rows(const struct invocation *invocation, const struct coverage *coverage)
+{
+	bool utc = option_given(invocation, "utc");
+	unsigned int rows = 0;
+
+	for (size_t i = 0; i < coverage->gaps.count && rows < UINT16_MAX; i++) {
+		const struct coverage_gap *gap = &coverage->gaps.items[i];
+		char text[GAP_TEXT_SIZE];
+
+		rows += message_rows(gap_text(gap, utc, text));
+		/* the message about the recorder is about as long as this one */
+		if (gap->cause == COVERAGE_CAUSE_UNWRITTEN)
+			rows += message_rows(text);
+	}
+	return rows;
+}
+
+/* A recorder that is not stalled writes more often than this. */
 #define STALLED_NS (5 * NSEC_PER_SEC)
 
-/* What is being recorded is in the spool a second later. */
+static const char stalled_format[] =
+	"process %d, the recorder, is stalled: it wrote nothing since %s, %s ago";
+
+/* The reader sees samples about a second after the recorder took them. */
 static void say_recorder(const struct invocation *invocation, struct store_reader *reader,
 			 const struct window *window)
 {
@@ -79,13 +113,12 @@ static void say_recorder(const struct invocation *invocation, struct store_reade
 	now_ns = clock_ns(CLOCK_REALTIME);
 	reached_ns = MAX(reached_ns, since_ns);
 	if (reached_ns && now_ns > reached_ns + STALLED_NS)
-		say(invocation,
-		    "process %d, which records, has written nothing since %s, %s ago: it is stopped, it gets no CPU, or the disk hangs",
-		    pid, time_format(reached_ns, option_given(invocation, "utc"), 0, shown),
+		say(invocation, stalled_format, pid,
+		    time_format(reached_ns, option_given(invocation, "utc"), 0, shown),
 		    duration_format(now_ns - reached_ns, age, sizeof(age)));
 	else
-		say(invocation,
-		    "process %d is recording; what it takes can be asked for a second later", pid);
+		say(invocation, "process %d is recording; its samples can be read a second later",
+		    pid);
 }
 
 void say_gaps_and_recorder(const struct invocation *invocation, struct store_reader *reader,
@@ -95,15 +128,13 @@ void say_gaps_and_recorder(const struct invocation *invocation, struct store_rea
 	say_recorder(invocation, reader, window);
 }
 
-/* Of the segments as wholes: a window's frames are not looked at that closely. */
-static void say_nameless(const struct invocation *invocation, const struct unnamed_text *nameless)
+static void say_unnamed(const struct invocation *invocation, const struct unnamed_text *unnamed)
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 
-	unnamed_text_describe(nameless, &text);
+	unnamed_text_describe(unnamed, &text);
 	if (text.size)
-		say(invocation, "frames without a name in these segments: %.*s", (int)text.size,
-		    (char *)text.data);
+		say(invocation, "frames without a name: %.*s", (int)text.size, (char *)text.data);
 }
 
 void say_coverage(const struct invocation *invocation, struct store_reader *reader,
@@ -113,12 +144,11 @@ void say_coverage(const struct invocation *invocation, struct store_reader *read
 
 	if (!option_given(invocation, "quiet") || !coverage_is_whole(coverage)) {
 		coverage_describe(coverage, &text);
-		fprintf(stderr, "perftape: %llu sample%s; %.*s\n", (unsigned long long)samples,
-			samples == 1 ? "" : "s", (int)text.size,
-			text.data ? (char *)text.data : "");
+		warn("%llu sample%s; %s", (unsigned long long)samples, plural(samples),
+		     buffer_shown(&text));
 	}
 	if (option_given(invocation, "verbose"))
-		say_nameless(invocation, &coverage->unnamed);
+		say_unnamed(invocation, &coverage->unnamed);
 	say_gaps_and_recorder(invocation, reader, window, coverage);
 }
 
@@ -130,7 +160,7 @@ static const struct coverage_gap *first_removed(const struct coverage *coverage)
 	return NULL;
 }
 
-/* Why all of the window is a gap; NULL where nothing is known, or there are several reasons. */
+/* Returns why the whole window is a gap, or NULL if there are several causes or none is known. */
 static const char *only_reason(const struct coverage *coverage)
 {
 	const struct coverage_gap *gap = coverage->gaps.items;
@@ -138,7 +168,7 @@ static const char *only_reason(const struct coverage *coverage)
 	return coverage->gaps.count == 1 && gap->cause ? gap->why : NULL;
 }
 
-/* "nothing is recorded in that window; the nearest is ..." */
+/* Names the nearest recorded times. */
 static int say_nearest(const struct invocation *invocation, struct store_reader *reader,
 		       const struct window *window, const struct coverage *coverage)
 {
@@ -146,6 +176,7 @@ static int say_nearest(const struct invocation *invocation, struct store_reader 
 	const char *why = removed ? NULL : only_reason(coverage);
 	bool utc = option_given(invocation, "utc");
 	char before[TIME_TEXT_SIZE], after[TIME_TEXT_SIZE];
+	_cleanup_(buffer_done) struct buffer text = { 0 };
 	uint64_t before_ns, after_ns;
 	struct error error = { 0 };
 	int r = store_reader_near(reader, window->from_ns, window->to_ns, &before_ns, &after_ns,
@@ -153,25 +184,24 @@ static int say_nearest(const struct invocation *invocation, struct store_reader 
 
 	if (r < 0)
 		return fail(r, &error);
-	fprintf(stderr, "perftape: %s",
-		removed ? "what was recorded in that window was removed by retention"
-			: "nothing is recorded in that window");
+	buffer_text(&text, removed ? "what was recorded in that window was removed by retention"
+				   : "nothing is recorded in that window");
 	if (why)
-		fprintf(stderr, ": %s", why);
+		buffer_printf(&text, ": %s", why);
 	if (before_ns)
-		fprintf(stderr, "; the last before it ends %s",
-			time_format(before_ns, utc, 0, before));
+		buffer_printf(&text, "; the recording before it ends %s",
+			      time_format(before_ns, utc, 0, before));
 	if (after_ns)
-		fprintf(stderr, "; the first after it begins %s",
-			time_format(after_ns, utc, 0, after));
-	fputc('\n', stderr);
+		buffer_printf(&text, "; the recording after it begins %s",
+			      time_format(after_ns, utc, 0, after));
+	warn("%s", buffer_shown(&text));
 	if (removed)
 		say_removed(invocation, removed);
 	say_recorder(invocation, reader, window);
 	return EXIT_NOTHING;
 }
 
-/* What was recorded and cannot be read; NULL where there is nothing of that kind. */
+/* Returns the first gap whose samples cannot be read, or NULL. */
 static const struct coverage_gap *first_unread(const struct coverage *coverage)
 {
 	for (size_t i = 0; i < coverage->gaps.count; i++)
@@ -180,8 +210,7 @@ static const struct coverage_gap *first_unread(const struct coverage *coverage)
 	return NULL;
 }
 
-/* CPUs that were asked for and were not there in all of the window; NULL where it is not for that.
- */
+/* Returns the gap of CPUs that were offline in the whole window, or NULL. */
 static const struct coverage_gap *all_offline(const struct coverage *coverage,
 					      const struct window *window)
 {
@@ -209,30 +238,27 @@ int coverage_line_nothing(const struct invocation *invocation, struct store_read
 	if (!option_given(invocation, "quiet") && (coverage->covered_ns || unread))
 		say_coverage(invocation, reader, window, 0, coverage);
 	if (unread) {
-		fprintf(stderr, "perftape: what was recorded in that window cannot be read: %s\n",
-			unread->why);
+		warn("what was recorded in that window cannot be read: %s", unread->why);
 		return EXIT_FAILED;
 	}
 	if (offline)
-		fprintf(stderr, "perftape: %s in all of that window\n", offline->why);
+		warn("%s in all of that window", offline->why);
 	else if (coverage->left_out_all && coverage->covered_ns)
-		fprintf(stderr,
-			"perftape: CPU%s %s %s not recorded in that window, only CPU%s %s\n",
-			coverage_line_plural(coverage->left_out), coverage->left_out,
-			*coverage_line_plural(coverage->left_out) ? "were" : "was",
-			coverage_line_plural(coverage->recorded), coverage->recorded);
+		warn("CPU%s %s %s not recorded in that window, only CPU%s %s",
+		     coverage_line_plural(coverage->left_out), coverage->left_out,
+		     *coverage_line_plural(coverage->left_out) ? "were" : "was",
+		     coverage_line_plural(coverage->recorded), coverage->recorded);
 	else if (lost)
-		fprintf(stderr,
-			"perftape: no sample that passes is left of that window: %s%llu of it were lost\n",
-			coverage->lost_over_edge ? "about " : "", (unsigned long long)lost);
+		warn("no such sample in that window: %s%llu samples were lost",
+		     coverage->lost_over_edge ? "about " : "", (unsigned long long)lost);
 	else if (coverage->covered_ns)
-		fprintf(stderr, "perftape: that window was recorded, but holds no sample%s\n",
-			option_given(invocation, "cpu") ? " of these CPUs"
-			: option_given(invocation, "pid") || option_given(invocation, "tid") ||
-					option_given(invocation, "comm") ||
-					option_given(invocation, "cgroup")
-				? " of such a thread"
-				: "");
+		warn("that window was recorded, but has no sample%s",
+		     option_given(invocation, "cpu") ? " on these CPUs"
+		     : option_given(invocation, "pid") || option_given(invocation, "tid") ||
+				     option_given(invocation, "comm") ||
+				     option_given(invocation, "cgroup")
+			     ? " of such a thread"
+			     : "");
 	else
 		return say_nearest(invocation, reader, window, coverage);
 	return EXIT_NOTHING;
@@ -243,8 +269,7 @@ int coverage_line_code(const struct invocation *invocation, const struct coverag
 	if (!option_given(invocation, "strict") || coverage_is_whole(coverage))
 		return EXIT_DONE;
 	if (coverage->covered_ns == coverage->window_ns)
-		say(invocation,
-		    "--strict: all of the window is covered, but not each sample that was due is there (above)");
+		say(invocation, "--strict: the window is covered, but samples are missing (above)");
 	return EXIT_PARTIAL;
 }
 

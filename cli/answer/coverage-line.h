@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* What is said of an answer beside the answer itself: how much of the window it covers, or why
- * there is none. */
+/* Messages about an answer: how much of the window it covers, or why it is empty. */
 
 #include "base/bytes.h"
 #include "cli/options/command.h"
@@ -12,31 +11,36 @@
 #include "store/read/store-reader.h"
 
 /*
- * With -q too where something is missing: not every format can say it itself, and nothing is
- * silently missing. The window may reach beyond what a recorder that runs has written.
+ * Prints the number of samples and the coverage, then the gaps and the recorder's state. With -q,
+ * prints only what is missing, because not every output format can express it.
  */
 void say_coverage(const struct invocation *invocation, struct store_reader *reader,
 		  const struct window *window, uint64_t samples, const struct coverage *coverage);
 
 /*
- * "FROM to TO, in N stretches": what of a store is gone because retention removed it, or because
- * its files are missing. False where there is nothing of that kind.
+ * Puts "FROM to TO, in N stretches" for the ranges that retention removed, or, with `vanished`, for
+ * those whose files vanished. Returns false if there are none.
  */
-bool gone_describe(const struct store_gone_list *gone, bool vanished, bool utc,
+bool gone_describe(const struct store_removed_ranges *gone, bool vanished, bool utc,
 		   struct buffer *text);
 
-/* Only what is missing, for an answer that has its coverage in it. */
+/* Prints the gaps of a window, and the time that the recorder has not written yet. */
 void say_gaps_and_recorder(const struct invocation *invocation, struct store_reader *reader,
 			   const struct window *window, const struct coverage *coverage);
 
-/* Says why there is no sample, and gives the exit code of that. */
+/* Returns how many lines of a terminal these messages take. */
+unsigned int gaps_rows(const struct invocation *invocation, const struct coverage *coverage);
+
+/* Prints why the answer has no samples. Returns the exit code. */
 int coverage_line_nothing(const struct invocation *invocation, struct store_reader *reader,
 			  const struct window *window, const struct coverage *coverage);
 
-/* The exit code of an answer that was given: with --strict it must be whole. */
+/* Returns the exit code of an answer: EXIT_PARTIAL with --strict if the coverage is not whole. */
 int coverage_line_code(const struct invocation *invocation, const struct coverage *coverage);
 
-/* Closes the output and gives the exit code; r is what came of writing into it. A reader that has
- * seen enough is no failure. */
+/*
+ * Commits the output. Returns the exit code; `r` is the result of writing into the output. A reader
+ * that closed the pipe is not an error.
+ */
 int coverage_line_commit(const struct invocation *invocation, struct output *output, int r,
 			 const struct coverage *coverage);

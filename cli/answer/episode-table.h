@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/*
- * Episodes, and single incidents, as rows of a table that a person reads at night. On a terminal
- * that is too narrow for all of it, it has what counts: when, what, where, how long, which CPU, and
- * whether there are samples.
- */
+/* Episodes, and single incidents, as rows of a table. */
 
 #include "cli/options/command.h"
+#include "draw/columns.h"
 #include "incidents/logs/episode.h"
 #include "incidents/logs/incident-json.h"
 
 struct episode_table {
 	const struct invocation *invocation;
-	/* the first column is the line of the log, and not the number in the store */
+	/*
+	 * The first column is the line number in the log instead of the incident's number in the
+	 * store.
+	 */
 	bool by_line;
-	/* the line stands at the end */
+	/* The last column is the line of the log. */
 	bool with_text;
-	struct buffer out;
-	size_t rows;
-	/* to fit in; 0: as wide as it is */
-	unsigned int width;
+	struct columns columns;
+	/* A copy of the columns, because the title of the first one depends on by_line. */
+	struct columns_column list[COLUMNS_MAX];
 };
 
 void episode_table_row(struct episode_table *table, const struct episode *episode,
 		       enum covered covered);
 void episode_table_incident(struct episode_table *table, const struct incident *incident,
 			    enum covered covered);
-/* Prints it. 0 or -ENOMEM. */
+size_t episode_table_rows(const struct episode_table *table);
+/* Prints the table. Returns 0 or -ENOMEM. */
 int episode_table_end(struct episode_table *table);

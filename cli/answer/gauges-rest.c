@@ -55,8 +55,7 @@ void gauges_onces_put(const struct gauges_onces *onces, bool utc, struct buffer 
 		char time[TIME_TEXT_SIZE];
 
 		if (once->name)
-			buffer_printf(text,
-				      "%s stood at %lld, %s: by how much it grows is not known\n",
+			buffer_printf(text, "%s was %lld at %s: a single reading shows no growth\n",
 				      once->name, (long long)once->value,
 				      time_format(once->time_ns, utc, 0, time));
 	}
@@ -64,12 +63,12 @@ void gauges_onces_put(const struct gauges_onces *onces, bool utc, struct buffer 
 
 struct unknown {
 	const char *glob;
-	/* without units */
+	/* Names without their units. */
 	struct strings names, groups;
 	int failed;
 };
 
-/* "cpu39/user_ms" is one of "cpu". */
+/* Groups "cpu39/user_ms" under "cpu". */
 static int add_group(struct unknown *unknown, const char *name)
 {
 	size_t size = strcspn(name, "/");
@@ -80,7 +79,7 @@ static int add_group(struct unknown *unknown, const char *name)
 	return strings_add(&unknown->groups, name, size, &id);
 }
 
-/* Takes none. */
+/* Remembers the name. Returns false, because the values are not needed. */
 static bool gauges_rest_offer(void *context, const char *name)
 {
 	struct unknown *unknown = context;
@@ -102,18 +101,18 @@ static int see_none(void *context, const struct series_step *step)
 	return 0;
 }
 
-/* The one that was perhaps meant; "": none is near. */
+/* Returns the most similar name, or "". */
 static const char *find_near(const struct unknown *unknown)
 {
-	struct did_you_mean nearest;
+	struct did_you_mean did_you_mean;
 
-	did_you_mean_init(&nearest, unknown->glob);
+	did_you_mean_init(&did_you_mean, unknown->glob);
 	for (uint32_t id = 1; id < strings_count(&unknown->names); id++)
-		did_you_mean_offer(&nearest, strings_at(&unknown->names, id));
-	return nearest.best ? nearest.best : "";
+		did_you_mean_offer(&did_you_mean, strings_at(&unknown->names, id));
+	return did_you_mean.best ? did_you_mean.best : "";
 }
 
-/* A name that is a part of others is meant to be those. */
+/* Tells whether the pattern is contained in some name. */
 static bool gauges_rest_is_part(const struct unknown *unknown)
 {
 	for (uint32_t id = 1; id < strings_count(&unknown->names); id++)
@@ -126,11 +125,11 @@ static void gauges_rest_describe(const struct unknown *unknown, struct buffer *t
 {
 	const char *near = find_near(unknown), *before = "; there are ";
 
-	buffer_printf(text, "no figure of that window is called '%s'", unknown->glob);
+	buffer_printf(text, "no figure of that window matches '%s'", unknown->glob);
 	if (gauges_rest_is_part(unknown))
-		buffer_printf(text, ", but it is a part of some: --name '*%s*'", unknown->glob);
+		buffer_printf(text, ", but some contain it: --name '*%s*'", unknown->glob);
 	else if (*near)
-		buffer_printf(text, ", perhaps '%s'", near);
+		buffer_printf(text, "; the nearest is '%s'", near);
 	for (uint32_t id = 1; id < strings_count(&unknown->groups); id++) {
 		buffer_printf(text, "%s'%s*'", before, strings_at(&unknown->groups, id));
 		before = ", ";

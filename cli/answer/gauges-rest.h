@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* What `gauges` says of figures that make no row: those that were read once, and those that a name
- * asked for and that are not there. */
+/*
+ * What `gauges` prints about figures without a row: counters that were read only once, and patterns
+ * that match no figure.
+ */
 
 #include "base/array.h"
 #include "cli/options/command.h"
 #include "query/read/series.h"
 
-/* A counter's reading: by how much it grows takes two. */
+/* A counter that was read only once. Its growth would take two readings. */
 struct gauges_once {
-	/* NULL: it has a row, or was not read */
+	/* NULL: the figure has a row, or the gauge was not read. */
 	char *name;
 	int64_t value;
 	uint64_t time_ns;
@@ -18,18 +20,20 @@ struct gauges_once {
 };
 
 struct gauges_onces {
-	/* by series */
+	/* Indexed by series. */
 	array_of(struct gauges_once) list;
 };
 
 void gauges_onces_done(struct gauges_onces *onces);
-/* 0 or -ENOMEM. */
+/* Notes a step. Returns 0 or -ENOMEM. */
 int gauges_onces_see(struct gauges_onces *onces, const struct series_step *step);
 size_t gauges_onces_count(const struct gauges_onces *onces);
-/* A line each. */
+/* Puts a line for each counter. */
 void gauges_onces_put(const struct gauges_onces *onces, bool utc, struct buffer *text);
 
-/* That no figure of the question's window is called so, which one was perhaps meant, and what there
- * is: a text with a NUL. 0 or a negative errno. */
+/*
+ * Puts a text with a NUL. It says that no figure of the window matches `glob`, which name is
+ * similar, and which groups exist. Returns 0 or a negative errno.
+ */
 int gauges_put_unknown(struct store_reader *reader, const struct question *question,
 		       const char *glob, struct buffer *text, struct error *error);

@@ -24,7 +24,10 @@ static const struct episode *episode_of(const struct book *book, const struct bo
 	return &book->episodes.list.items[row->episode];
 }
 
-/* The line of its kind tells most of an episode: who was killed, and not who asked for memory. */
+/*
+ * Keeps the text of a line whose kind is that of the episode. For an OOM kill, this line says which
+ * process was killed.
+ */
 static int keep_text(const struct book *book, const struct book_row *row, struct heat_mark *mark,
 		     struct heat_marks_extent *extent)
 {
@@ -59,8 +62,8 @@ static int heat_marks_add_row(struct heat_marks *marks, const struct book *book,
 	return keep_text(book, row, &marks->list.items[*number - 1], extent);
 }
 
-/* "oom.kill  3 lines in 20 ms: Out of memory: ..." */
-static int tell_extent(struct heat_mark *mark, const struct heat_marks_extent *extent)
+/* Makes "oom.kill  3 lines in 20 ms: Out of memory: ...". */
+static int prefix_extent(struct heat_mark *mark, const struct heat_marks_extent *extent)
 {
 	const char *behind = strstr(mark->what, "  ");
 	char length[32], *what;
@@ -80,7 +83,7 @@ static int tell_extent(struct heat_mark *mark, const struct heat_marks_extent *e
 int heat_marks_make(const struct book *book, const struct window *window,
 		    struct heat_marks *ret_marks)
 {
-	/* of each episode, its mark, plus 1 */
+	/* For each episode, the number of its mark plus 1; 0: no mark yet. */
 	_cleanup_free_ size_t *numbers = calloc(book->episodes.list.count + 1, sizeof(*numbers));
 	int r = numbers ? 0 : -ENOMEM;
 
@@ -92,7 +95,7 @@ int heat_marks_make(const struct book *book, const struct window *window,
 			r = heat_marks_add_row(ret_marks, book, row, &numbers[row->episode]);
 	}
 	for (size_t i = 0; r == 0 && i < ret_marks->list.count; i++)
-		r = tell_extent(&ret_marks->list.items[i], &ret_marks->extents.items[i]);
+		r = prefix_extent(&ret_marks->list.items[i], &ret_marks->extents.items[i]);
 	return r;
 }
 

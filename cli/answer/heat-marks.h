@@ -1,31 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* What a heat map marks: each episode of a window once, where its first line in there is. A kill
- * for want of memory has three lines, a night of resets thousands. */
+/*
+ * The marks of a heat map: one for each episode, at its first line in the window. Lines alone would
+ * be too many: an OOM kill has three, a night of resets thousands.
+ */
 
 #include "cli/window/incident-book.h"
 #include "draw/heat-map.h"
 #include "query/window/window.h"
 
 struct heat_marks_extent {
-	/* its last line in the window */
+	/* The time of the episode's last line in the window. */
 	uint64_t until_ns;
 	uint64_t lines;
-	/* the text is of a line of the kind that the episode is called by */
+	/* The text is from a line whose kind is that of the episode. */
 	bool named;
 };
 
 struct heat_marks {
-	/* by time; their texts are ours */
+	/* Sorted by time; owns the texts. */
 	array_of(struct heat_mark) list;
-	/* one each */
+	/* One extent for each mark. */
 	array_of(struct heat_marks_extent) extents;
 };
 
-/* 0 or -ENOMEM; heat_marks_done() in either case. */
+/* Returns 0 or -ENOMEM. The caller calls heat_marks_done() in either case. */
 int heat_marks_make(const struct book *book, const struct window *window,
 		    struct heat_marks *ret_marks);
 void heat_marks_done(struct heat_marks *marks);
-/* A line each. */
+/* Puts a line for each mark. */
 void heat_marks_put_json(const struct heat_marks *marks, struct buffer *json);

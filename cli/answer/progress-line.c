@@ -26,14 +26,16 @@ size_t progress_line_fits(const char *text, size_t width)
 		part--;
 	if (part)
 		return part;
-	/* the first part has no room: then so many words of it */
+	/* the first part is too wide: show its first words */
 	while (word && text[word] != ' ')
 		word--;
 	return word;
 }
 
-/* A line that wraps could not be written over. What was there before is, by blanks: no terminal is
- * too dumb for that. */
+/*
+ * Blanks overwrite the previous line, because not every terminal can erase. The text is cut to one
+ * row, because the next line could not overwrite two rows.
+ */
 void progress_line_line(const char *text)
 {
 	struct winsize size;

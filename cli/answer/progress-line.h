@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* How far long work has come, on a terminal: one line that is written over, some times a second,
- * with the time that is left. */
+/*
+ * The progress of long work: one line on a terminal, overwritten a few times a second, with the
+ * time that is left.
+ */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,21 +12,23 @@
 
 struct progress_line {
 	const char *what;
-	/* nothing is, where there is no terminal */
+	/* False without a terminal, and with -q: nothing is shown. */
 	bool shown;
 	uint64_t started_ns;
 	uint64_t last_ns;
 };
 
 void progress_line_start(struct progress_line *progress, const char *what, bool quiet);
-/* context is the struct progress_line. */
+/* `context` is the struct progress_line. */
 void progress_line_show(void *context, uint64_t done, uint64_t size);
 void progress_line_end(struct progress_line *progress);
 
-/* How much of a line there is room for, in whole parts: they stand two blanks, or a comma and one,
- * apart. */
+/*
+ * Returns how many bytes of a line fit into `width`. Cuts the line between parts, which are
+ * separated by two blanks or by a comma and a blank.
+ */
 size_t progress_line_fits(const char *text, size_t width);
-/* A line that the next one is written over, no wider than the terminal. */
+/* Prints a line, no wider than the terminal, that the next one overwrites. */
 void progress_line_line(const char *text);
-/* Takes it away. */
+/* Erases the line on the terminal. */
 void progress_line_clear(void);

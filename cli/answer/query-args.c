@@ -12,30 +12,29 @@
 #include "cli/answer/screen.h"
 #include "cli/window/window-options.h"
 
-int query_args_parse(const struct invocation *invocation, struct query_args *asked)
+int query_args_parse(const struct invocation *invocation, struct query_args *args)
 {
-	int r = window_option_parse(invocation, &asked->question.window);
+	int r = window_option_parse(invocation, &args->question.window);
 
-	asked->question.filter = &asked->filter;
-	asked->question.name = live_names_give;
-	asked->question.context = &asked->names;
-	return r == EXIT_DONE ? filter_options_parse(invocation, &asked->filter) : r;
+	args->question.filter = &args->filter;
+	args->question.name = live_names_give;
+	args->question.context = &args->names;
+	return r == EXIT_DONE ? filter_options_parse(invocation, &args->filter) : r;
 }
 
-void query_args_done(struct query_args *asked)
+void query_args_done(struct query_args *args)
 {
-	live_names_done(&asked->names);
-	filter_done(&asked->filter);
+	live_names_done(&args->names);
+	filter_done(&args->filter);
 }
 
-/* Of what is taken at a time; all that an answer takes is some such pieces. */
+/* The heap grows in steps of this size. An answer needs a few steps. */
 #define HEAP_STEP (64 << 20)
 
 /*
- * Each segment takes the same room as the one before. Without this every large piece of it would go
- * back to the kernel in between, and be cleared page by page for the next one; so for the threads,
- * which would each have a heap of their own. And pages come in large ones where the kernel has
- * them: of a window's text, getting them one by one took a sixth of the time.
+ * Keeps freed memory in the heap: each segment needs as much memory as the one before, and the
+ * kernel would clear each page again. All threads share one heap for the same reason. Large pages
+ * save a sixth of the time of a large answer.
  */
 void query_args_keep_memory(void)
 {
@@ -47,7 +46,8 @@ void query_args_keep_memory(void)
 	mallopt(M_MMAP_THRESHOLD, 32 << 20);
 	mallopt(M_TRIM_THRESHOLD, 256 << 20);
 	mallopt(M_TOP_PAD, HEAP_STEP);
-	first = malloc(4 << 20); /* more than there is, so that a first step is taken */
+	/* more than the heap has free, so that it grows by one step */
+	first = malloc(4 << 20);
 	begin = ((uintptr_t)first + large - 1) / large * large;
 	end = (uintptr_t)sbrk(0) / large * large;
 	if (first && begin < end)
@@ -55,15 +55,15 @@ void query_args_keep_memory(void)
 	free(first);
 }
 
-int query_args_fold(const struct invocation *invocation, const struct query_args *asked,
+int query_args_fold(const struct invocation *invocation, const struct query_args *args,
 		    struct store_reader *reader, struct fold_options options, struct fold *ret_fold)
 {
-	const struct window *window = &asked->question.window;
+	const struct window *window = &args->question.window;
 	struct progress_line progress;
 	struct error error = { 0 };
 	int r;
 
-	options.question = asked->question;
+	options.question = args->question;
 	options.threads = screen_threads();
 	options.progress = progress_line_show;
 	options.progress_context = &progress;
@@ -77,7 +77,7 @@ int query_args_fold(const struct invocation *invocation, const struct query_args
 		return coverage_line_nothing(invocation, reader, window, &ret_fold->coverage);
 	say_coverage(invocation, reader, window, ret_fold->samples, &ret_fold->coverage);
 	if (option_given(invocation, "verbose"))
-		say(invocation, "segments opened: %llu, %llu of them without their samples",
+		say(invocation, "segments opened: %llu, for %llu of them only the sums",
 		    (unsigned long long)ret_fold->segments, (unsigned long long)ret_fold->summed);
 	return EXIT_DONE;
 }

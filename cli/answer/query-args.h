@@ -1,33 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* What a reading command is asked for, from its options: a window, and which of its samples. */
+/* The arguments of a reading command: a window and a filter. */
 
 #include "cli/options/command.h"
 #include "cli/window/live-names.h"
 #include "query/sums/fold.h"
 #include "query/read/loader.h"
 
-/* Refers to itself once it is parsed: it stays where it is. Zeroed at first. */
+/* Contains pointers to itself after parsing, so it must not move. Zeroed is empty. */
 struct query_args {
 	struct question question;
 	struct filter filter;
 	struct live_names names;
 };
 
-/* EXIT_DONE, or another one with the reason said. */
-int query_args_parse(const struct invocation *invocation, struct query_args *asked);
-void query_args_done(struct query_args *asked);
+/* Returns EXIT_DONE, or another exit code after a message. */
+int query_args_parse(const struct invocation *invocation, struct query_args *args);
+void query_args_done(struct query_args *args);
 
-/* For an answer that takes much memory, segment after segment: it stays the process's, in large
- * pages. */
+/* Tunes the allocator for answers that read many segments: freed memory stays in large pages. */
 void query_args_keep_memory(void);
 
 /*
- * All of it added up by stack, with what is to be said of that; progress is shown. EXIT_DONE, or
- * another one with the reason said, as where there are no samples. The options' question, threads
- * and progress are set here.
+ * Adds up the samples of the window by stack, shows progress, and prints the coverage. Sets the
+ * options' question, threads and progress. Returns EXIT_DONE, or another exit code after a message.
+ * A window without samples also leads to a message.
  */
-int query_args_fold(const struct invocation *invocation, const struct query_args *asked,
+int query_args_fold(const struct invocation *invocation, const struct query_args *args,
 		    struct store_reader *reader, struct fold_options options,
 		    struct fold *ret_fold);

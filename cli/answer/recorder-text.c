@@ -9,21 +9,25 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/number.h"
 #include "base/size.h"
 #include "draw/text.h"
 
-/* It tells of itself once a second. */
+/* A recorder reports once a second. */
 #define STALLED_NS (5 * NSEC_PER_SEC)
 
-/* What a kernel or our rights lack, and what that costs. A newer recorder may report more. */
+/*
+ * Kernel features and rights that may be absent, and the effect of their absence. A newer recorder
+ * may report others.
+ */
 static const struct {
 	const char *name;
 	const char *costs;
 } lacks_known[] = {
-	{ "ksymbol", "BPF programs that are loaded while it runs have no name" },
+	{ "ksymbol", "BPF programs that are loaded during the recording have no name" },
 	{ "lost", "samples that were lost just before a CPU fell idle are reported late" },
 	{ "cgroup",
-	  "cgroups come from /proc, which misses processes that end at once; kernel 5.7 has them" },
+	  "cgroups come from /proc, which misses processes that end at once; kernel 5.7 has all" },
 	{ "kallsyms", "the kernel's functions have no names; CAP_SYSLOG would give them" },
 	{ "ptrace",
 	  "mappings of other users at the start are unknown; CAP_SYS_PTRACE would show them" },
@@ -38,7 +42,7 @@ static const struct {
 	{ "tracefs",
 	  "no trace events of cgroups and OOM kills; CAP_DAC_READ_SEARCH would show them" },
 	{ "trace-rings", "perf refuses some trace events, or RLIMIT_MEMLOCK has no room for them" },
-	{ "cgroup:cgroup_mkdir", "who makes cgroups is not known" },
+	{ "cgroup:cgroup_mkdir", "the process that makes a cgroup is not known" },
 	{ "cgroup:cgroup_rmdir", "cgroups that were removed and still live are not counted" },
 	{ "cgroup:cgroup_release", "cgroups that were removed and still live are not counted" },
 	{ "oom:mark_victim", "OOM kills are known from the log alone" },
@@ -53,13 +57,16 @@ int recorder_text_read(const struct store_reader *reader, int pid, struct record
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 	struct recorder_text status = { 0 };
-	int r = store_reader_status(reader, &text, &status.pid, &status.told_ns);
+	int r = store_reader_status(reader, &text, &status.pid, &status.reported_ns);
 
 	if (r == 1)
 		r = progress_read((const char *)text.data, text.size, &status.progress);
-	status.there = r == 0 && status.told_ns;
+	status.there = r == 0 && status.reported_ns;
 	status.running = status.there && status.pid == pid;
-	/* who holds the lock is another one, who has not told yet, or is no recorder */
+	/*
+	 * Another process holds the lock than the one that reported. It has not reported yet, or it
+	 * is not a recorder.
+	 */
 	if (pid && !status.running)
 		status.there = false;
 	*ret_status = status;
@@ -71,7 +78,7 @@ static double recorder_text_percent(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * part / whole : 0;
 }
 
-/* The state of its main thread, a letter as in ps; 0: not known. */
+/* Returns the state of the main thread as in ps(1), or 0 if it is unknown. */
 static char state_of(int pid)
 {
 	_cleanup_free_ char *text = NULL;
@@ -86,10 +93,10 @@ static char state_of(int pid)
 
 static bool is_stalled(const struct recorder_text *status, uint64_t now_ns)
 {
-	return status->running && now_ns - MIN(now_ns, status->told_ns) > STALLED_NS;
+	return status->running && now_ns - MIN(now_ns, status->reported_ns) > STALLED_NS;
 }
 
-/* Why it is stalled, by what the kernel says of it now. */
+/* Guesses the cause of the stall from the present state of the process. */
 static const char *stall_cause(char state)
 {
 	if (state == 'T')
@@ -99,75 +106,83 @@ static const char *stall_cause(char state)
 	return "it gets no CPU, it is frozen, or the store's disk hangs";
 }
 
-static void print_stalled(int pid, const char *since, const char *age)
+static void print_stalled(struct field_lines *fields, int pid, const char *since, const char *age)
 {
 	char state = state_of(pid);
 
-	printf("stalled    since %s, %s ago: %s", since, age, stall_cause(state));
+	field_begin(fields, "stalled");
+	field_add(fields, "since %s, %s: %s", since, age, stall_cause(state));
 	if (state == 'T')
-		printf("; kill -CONT %d lets it go on", pid);
-	putchar('\n');
+		field_add(fields, "; kill -CONT %d lets it go on", pid);
+	field_end(fields);
 }
 
-static void print_told(const struct recorder_text *status, uint64_t now_ns, bool utc)
+static void print_state(struct field_lines *fields, const struct recorder_text *status,
+			uint64_t now_ns, bool utc)
 {
-	uint64_t age_ns = now_ns - MIN(now_ns, status->told_ns);
+	uint64_t age_ns = now_ns - MIN(now_ns, status->reported_ns);
 	char shown[TIME_TEXT_SIZE], age[32];
 
-	time_format(status->told_ns, utc, 0, shown);
-	duration_format(age_ns, age, sizeof(age));
+	time_format(status->reported_ns, utc, 0, shown);
+	age_format(age_ns, age, sizeof(age));
 	if (!status->running)
-		printf("ended      process %d %s; it last told of itself at %s, %s ago\n",
-		       status->pid,
-		       age_ns < clock_ns(CLOCK_BOOTTIME)
-			       ? "was killed"
-			       : "ended with the machine, which was started anew since",
-		       shown, age);
+		field_line(fields, "ended", "process %d %s; its last report was at %s, %s",
+			   status->pid,
+			   age_ns < clock_ns(CLOCK_BOOTTIME)
+				   ? "was killed"
+				   : "ended when the machine was restarted",
+			   shown, age);
 	else if (is_stalled(status, now_ns))
-		print_stalled(status->pid, shown, age);
+		print_stalled(fields, status->pid, shown, age);
 	else if (status->progress.stopping)
-		printf("stopping   seals what is left\n");
+		field_line(fields, "stopping", "seals the last samples");
 }
 
-/* Who makes cgroups, and what they are called, is for anybody to choose. */
-static void print_foreign(const char *label, const char *text)
+/* Cleans the text, because users choose the names of processes and cgroups. */
+static void print_foreign(struct field_lines *fields, const char *label, const char *before,
+			  const char *text)
 {
 	_cleanup_(buffer_done) struct buffer line = { 0 };
 	struct terminal terminal;
 
 	terminal_read(&terminal, STDOUT_FILENO, TERMINAL_COLOR_NEVER);
 	text_put_short(&terminal, text, UINT32_MAX, &line);
-	printf("%s%.*s\n", label, (int)line.size, line.data ? (char *)line.data : "");
+	field_line(fields, label, "%s%s", before, buffer_shown(&line));
 }
 
-static void print_flaws(const struct recorder_progress *progress)
+static void print_flaws(struct field_lines *fields, const struct recorder_progress *progress)
 {
 	if (!progress->lost_sideband && !progress->damaged && !progress->truncated &&
 	    !progress->unsaved)
 		return;
-	printf("           %llu side-band lost, %llu unreadable, %llu truncated, %llu unsaved\n",
-	       (unsigned long long)progress->lost_sideband, (unsigned long long)progress->damaged,
-	       (unsigned long long)progress->truncated, (unsigned long long)progress->unsaved);
+	field_line(fields, "", "%llu side-band lost, %llu unreadable, %llu truncated, %llu unsaved",
+		   (unsigned long long)progress->lost_sideband,
+		   (unsigned long long)progress->damaged, (unsigned long long)progress->truncated,
+		   (unsigned long long)progress->unsaved);
 }
 
-static void print_taken(const struct recorder_progress *progress, bool lately)
+static void print_taken(struct field_lines *fields, const struct recorder_progress *progress,
+			bool lately)
 {
 	char length[32];
 
-	printf("event      %s at %llu Hz on %llu CPU%s, segments of %s\n", progress->event,
-	       (unsigned long long)progress->frequency, (unsigned long long)progress->cpus,
-	       progress->cpus == 1 ? "" : "s",
-	       duration_format(progress->segment_ns, length, sizeof(length)));
-	printf("taken      %llu samples", (unsigned long long)progress->samples);
+	field_line(fields, "event", "%s at %llu Hz on %llu CPU%s, segments of %s", progress->event,
+		   (unsigned long long)progress->frequency, (unsigned long long)progress->cpus,
+		   plural(progress->cpus),
+		   duration_format(progress->segment_ns, length, sizeof(length)));
+	field_begin(fields, "taken");
+	field_add(fields, "%llu samples", (unsigned long long)progress->samples);
 	if (lately && progress->now_ns)
-		printf(", %.0f a second now", progress->now_samples * 1e9 / progress->now_ns);
-	printf("; %llu lost, %llu skipped, throttled %llu time%s\n",
-	       (unsigned long long)progress->lost, (unsigned long long)progress->skipped,
-	       (unsigned long long)progress->throttled, progress->throttled == 1 ? "" : "s");
-	print_flaws(progress);
+		field_add(fields, ", %.0f a second now",
+			  progress->now_samples * 1e9 / progress->now_ns);
+	field_add(fields, "; %llu lost, %llu skipped, throttled %llu time%s",
+		  (unsigned long long)progress->lost, (unsigned long long)progress->skipped,
+		  (unsigned long long)progress->throttled, plural(progress->throttled));
+	field_end(fields);
+	print_flaws(fields, progress);
 	if (progress->lost_events)
-		printf("           %llu trace events lost, too many at once\n",
-		       (unsigned long long)progress->lost_events);
+		field_line(fields, "", "%llu trace events lost, too many at once",
+			   (unsigned long long)progress->lost_events);
 }
 
 static void put_by(const char *what, const char *comm, uint64_t pid, struct buffer *text)
@@ -177,8 +192,9 @@ static void put_by(const char *what, const char *comm, uint64_t pid, struct buff
 			      (unsigned long long)pid);
 }
 
-/* Of several processes of that name it is one. */
-static void print_dying_prefix(const struct progress_dying *dying, bool utc)
+/* Adds the process number, because several processes may share a name. */
+static void print_dying_prefix(struct field_lines *fields, const struct progress_dying *dying,
+			       bool utc)
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 	char shown[TIME_TEXT_SIZE], age[32];
@@ -193,99 +209,108 @@ static void print_dying_prefix(const struct progress_dying *dying, bool utc)
 			      time_format(dying->since_ns, utc, 0, shown));
 	buffer_u8(&text, 0);
 	if (!buffer_failed(&text))
-		print_foreign("           ", (const char *)text.data);
+		print_foreign(fields, "", "", (const char *)text.data);
 }
 
-/* What it has not counted. */
-static void print_dying_limits(const struct recorder_progress *progress, bool utc)
+/* Prints which removed cgroups the count does not include. */
+static void print_dying_limits(struct field_lines *fields, const struct recorder_progress *progress,
+			       bool utc)
 {
 	char shown[TIME_TEXT_SIZE];
 
-	printf("           counted since %s: those removed before are not known",
-	       time_format(progress->dying_since_ns, utc, 0, shown));
+	field_begin(fields, "");
+	field_add(fields, "counted since %s; earlier removals are not known",
+		  time_format(progress->dying_since_ns, utc, 0, shown));
 	if (progress->dying_lost)
-		printf("; it began anew then, as %llu trace events were lost",
-		       (unsigned long long)progress->dying_lost);
+		field_add(fields, "; the count restarted then, because %llu trace events were lost",
+			  (unsigned long long)progress->dying_lost);
 	if (progress->dying_unsure)
-		printf("; give or take %llu: trace events were lost since",
-		       (unsigned long long)progress->dying_unsure);
-	putchar('\n');
+		field_add(fields, "; within %llu, because trace events were lost",
+			  (unsigned long long)progress->dying_unsure);
+	field_end(fields);
 }
 
-/* A recorder of before, and one that began anew, has a text alone. */
-static void print_dying(const struct recorder_progress *progress, uint64_t now_ns, bool utc)
+/* An older recorder, or one that has just begun anew, reports a text instead of the counts. */
+static void print_dying(struct field_lines *fields, const struct recorder_progress *progress,
+			uint64_t now_ns, bool utc)
 {
 	uint64_t age_ns = now_ns - MIN(progress->dying_ns, now_ns), shown = 0;
 	char age[32];
 
 	if (!progress->cgroup_count && *progress->dying)
-		print_foreign("dying      cgroups removed and not gone: ", progress->dying);
+		print_foreign(fields, "dying", "cgroups removed and not gone: ", progress->dying);
 	if (!progress->cgroup_count)
 		return;
-	printf("dying      %llu cgroup%s removed and not gone, as of %s ago:\n",
-	       (unsigned long long)progress->dying_count, progress->dying_count == 1 ? "" : "s",
-	       duration_format(age_ns / NSEC_PER_SEC * NSEC_PER_SEC, age, sizeof(age)));
+	field_line(fields, "dying", "%llu cgroup%s removed and not gone, as of %s:",
+		   (unsigned long long)progress->dying_count, plural(progress->dying_count),
+		   age_format(age_ns / NSEC_PER_SEC * NSEC_PER_SEC, age, sizeof(age)));
 	for (size_t i = 0; i < progress->cgroup_count; i++) {
-		print_dying_prefix(&progress->cgroups[i], utc);
+		print_dying_prefix(fields, &progress->cgroups[i], utc);
 		shown += progress->cgroups[i].count;
 	}
 	if (progress->dying_prefixes > progress->cgroup_count)
-		printf("           %llu under %llu others\n",
-		       (unsigned long long)(progress->dying_count - shown),
-		       (unsigned long long)(progress->dying_prefixes - progress->cgroup_count));
-	print_dying_limits(progress, utc);
+		field_line(fields, "", "%llu under %llu others",
+			   (unsigned long long)(progress->dying_count - shown),
+			   (unsigned long long)(progress->dying_prefixes - progress->cgroup_count));
+	print_dying_limits(fields, progress, utc);
 }
 
-/* The rings went on meanwhile. */
-static void print_stall(uint64_t length_ns, const char *why)
+/*
+ * Prints how long the recorder was stalled. During a stall the kernel kept writing into the ring
+ * buffers.
+ */
+static void print_stall(struct field_lines *fields, uint64_t length_ns, const char *why)
 {
 	char length[32];
 
 	if (length_ns)
-		printf("stalled    %s for at least %s in all; what overflowed the rings is lost\n",
-		       why, duration_format(length_ns, length, sizeof(length)));
+		field_line(fields, "stalled",
+			   "%s for at least %s in all; samples beyond the rings are lost", why,
+			   duration_format(length_ns, length, sizeof(length)));
 }
 
-static void print_lacking(const struct recorder_progress *progress)
+static void print_lacking(struct field_lines *fields, const struct recorder_progress *progress)
 {
-	print_stall(progress->stalled_signal_ns, "a signal stopped it");
-	print_stall(progress->stalled_cpu_ns, "it got no CPU, or was frozen,");
+	print_stall(fields, progress->stalled_signal_ns, "a signal stopped it");
+	print_stall(fields, progress->stalled_cpu_ns, "it got no CPU, or was frozen,");
 	if (progress->limit)
-		printf("lowered    the kernel allows %llu samples a second; see %s\n",
-		       (unsigned long long)progress->limit, "kernel.perf_event_max_sample_rate");
+		field_line(fields, "lowered", "the kernel allows %llu samples a second; see %s",
+			   (unsigned long long)progress->limit,
+			   "kernel.perf_event_max_sample_rate");
 	if (progress->offline)
-		printf("offline    %llu time%s a CPU was offline; %llu now\n",
-		       (unsigned long long)progress->offline, progress->offline == 1 ? "" : "s",
-		       (unsigned long long)progress->offline_now);
+		field_line(fields, "offline", "%llu time%s a CPU was offline; %llu now",
+			   (unsigned long long)progress->offline, plural(progress->offline),
+			   (unsigned long long)progress->offline_now);
 }
 
-static void print_costs(const struct recorder_progress *progress)
+static void print_costs(struct field_lines *fields, const struct recorder_progress *progress)
 {
-	/* in its first seconds there is no lately yet */
+	/* in its first seconds a recorder has no recent figures */
 	uint64_t span_ns = progress->recent_ns ? progress->recent_ns : progress->elapsed_ns;
 	uint64_t samples = progress->recent_ns ? progress->recent_samples : progress->samples;
 	char memory[32], resident[32], rings[32];
 
 	if (progress->recent_ns)
-		printf("own CPU    %.2f %% of one CPU lately, %.2f %% since it runs\n",
-		       recorder_text_percent(progress->recent_cpu_ns, progress->recent_ns),
-		       recorder_text_percent(progress->cpu_ns, progress->elapsed_ns));
+		field_line(fields, "own CPU", "%.2f %% of one CPU lately, %.2f %% since its start",
+			   recorder_text_percent(progress->recent_cpu_ns, progress->recent_ns),
+			   recorder_text_percent(progress->cpu_ns, progress->elapsed_ns));
 	else if (progress->cpu_ns)
-		printf("own CPU    %.2f %% of one CPU since it runs\n",
-		       recorder_text_percent(progress->cpu_ns, progress->elapsed_ns));
+		field_line(fields, "own CPU", "%.2f %% of one CPU since its start",
+			   recorder_text_percent(progress->cpu_ns, progress->elapsed_ns));
 	if (progress->sampling_ns)
-		printf("sampling   about %.2f %% of one CPU in the kernel, %.1f us a sample\n",
-		       recorder_text_percent(samples * progress->sampling_ns, span_ns),
-		       progress->sampling_ns / 1e3);
+		field_line(fields, "sampling",
+			   "about %.2f %% of one CPU in the kernel, %.1f us a sample",
+			   recorder_text_percent(samples * progress->sampling_ns, span_ns),
+			   progress->sampling_ns / 1e3);
 	if (progress->memory_bytes)
-		printf("memory     %s, %s with files, and %s of rings\n",
-		       size_format(progress->memory_bytes, memory, sizeof(memory)),
-		       size_format(progress->resident_bytes, resident, sizeof(resident)),
-		       size_format(progress->rings_bytes, rings, sizeof(rings)));
+		field_line(fields, "memory", "%s, %s with files, and %s of rings",
+			   size_format(progress->memory_bytes, memory, sizeof(memory)),
+			   size_format(progress->resident_bytes, resident, sizeof(resident)),
+			   size_format(progress->rings_bytes, rings, sizeof(rings)));
 }
 
-/* What each source of the host's figures costs, and those that give none. */
-static void print_sources(const struct recorder_progress *progress)
+/* Prints the cost of each source of gauges, and names the sources that always fail. */
+static void print_sources(struct field_lines *fields, const struct recorder_progress *progress)
 {
 	uint64_t cpu_ns = 0;
 	char longest[32];
@@ -294,59 +319,66 @@ static void print_sources(const struct recorder_progress *progress)
 		return;
 	for (size_t i = 0; i < progress->source_count; i++)
 		cpu_ns += progress->sources[i].cpu_ns;
-	printf("figures    of the host: %.4f %% of one CPU, the kernel's part included\n",
-	       recorder_text_percent(cpu_ns, progress->elapsed_ns));
+	field_line(fields, "figures",
+		   "the host's take %.4f %% of one CPU, including time in the kernel",
+		   recorder_text_percent(cpu_ns, progress->elapsed_ns));
 	for (size_t i = 0; i < progress->source_count; i++) {
 		const struct progress_source *source = &progress->sources[i];
 
 		if (source->reads && source->failures == source->reads)
-			printf("           %-15s not to be had here\n", source->name);
+			field_line(fields, "", "%-15s not available here", source->name);
 		else if (source->reads)
-			printf("           %-15s %.4f %%, %llu reads, at most %s%s\n", source->name,
-			       recorder_text_percent(source->cpu_ns, progress->elapsed_ns),
-			       (unsigned long long)source->reads,
-			       duration_format(source->longest_ns, longest, sizeof(longest)),
-			       source->failures ? ", some failed" : "");
+			field_line(fields, "", "%-15s %.4f %%, %llu reads, at most %s%s",
+				   source->name,
+				   recorder_text_percent(source->cpu_ns, progress->elapsed_ns),
+				   (unsigned long long)source->reads,
+				   duration_format(source->longest_ns, longest, sizeof(longest)),
+				   source->failures ? ", some failed" : "");
 	}
 }
 
-static void print_rings(const struct recorder_progress *progress)
+static void print_rings(struct field_lines *fields, const struct recorder_progress *progress)
 {
 	char bytes[32], rides[32], least[32], late[32], late_peak[32], took[32], took_peak[32];
 
-	printf("rings      two of %s a CPU, at most %.0f %% full (names: %.0f %%)",
-	       size_format(progress->ring_bytes, bytes, sizeof(bytes)),
-	       recorder_text_percent(progress->ring_peak_bytes, progress->ring_bytes),
-	       recorder_text_percent(progress->sideband_peak_bytes, progress->ring_bytes));
+	field_begin(fields, "rings");
+	field_add(fields, "two of %s a CPU, at most %.0f %% full (names: %.0f %%)",
+		  size_format(progress->ring_bytes, bytes, sizeof(bytes)),
+		  recorder_text_percent(progress->ring_peak_bytes, progress->ring_bytes),
+		  recorder_text_percent(progress->sideband_peak_bytes, progress->ring_bytes));
 	if (progress->rides_out_ns)
-		printf("; undrained they hold %s of a busy CPU, %s of the deepest stacks",
-		       duration_format(progress->rides_out_ns, rides, sizeof(rides)),
-		       duration_format(progress->rides_out_least_ns, least, sizeof(least)));
-	printf("\ndrain      %s late, at most %s; took %s, at most %s\n",
-	       duration_format(progress->late_ns, late, sizeof(late)),
-	       duration_format(progress->late_peak_ns, late_peak, sizeof(late_peak)),
-	       duration_format(progress->drain_ns, took, sizeof(took)),
-	       duration_format(progress->drain_peak_ns, took_peak, sizeof(took_peak)));
+		field_add(fields, "; they hold %s of a busy CPU, %s of the deepest stacks",
+			  duration_format(progress->rides_out_ns, rides, sizeof(rides)),
+			  duration_format(progress->rides_out_least_ns, least, sizeof(least)));
+	field_end(fields);
+	field_line(fields, "drain", "%s late, at most %s; took %s, at most %s",
+		   duration_format(progress->late_ns, late, sizeof(late)),
+		   duration_format(progress->late_peak_ns, late_peak, sizeof(late_peak)),
+		   duration_format(progress->drain_ns, took, sizeof(took)),
+		   duration_format(progress->drain_peak_ns, took_peak, sizeof(took_peak)));
 }
 
-static void print_behind(const struct recorder_progress *progress)
+static void print_behind(struct field_lines *fields, const struct recorder_progress *progress)
 {
 	char lag[32], bytes[32];
 
-	printf("sealed     %llu segments, %s; %llu waiting; the disk is %s behind\n",
-	       (unsigned long long)progress->segments,
-	       size_format(progress->bytes, bytes, sizeof(bytes)),
-	       (unsigned long long)progress->waiting,
-	       duration_format(progress->spool_lag_ns, lag, sizeof(lag)));
+	field_line(fields, "sealed", "%llu segments, %s; %llu waiting; the disk is %s behind",
+		   (unsigned long long)progress->segments,
+		   size_format(progress->bytes, bytes, sizeof(bytes)),
+		   (unsigned long long)progress->waiting,
+		   duration_format(progress->spool_lag_ns, lag, sizeof(lag)));
 	if (progress->store_blocked)
-		printf("stalled    %s; what is recorded waits in memory\n", progress->error.text);
+		field_line(fields, "stalled", "%s; samples wait in memory", progress->error.text);
 	if (*progress->warning.text)
-		printf("warning    %s\n", progress->warning.text);
+		field_line(fields, "warning", "%s", progress->warning.text);
 	if (*progress->log_trouble.text)
-		printf("warning    %s\n", progress->log_trouble.text);
+		field_line(fields, "warning", "%s", progress->log_trouble.text);
 }
 
-/* Who may not look into them finds that they are there. */
+/*
+ * Tells whether tracefs is mounted. Without the right to look into tracefs, access() fails with
+ * another error than ENOENT.
+ */
 static bool has_tracefs(void)
 {
 	static const char *const places[] = { "/sys/kernel/tracing/events",
@@ -369,35 +401,36 @@ static const char *lack_costs(const char *name, size_t size)
 	return NULL;
 }
 
-static void print_lacks(const char *lacks)
+static void print_lacks(struct field_lines *fields, const char *lacks)
 {
 	while (*lacks) {
 		size_t size = strcspn(lacks, ",");
 		const char *costs = lack_costs(lacks, size);
 
-		printf("without    %.*s%s%s\n", (int)size, lacks, costs ? ": " : "",
-		       costs ? costs : "");
+		field_line(fields, "without", "%.*s%s%s", (int)size, lacks, costs ? ": " : "",
+			   costs ? costs : "");
 		lacks += size + (lacks[size] == ',');
 	}
 }
 
-void recorder_text_print(const struct recorder_text *status, uint64_t now_ns, bool utc)
+void recorder_text_print(struct field_lines *fields, const struct recorder_text *status,
+			 uint64_t now_ns, bool utc)
 {
 	const struct recorder_progress *progress = &status->progress;
 
 	if (!status->there)
 		return;
-	print_told(status, now_ns, utc);
-	print_taken(progress, status->running && !is_stalled(status, now_ns));
-	print_dying(progress, now_ns, utc);
+	print_state(fields, status, now_ns, utc);
+	print_taken(fields, progress, status->running && !is_stalled(status, now_ns));
+	print_dying(fields, progress, now_ns, utc);
 	if (!status->running)
 		return;
-	print_lacking(progress);
-	print_costs(progress);
-	print_sources(progress);
-	print_rings(progress);
-	print_behind(progress);
-	print_lacks(progress->lacks);
+	print_lacking(fields, progress);
+	print_costs(fields, progress);
+	print_sources(fields, progress);
+	print_rings(fields, progress);
+	print_behind(fields, progress);
+	print_lacks(fields, progress->lacks);
 }
 
 void recorder_text_json(const struct recorder_text *status, uint64_t now_ns, struct buffer *json)
@@ -415,7 +448,7 @@ void recorder_text_json(const struct recorder_text *status, uint64_t now_ns, str
 	json_key(json, "running");
 	json_bool(json, status->running);
 	json_key(json, "told");
-	json_string(json, time_format(status->told_ns, true, 6, shown));
+	json_string(json, time_format(status->reported_ns, true, 6, shown));
 	json_key(json, "stalled");
 	json_bool(json, stalled);
 	json_key(json, "stalled_cause");

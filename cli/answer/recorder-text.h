@@ -1,27 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* What a recorder told of itself, for people and for programs. */
+/* A recorder's status, as text and as JSON. */
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "cli/answer/field-lines.h"
 #include "recorder/run/progress.h"
 #include "store/read/store-reader.h"
 
 struct recorder_text {
-	/* it told something that can be understood */
+	/* The status file exists and could be parsed. */
 	bool there;
-	/* it still holds the store's lock */
+	/* The process that wrote the status file still holds the store's lock. */
 	bool running;
 	int pid;
-	/* wall clock */
-	uint64_t told_ns;
+	/* The time of the last report on the wall clock. */
+	uint64_t reported_ns;
 	struct recorder_progress progress;
 };
 
-/* `pid` is of who holds the store's lock, 0: nobody. 0 or -ENOMEM. */
+/*
+ * Reads the status. `pid` is the process that holds the store's lock; 0: none. Returns 0 or
+ * -ENOMEM.
+ */
 int recorder_text_read(const struct store_reader *reader, int pid,
 		       struct recorder_text *ret_status);
-void recorder_text_print(const struct recorder_text *status, uint64_t now_ns, bool utc);
-/* An object, or null. */
+void recorder_text_print(struct field_lines *fields, const struct recorder_text *status,
+			 uint64_t now_ns, bool utc);
+/* Puts the status as an object, or null without a status. */
 void recorder_text_json(const struct recorder_text *status, uint64_t now_ns, struct buffer *json);

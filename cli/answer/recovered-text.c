@@ -4,9 +4,9 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/number.h"
 
-/* A recorder that was killed just after it had sealed a segment leaves a tape without a sample,
- * which may be 0 us long. */
+/* A recorder that was killed just after it sealed a segment leaves a spool without samples. */
 static void recovered_tapes(const struct store_recovered *recovered, char *text, size_t size)
 {
 	char length[32];
@@ -17,7 +17,7 @@ static void recovered_tapes(const struct store_recovered *recovered, char *text,
 	}
 	duration_format(recovered->end_ns - recovered->begin_ns, length, sizeof(length));
 	snprintf(text, size, "recovered %s of an interrupted recording: %llu sample%s", length,
-		 (unsigned long long)recovered->samples, recovered->samples == 1 ? "" : "s");
+		 (unsigned long long)recovered->samples, plural(recovered->samples));
 }
 
 void recovered_text(const struct store_recovered *recovered, char *text, size_t size)
@@ -27,6 +27,6 @@ void recovered_text(const struct store_recovered *recovered, char *text, size_t 
 	recovered_tapes(recovered, tapes, sizeof(tapes));
 	snprintf(text, size, "%s%s%s", tapes,
 		 recovered->damaged ? "; a part of it was damaged" : "",
-		 recovered->unread ? "; a part of it cannot be read now, and stays in the spool"
+		 recovered->unread ? "; a part of it cannot be read now and stays in the spool"
 				   : "");
 }

@@ -10,9 +10,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/number.h"
 #include "cli/answer/coverage-line.h"
 
-/* More do not read faster than memory is cleared for them. */
+/* More threads would not help, because the kernel's clearing of memory limits the speed. */
 #define THREADS_MAX 16
 
 int screen_read(const struct invocation *invocation, struct terminal *ret_terminal)
@@ -26,32 +27,41 @@ int screen_read(const struct invocation *invocation, struct terminal *ret_termin
 	return EXIT_DONE;
 }
 
-unsigned int screen_width(const struct terminal *terminal)
+void screen_read_lines(struct terminal *ret_terminal)
 {
-	const char *columns = getenv("COLUMNS");
-
-	return isatty(STDOUT_FILENO) || (columns && *columns) ? terminal->width : 0;
+	terminal_read(ret_terminal, STDOUT_FILENO, TERMINAL_COLOR_NEVER);
+	ret_terminal->unicode = true;
 }
 
-/* "perftape: gap: FROM to TO: ", before the reason; what is said of a process that records is
- * as long. */
-#define GAP_WIDTH 79
+const char *screen_short_time(const char *time, bool fractions, char text[TIME_TEXT_SIZE])
+{
+	size_t size = strcspn(time, "Z+");
+
+	if (size < 19 || time[10] != 'T')
+		return time;
+	size = fractions ? MIN(size, (size_t)23) : 19;
+	snprintf(text, TIME_TEXT_SIZE, "%.5s %.*s", time + 5, (int)size - 11, time + 11);
+	return text;
+}
+
+const char *screen_time_of_day(uint64_t ns, uint64_t day_ns, bool utc, char text[TIME_TEXT_SIZE])
+{
+	char time[TIME_TEXT_SIZE], day[TIME_TEXT_SIZE];
+	bool same =
+		strncmp(time_format(ns, utc, 0, time), time_format(day_ns, utc, 0, day), 10) == 0;
+
+	screen_short_time(time, false, text);
+	if (same)
+		memmove(text, text + 6, strlen(text + 6) + 1);
+	return text;
+}
 
 unsigned int screen_lines_below(const struct invocation *invocation,
-				const struct terminal *terminal, const struct coverage *coverage)
+				const struct coverage *coverage)
 {
-	unsigned int lines = 0;
-
 	if (option_given(invocation, "quiet") || !isatty(STDERR_FILENO))
 		return 0;
-	for (size_t i = 0; i < coverage->gaps.count && lines < UINT16_MAX; i++) {
-		const struct coverage_gap *gap = &coverage->gaps.items[i];
-
-		lines += 1 + (GAP_WIDTH + strlen(gap->why)) / terminal->width;
-		if (gap->cause && strcmp(gap->cause, "unwritten") == 0)
-			lines += 1 + GAP_WIDTH / terminal->width;
-	}
-	return lines;
+	return gaps_rows(invocation, coverage);
 }
 
 unsigned int screen_threads(void)
@@ -70,12 +80,12 @@ void screen_put_head(const struct invocation *invocation, const struct window *w
 	window_describe(window, option_given(invocation, "utc"), text);
 	if (window->note[0])
 		buffer_printf(text, "\nnote: %s", window->note);
-	buffer_printf(text, "\n%" PRIu64 " sample%s; ", samples, samples == 1 ? "" : "s");
+	buffer_printf(text, "\n%" PRIu64 " sample%s; ", samples, plural(samples));
 	coverage_describe(coverage, text);
 	buffer_u8(text, '\n');
 }
 
-/* Is there anything to be said of threads and frames? */
+/* Tells whether the filter selects by more than CPUs. */
 static bool is_more(const struct filter *filter)
 {
 	return filter_has_threads(filter) || filter->no_idle || filter->frames != FILTER_FRAMES_ALL;
@@ -124,7 +134,9 @@ int screen_print(const struct buffer *text)
 
 	if (buffer_failed(text))
 		return fail(-ENOMEM, NULL);
-	/* flushed here, as errno is that of the write only now */
+	if (!text->size)
+		return EXIT_DONE;
+	/* flush here, because errno describes the write only now */
 	if (fwrite(text->data, 1, text->size, stdout) == text->size && fflush(stdout) == 0)
 		return EXIT_DONE;
 	r = errno;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* What the commands that draw in the terminal share. */
+/* Helpers for commands that print in the terminal. */
 
+#include "base/clock.h"
 #include "cli/options/command.h"
 #include "draw/terminal.h"
 #include "query/coverage/coverage.h"
@@ -10,30 +11,39 @@
 #include "query/window/window.h"
 #include "store/read/store-reader.h"
 
-/* What standard output is, and --color. EXIT_DONE or EXIT_USAGE. */
+/* Reads the properties of standard output and --color. Returns EXIT_DONE or EXIT_USAGE. */
 int screen_read(const struct invocation *invocation, struct terminal *ret_terminal);
 
-/* How wide a table may be that need not fit in 80 columns: 0, as wide as it is, where it goes to a
- * file and $COLUMNS is not set. */
-unsigned int screen_width(const struct terminal *terminal);
-
-/* How many lines say_gaps_and_recorder() will take on standard error, about, if that is a terminal.
+/*
+ * Reads the properties of standard output for lines and tables, which keep their characters in any
+ * locale.
  */
-unsigned int screen_lines_below(const struct invocation *invocation,
-				const struct terminal *terminal, const struct coverage *coverage);
+void screen_read_lines(struct terminal *ret_terminal);
+/* Shortens "2026-11-18T03:12:07.123Z" to "11-18 03:12:07.123". Returns other texts unchanged. */
+const char *screen_short_time(const char *time, bool fractions, char text[TIME_TEXT_SIZE]);
 
-/* How many threads to read a store with: one for each CPU that we may run on, up to a limit. */
+/* Formats "03:12:07", or "11-18 03:12:07" if the day is not that of `day_ns`. Returns `text`. */
+const char *screen_time_of_day(uint64_t ns, uint64_t day_ns, bool utc, char text[TIME_TEXT_SIZE]);
+
+/* Returns how many lines say_gaps_and_recorder() may print, if standard error is a terminal. */
+unsigned int screen_lines_below(const struct invocation *invocation,
+				const struct coverage *coverage);
+
+/*
+ * Returns the number of threads for reading a store: one for each CPU that this process may use, up
+ * to a limit.
+ */
 unsigned int screen_threads(void);
 
-/* The first lines: the window as it was understood, the samples, how much is covered. */
+/* Puts the first lines of an answer: the window, the number of samples, the coverage. */
 void screen_put_head(const struct invocation *invocation, const struct window *window,
 		     uint64_t samples, const struct coverage *coverage, struct buffer *text);
-/* "only comm kube*" on a line of its own, where not all passes. */
+/* Puts the filter as a line, such as "only comm kube*"; nothing without a filter. */
 void screen_put_filter(const struct filter *filter, struct buffer *text);
 
-/* Why there is no sample, with --json the coverage too; the exit code of that. */
+/* Prints why there are no samples; with --json also the coverage. Returns the exit code. */
 int screen_nothing(const struct invocation *invocation, struct store_reader *reader,
 		   const struct window *window, const struct coverage *coverage);
 
-/* Writes a whole answer to standard output. EXIT_DONE, or EXIT_FAILED with the reason said. */
+/* Writes a whole answer to standard output. Returns EXIT_DONE, or EXIT_FAILED after a message. */
 int screen_print(const struct buffer *text);

@@ -15,37 +15,39 @@
 
 static const struct option options[] = {
 	{ "duration", 0, "TIME",
-	  "watch the host for so long (default: 5s; 0: one look, no rates)" },
+	  "how long to watch the host (default: 5s; 0: look once, without rates)" },
 	{ "root", 0, "DIR",
-	  "look at a copy of another host's /proc, /sys and /run below DIR, once" },
+	  "look once at a copy of another host's /proc, /sys and /run below DIR" },
 	{ "json", 0, NULL, "print one object of JSON" },
 	{ 0 },
 };
 
 static const char about[] =
-	"Watches the host for some seconds, looks at what was recorded of it in the last 6 h, and\n"
-	"says what is wrong: memory cgroups that were removed and are not gone, units and\n"
-	"containers that start again and again, units that failed, memory that is short, single\n"
-	"cores that are saturated, network queues that timed out, limits of sampling, a recorder\n"
-	"that does not record. Each with the numbers, stock commands that confirm it, and what\n"
-	"to do. It works without a store, changes nothing and starts nothing.\n"
+	"Watches the host for some seconds, reads the last 6 h of the store, and reports what is\n"
+	"wrong: removed memory cgroups that the kernel keeps, units and containers that restart\n"
+	"again and again, failed units, short memory, saturated CPUs, network queues that timed\n"
+	"out, limits of sampling, a recorder that does not record. Each finding has numbers,\n"
+	"commands that confirm it, and what to do. The audit needs no store, changes nothing and\n"
+	"starts nothing.\n"
 	"\n"
-	"Exit code: 0 nothing was found, 5 something was.\n";
+	"Exit code: 0 without findings, 5 with findings.\n";
 
 struct audit {
 	const struct invocation *invocation;
-	/* both clocks, when it began */
+	/* The time at the start on the wall clock and on CLOCK_MONOTONIC. */
 	uint64_t begin_ns, monotonic_ns;
 	struct audit_options options;
 	struct recorder_text status;
 	struct progress_line progress;
 	struct report report;
-	/* in the process that does it */
+	/* The child process that does the work. */
 	struct watchdog_child *child;
 };
 
-/* The wall clock as it was when it began, and as long as it is since: one that is set meanwhile
- * changes no rate. */
+/*
+ * Returns the wall clock at the start plus the time since. If somebody sets the clock meanwhile, no
+ * rate changes.
+ */
 static uint64_t now_ns(void *context)
 {
 	const struct audit *audit = context;
@@ -81,7 +83,10 @@ static int audit_parse(const struct invocation *invocation, struct audit_options
 	return EXIT_DONE;
 }
 
-/* Another host's recorder is not this one's. */
+/*
+ * Reads the state of the recorder. Not called with --root, because the recorder of the other host
+ * does not run here.
+ */
 static int read_recorder(struct audit *audit, struct error *error)
 {
 	struct audit_recorder *recorder = &audit->options.recorder;
@@ -104,8 +109,8 @@ static int read_recorder(struct audit *audit, struct error *error)
 	};
 	if (!audit->status.running)
 		return 0;
-	recorder->silent_ns = clock_ns(CLOCK_REALTIME);
-	recorder->silent_ns -= MIN(recorder->silent_ns, audit->status.told_ns);
+	recorder->stalled_ns = clock_ns(CLOCK_REALTIME);
+	recorder->stalled_ns -= MIN(recorder->stalled_ns, audit->status.reported_ns);
 	recorder->frequency = progress->frequency;
 	recorder->behind_ns = progress->spool_lag_ns;
 	recorder->lost = progress->lost;
@@ -113,36 +118,42 @@ static int read_recorder(struct audit *audit, struct error *error)
 	recorder->throttled = progress->throttled;
 	recorder->elapsed_ns = progress->elapsed_ns;
 	recorder->dying = progress->dying;
-	recorder->stalled = progress->store_blocked ? progress->error.text : NULL;
+	recorder->blocked = progress->store_blocked ? progress->error.text : NULL;
 	return 0;
 }
 
-/* A host that never recorded can be audited too. */
+/* Opens the store, if there is one. A host that never recorded can be audited, too. */
 static int open_store(struct audit *audit, struct store_reader **ret_reader)
 {
 	const struct invocation *invocation = audit->invocation;
 	struct error error = { 0 };
 	int r;
 
-	/* the environment's store, and that of the settings, are this host's */
+	/*
+	 * The environment and the settings name the store of this host, not that of the host under
+	 * --root.
+	 */
 	if (option_given(invocation, "root") && !option_typed(invocation, "store"))
 		return EXIT_DONE;
 	r = store_reader_open(store_path(invocation), ret_reader, &error);
 	if (r == 0) {
 		audit->options.reader = *ret_reader;
 		if (option_given(invocation, "root"))
-			say(invocation, "what %s has of the last 6 h is taken for that of %s",
+			say(invocation, "the last 6 h of %s count as those of %s",
 			    store_path(invocation), audit->options.root);
 		if (!option_given(invocation, "root"))
 			r = read_recorder(audit, &error);
 	}
 	if (r < 0 && !*error.text)
 		error_set(&error, r, "%s: %s", store_path(invocation), strerror(-r));
-	/* who names a store wants it looked at: without it, nothing would be well */
+	/*
+	 * A store on the command line must be readable. Without its data, the report would look
+	 * healthy.
+	 */
 	if (r == -ENOMEM || (r < 0 && option_typed(invocation, "store")))
 		return fail(r, &error);
 	if (r < 0 && (r != -ENOENT || option_given(invocation, "store")))
-		say(invocation, "without what was recorded: %s", error.text);
+		say(invocation, "the audit goes on without recorded data: %s", error.text);
 	return EXIT_DONE;
 }
 
@@ -169,7 +180,7 @@ static int audit_print(const struct audit *audit)
 		audit_put_text(&audit->report, &terminal, &text);
 	r = screen_print(&text);
 	if (r == EXIT_DONE && !any_checked(&audit->report) && !audit->report.findings.count) {
-		error_set(&error, -ENOENT, "%s: nothing of a host could be looked at there",
+		error_set(&error, -ENOENT, "%s: no data of a host could be read there",
 			  *audit->options.root ? audit->options.root : "/");
 		return fail(-ENOENT, &error);
 	}
@@ -190,7 +201,7 @@ static int run_audit(struct audit *audit)
 		    duration_format(audit->options.watch_ns, watch, sizeof(watch)));
 	audit->options.progress = progress_line_show;
 	audit->options.progress_context = &audit->progress;
-	progress_line_start(&audit->progress, "watching, then reading what was recorded",
+	progress_line_start(&audit->progress, "watching, then reading the store",
 			    option_given(audit->invocation, "quiet"));
 	r = audit_run(&audit->options, &audit->report, &error);
 	progress_line_end(&audit->progress);
@@ -219,10 +230,10 @@ static void on_hang(void *context, const char *what)
 {
 	const struct audit *audit = context;
 
-	say(audit->invocation, "reading %s does not come back: beginning anew without", what);
+	say(audit->invocation, "reading %s hangs: starting again without it", what);
 }
 
-static int audit_run_here(const struct invocation *invocation)
+static int cmd_audit_run(const struct invocation *invocation)
 {
 	struct audit audit = { .invocation = invocation };
 	const struct watchdog_child_work work = { .limit_ns = AUDIT_PATIENCE_S * NSEC_PER_SEC,
@@ -238,14 +249,14 @@ static int audit_run_here(const struct invocation *invocation)
 		r = watchdog_child_run(&work);
 	if (r >= 0)
 		return r;
-	error_set(&error, r, "the audit could not be done: %s", strerror(-r));
+	error_set(&error, r, "the audit failed: %s", strerror(-r));
 	return fail(r, &error);
 }
 
 const struct command command_audit = {
 	.name = "audit",
-	.summary = "Say what is wrong with this host now, and how to confirm and mend it",
+	.summary = "Report what is wrong with this host now, and how to confirm and fix it",
 	.about = about,
 	.options = options,
-	.run = audit_run_here,
+	.run = cmd_audit_run,
 };

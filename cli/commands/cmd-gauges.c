@@ -7,33 +7,36 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/number.h"
 #include "cli/answer/coverage-line.h"
+#include "cli/answer/dying-text.h"
 #include "cli/options/command.h"
 #include "cli/answer/gauges-rest.h"
 #include "cli/answer/progress-line.h"
 #include "cli/answer/screen.h"
 #include "cli/window/window-options.h"
 #include "draw/chart.h"
+#include "draw/lines.h"
 #include "draw/text.h"
 #include "query/sums/gauge-rows.h"
+#include "tape/tape-events.h"
 
-/* With more CPUs the table has rows of all of them together. */
+/* With more CPUs than this, the table shows rows that sum up all CPUs. */
 #define CPUS_SHOWN 4
 
 static const struct option options[] = {
 	WINDOW_OPTIONS,
-	{ "name", 0, "GLOB",
-	  "only figures of such a name, as shown or as in JSON: 'cpu39/*', 'host/running'; may be given again" },
-	{ "csv", 0, NULL, "comma-separated values, one reading a line" },
+	{ "name", 0, "GLOB", "only figures whose name matches, such as 'cpu39/*' (repeatable)" },
+	{ "csv", 0, NULL, "print comma-separated values, a line for each reading" },
 	JSON_OPTION,
 	{ 0 },
 };
 
 static const char about[] =
-	"What the host was doing: each CPU's time, run queue, pressure, reclaim, timeouts of\n"
-	"network queues, memory cgroups, quotas. Counters are shown as what they grew by, those\n"
-	"of time in per cent of it, what is rare as how many times it happened. Without --name,\n"
-	"figures that were 0 all the time are left out.\n\n" WINDOW_ABOUT;
+	"Shows each CPU's time, the run queue, pressure, reclaim, timeouts of network queues,\n"
+	"memory cgroups and quotas. Counters show their growth per second, counters of time per\n"
+	"cent, rare events their number. Without --name, figures that were always 0 are left out.\n"
+	"\n" WINDOW_ABOUT;
 
 static const char *const units[] = { [SERIES_LEVEL] = "",
 				     [SERIES_SECONDS] = "s",
@@ -44,19 +47,21 @@ static const char *const units[] = { [SERIES_LEVEL] = "",
 struct gauges_answer {
 	const struct invocation *invocation;
 	struct question question;
-	/* without any */
+	/* Empty, because figures have no filter. */
 	struct filter filter;
 	struct terminal terminal;
 	struct coverage coverage;
 	struct globs names;
-	/* by name: a figure is called so */
+	/* Indexed by pattern: true if the pattern matches some figure. */
 	bool found[GLOBS_MAX];
 	uint64_t steps;
-	/* the table */
+	/* The rows of the table. */
 	struct gauge_rows figures;
-	/* what is not in it */
+	/* Figures that the table does not show. */
 	struct gauges_onces onces;
-	/* lines */
+	/* The cgroups that were dying at the end, with their makers. */
+	struct dying_state dying;
+	/* Output that is not written yet. */
 	struct buffer text;
 };
 
@@ -64,6 +69,7 @@ static void gauges_answer_done(struct gauges_answer *answer)
 {
 	gauge_rows_done(&answer->figures);
 	gauges_onces_done(&answer->onces);
+	dying_state_done(&answer->dying);
 	array_done(&answer->coverage.gaps);
 	buffer_done(&answer->text);
 	filter_done(&answer->filter);
@@ -84,14 +90,15 @@ static int gauges_flush(struct gauges_answer *answer)
 	int r = screen_print(&answer->text);
 
 	answer->text.size = 0;
-	return r == EXIT_DONE ? 0 : -ECANCELED; /* it was said */
+	/* screen_print() has printed the message */
+	return r == EXIT_DONE ? 0 : -ECANCELED;
 }
 
 #define FLUSH_SIZE (1u << 18)
 
 static double figure_of(const struct series_step *step)
 {
-	return MIN(step->figure, series_most(step->name));
+	return MIN(step->figure, series_max(step->name));
 }
 
 static int see_for_json(void *context, const struct series_step *step)
@@ -113,7 +120,7 @@ static int see_for_json(void *context, const struct series_step *step)
 	return text->size > FLUSH_SIZE ? gauges_flush(answer) : 0;
 }
 
-/* Quoted where it has to be. */
+/* Quotes a value if necessary. */
 static void put_csv(struct buffer *text, const char *value)
 {
 	if (!strpbrk(value, "\",\r\n")) {
@@ -154,7 +161,7 @@ static bool is_which_cpu(const char *name)
 	return fnmatch("*_cpu", name, 0) == 0;
 }
 
-/* Was it asked for by this very name? */
+/* Tells whether an option names exactly this figure. */
 static bool gauges_is_named(const struct gauges_answer *answer, const char *name)
 {
 	bool named = false;
@@ -164,16 +171,18 @@ static bool gauges_is_named(const struct gauges_answer *answer, const char *name
 	return named;
 }
 
-/* Single CPUs are shown where there are few; otherwise, and only then, all of them together. */
+/* Shows single CPUs if there are few, and otherwise rows that sum up all CPUs. */
 static bool gauges_is_shown(const struct gauges_answer *answer, const struct gauge_rows_row *row)
 {
 	bool many = answer->figures.cpus > CPUS_SHOWN;
 
-	/* all of them together only where that is what was asked for */
+	/* with options, show rows that sum up all CPUs only if an option names them */
 	if (answer->names.count)
 		return !row->of_all || gauges_is_named(answer, row->name);
-	/* which CPU serves a queue, and how many containers each pod has, are no figures to look
-	 * through */
+	/*
+	 * users look these figures up by name: which CPU serves a queue, and the containers of a
+	 * pod
+	 */
 	if (is_which_cpu(row->name) || fnmatch("containers/*/running", row->name, 0) == 0)
 		return false;
 	return row->most > 0 && (row->of_all ? many : row->of_cpu ? !many : true);
@@ -188,7 +197,7 @@ static struct chart_row row_of(const struct gauge_rows_row *row)
 		.name = row->name,
 		.unit = is_count ? "" : units[row->unit],
 		.least = row->least,
-		/* between CPU 12 and CPU 13 there is none */
+		/* A mean of CPU numbers has no meaning. */
 		.mean = is_which_cpu(row->name) ? NAN : row->mean,
 		.most = is_count ? row->times : row->most,
 		.cells = row->cells,
@@ -222,10 +231,10 @@ static int put_table(struct gauges_answer *answer, struct buffer *text, size_t *
 	if (chart.count)
 		chart_draw(&chart, &answer->terminal, text);
 	free(rows);
-	return 0;
+	return buffer_failed(text) ? -ENOMEM : 0;
 }
 
-/* What there is to know without a row of it. */
+/* Prints how many figures the table leaves out. */
 static void gauges_say_left_out(const struct gauges_answer *answer, size_t left_out)
 {
 	size_t once = gauges_onces_count(&answer->onces);
@@ -234,17 +243,45 @@ static void gauges_say_left_out(const struct gauges_answer *answer, size_t left_
 		return;
 	if (left_out)
 		say(answer->invocation,
-		    "%zu figures were 0 all the time, or are of single CPUs: --name '*' shows all",
+		    "%zu figures were always 0 or are of single CPUs: --name '*' shows all",
 		    left_out);
 	if (once)
-		say(answer->invocation,
-		    "%zu counter%s read once in that window, which tells no growth: --name '*' shows what was read",
+		say(answer->invocation, "%zu counter%s read only once: --name '*' shows the value",
 		    once, once == 1 ? " was" : "s were");
+}
+
+/* Tells whether the table has figures of dying cgroups. */
+static bool has_dying(const struct gauges_answer *answer)
+{
+	bool has = false;
+
+	for (size_t i = 0; !has && i < answer->figures.rows.count; i++) {
+		const struct gauge_rows_row *row = &answer->figures.rows.items[i];
+
+		has = strncmp(row->name, TAPE_GAUGE_DYING, strlen(TAPE_GAUGE_DYING)) == 0 &&
+		      gauges_is_shown(answer, row);
+	}
+	return has;
+}
+
+static void put_dying(const struct gauges_answer *answer, struct buffer *text)
+{
+	_cleanup_(buffer_done) struct buffer lines = { 0 };
+
+	if (!answer->dying.at_ns || !has_dying(answer))
+		return;
+	dying_text_lines(&answer->dying, DYING_TEXT_KINDS, &answer->terminal, &lines);
+	buffer_u8(&lines, 0);
+	if (buffer_failed(&lines))
+		text->failed = true;
+	else
+		lines_put(&answer->terminal, (struct lines_shape){ .indent = HEAD_INDENT },
+			  (const char *)lines.data, text);
 }
 
 static int gauges_print_table(struct gauges_answer *answer)
 {
-	_cleanup_(buffer_done) struct buffer text = { 0 };
+	_cleanup_(buffer_done) struct buffer text = { 0 }, onces = { 0 };
 	size_t left_out = 0;
 	int r;
 
@@ -252,7 +289,14 @@ static int gauges_print_table(struct gauges_answer *answer)
 	if (put_table(answer, &text, &left_out) < 0)
 		return fail(-ENOMEM, NULL);
 	if (answer->names.count)
-		gauges_onces_put(&answer->onces, option_given(answer->invocation, "utc"), &text);
+		gauges_onces_put(&answer->onces, option_given(answer->invocation, "utc"), &onces);
+	buffer_u8(&onces, 0);
+	if (buffer_failed(&onces))
+		return fail(-ENOMEM, NULL);
+	put_dying(answer, &text);
+	if (onces.size > 1)
+		lines_put(&answer->terminal, (struct lines_shape){ .indent = HEAD_INDENT },
+			  (const char *)onces.data, &text);
 	r = text.size ? screen_print(&text) : EXIT_DONE;
 	gauges_say_left_out(answer, left_out);
 	return r;
@@ -267,13 +311,13 @@ static int print_end(struct gauges_answer *answer)
 	return screen_print(&answer->text);
 }
 
-/* Takes all, and remembers which name it is for. */
+/* Accepts all figures, and notes the patterns that match. */
 static bool see_name(void *context, const char *name)
 {
 	struct gauges_answer *answer = context;
 
 	for (size_t i = 0; i < answer->names.count; i++)
-		answer->found[i] |= series_is_called(name, answer->names.list[i]);
+		answer->found[i] |= series_has_name(name, answer->names.list[i]);
 	return true;
 }
 
@@ -298,6 +342,9 @@ static int read_series(struct gauges_answer *answer, struct store_reader *reader
 	progress_line_start(&progress, "segments", option_given(invocation, "quiet"));
 	r = series_run(reader, &of, &answer->coverage, &error);
 	progress_line_end(&progress);
+	if (r == 0)
+		r = dying_state_read(reader, answer->question.window.from_ns,
+				     answer->question.window.to_ns, &answer->dying, &error);
 	return r < 0 ? fail(r, &error) : EXIT_DONE;
 }
 
@@ -311,11 +358,14 @@ static int say_unknown(const struct gauges_answer *answer, struct store_reader *
 	if (r < 0)
 		return fail(r, &error);
 	text_put_short(&answer->terminal, (const char *)text.data, UINT32_MAX, &clean);
-	fprintf(stderr, "perftape: %.*s\n", (int)clean.size, clean.data ? (char *)clean.data : "");
+	warn("%s", buffer_shown(&clean));
 	return EXIT_NOTHING;
 }
 
-/* Of each that no figure is called. EXIT_NOTHING where there is one. */
+/*
+ * Prints a message for each pattern that matches no figure. Returns EXIT_NOTHING if there is such a
+ * pattern.
+ */
 static int say_all_unknown(const struct gauges_answer *answer, struct store_reader *reader)
 {
 	int r = EXIT_DONE;
@@ -333,12 +383,14 @@ static int answer_none(const struct gauges_answer *answer, struct store_reader *
 					     &answer->coverage);
 	if (answer->names.count)
 		return say_all_unknown(answer, reader);
-	fprintf(stderr, "perftape: that window was recorded, but without figures of the host\n");
+	warn("that window was recorded, but without host figures");
 	return EXIT_NOTHING;
 }
 
-/* As of every answer, of the samples beside which figures are read: where these are not covered,
- * nobody read any. */
+/*
+ * Prints the coverage of the samples. It applies to the figures too: while no recorder ran, no
+ * figures were read either.
+ */
 static void gauges_say_covered(const struct gauges_answer *answer, struct store_reader *reader)
 {
 	const struct invocation *invocation = answer->invocation;
@@ -346,9 +398,8 @@ static void gauges_say_covered(const struct gauges_answer *answer, struct store_
 
 	if (!option_given(invocation, "quiet") || !coverage_is_whole(&answer->coverage)) {
 		coverage_describe(&answer->coverage, &text);
-		fprintf(stderr, "perftape: %" PRIu64 " reading%s; %.*s\n", answer->steps,
-			answer->steps == 1 ? "" : "s", (int)text.size,
-			text.data ? (char *)text.data : "");
+		warn("%" PRIu64 " reading%s; %s", answer->steps, plural(answer->steps),
+		     buffer_shown(&text));
 	}
 	say_gaps_and_recorder(invocation, reader, &answer->question.window, &answer->coverage);
 }
@@ -383,7 +434,7 @@ static int gauges_run(const struct invocation *invocation)
 	int r;
 
 	if (option_given(invocation, "json") && option_given(invocation, "csv"))
-		return usage_error("--json and --csv do not go together");
+		return usage_error("--json and --csv exclude each other; give one");
 	r = globs_option_parse(invocation, "name", &answer.names);
 	if (r == EXIT_DONE)
 		r = window_option_parse(invocation, &answer.question.window);

@@ -21,24 +21,25 @@
 static const struct option options[] = {
 	WINDOW_OPTIONS,
 	FILTER_OPTIONS,
-	{ "per-cpu", 0, NULL, "a row for each CPU, not for each fraction of a second" },
+	{ "per-cpu", 0, NULL, "a row for each CPU instead of each fraction of a second" },
 	JSON_OPTION,
 	{ 0 },
 };
 
 static const char about[] =
-	"Columns are seconds, or as many as fit; rows are the fractions of a second, from the\n"
-	"bottom up, so that what comes every second or what stops for half of one is seen.\n"
-	"With --per-cpu a row is a CPU, and a saturated one a solid line, also where there are\n"
-	"more CPUs than lines: a row is then of several, and shows the busiest of them. --kernel\n"
-	"and --user leave of the load the time in the kernel, and out of it.\n\n" WINDOW_ABOUT;
+	"A column is a second, or several seconds in a long window. A row is a fraction of the\n"
+	"second, from the bottom up: work that repeats every second, or stops for half of one,\n"
+	"makes a pattern. With --per-cpu a row is a CPU, and a saturated CPU is a solid line.\n"
+	"With more CPUs than lines, a row is the busiest of several CPUs. --kernel and --user\n"
+	"leave the time in the kernel, or outside it.\n"
+	"\n" WINDOW_ABOUT;
 
 struct heatmap {
-	struct query_args asked;
+	struct query_args args;
 	struct terminal terminal;
 	unsigned int threads;
 	uint32_t fractions;
-	/* one a thread; all is in the first at the end */
+	/* One for each thread. At the end, the first one contains the sum of all. */
 	struct heat **heats;
 	struct scanned scanned;
 	struct heat_marks marks;
@@ -51,17 +52,17 @@ static void heatmap_done(struct heatmap *map)
 	free(map->heats);
 	scanned_done(&map->scanned);
 	heat_marks_done(&map->marks);
-	query_args_done(&map->asked);
+	query_args_done(&map->args);
 }
 
 static int heatmap_parse_options(const struct invocation *invocation, struct heatmap *map)
 {
-	int r = query_args_parse(invocation, &map->asked);
+	int r = query_args_parse(invocation, &map->args);
 
 	if (r == EXIT_DONE)
 		r = screen_read(invocation, &map->terminal);
 	map->fractions = heat_fractions();
-	/* a program gets the same whatever terminal it is started in */
+	/* JSON must not depend on the terminal */
 	if (option_given(invocation, "json")) {
 		map->terminal.width = JSON_WIDTH;
 		map->fractions = JSON_FRACTIONS;
@@ -78,7 +79,10 @@ static int heatmap_add(void *context, unsigned int worker, const struct store_se
 			stack_class_sample_ns(tape, segment->samples));
 }
 
-/* A load has no frames: what is left of it is the time in the kernel, or out of it. */
+/*
+ * Returns the stack classes that the filter leaves out. A class has no frames, so --kernel leaves
+ * the time in the kernel, and --user the rest.
+ */
 static unsigned int left_out(const struct filter *filter)
 {
 	if (filter->frames == FILTER_FRAMES_ALL)
@@ -90,7 +94,7 @@ static unsigned int left_out(const struct filter *filter)
 
 static int make_heats(struct heatmap *map, enum heat_rows by)
 {
-	const struct window *window = &map->asked.question.window;
+	const struct window *window = &map->args.question.window;
 	uint64_t column_ns = heat_column_ns(window, heat_columns_max(&map->terminal, by));
 	int r = 0;
 
@@ -100,7 +104,7 @@ static int make_heats(struct heatmap *map, enum heat_rows by)
 	for (unsigned int i = 0; r == 0 && i < map->threads; i++) {
 		r = heat_new(by, window, column_ns, map->fractions, &map->heats[i]);
 		if (r == 0)
-			map->heats[i]->left_out = left_out(&map->asked.filter);
+			map->heats[i]->left_out = left_out(&map->args.filter);
 	}
 	return r;
 }
@@ -110,7 +114,7 @@ static int heatmap_read_window(const struct invocation *invocation, struct heatm
 {
 	struct progress_line progress;
 	const struct scan_options scan = {
-		.question = map->asked.question,
+		.question = map->args.question,
 		.threads = map->threads,
 		.add = heatmap_add,
 		.context = map,
@@ -127,11 +131,14 @@ static int heatmap_read_window(const struct invocation *invocation, struct heatm
 	for (unsigned int i = 1; r == 0 && i < map->threads; i++)
 		r = heat_merge(map->heats[0], map->heats[i]);
 	if (r == 0)
-		r = heat_cover(map->heats[0], &map->asked.question.window, &map->scanned.coverage);
+		r = heat_cover(map->heats[0], &map->args.question.window, &map->scanned.coverage);
 	return r;
 }
 
-/* An episode may have begun before the window: all lines of the store say which they are of. */
+/*
+ * Marks the incidents. An episode may have begun before the window, so the book reads all lines of
+ * the store.
+ */
 static int find_marks(struct heatmap *map, struct store_reader *reader, struct error *error)
 {
 	struct book book;
@@ -139,7 +146,7 @@ static int find_marks(struct heatmap *map, struct store_reader *reader, struct e
 
 	if (r < 0)
 		return r;
-	r = heat_marks_make(&book, &map->asked.question.window, &map->marks);
+	r = heat_marks_make(&book, &map->args.question.window, &map->marks);
 	book_done(&book);
 	return r;
 }
@@ -151,15 +158,14 @@ static int heatmap_print(const struct invocation *invocation, const struct heatm
 		.heat = map->heats[0],
 		.marks = map->marks.list.items,
 		.mark_count = map->marks.list.count,
-		.at_ns = map->asked.question.window.at_ns,
+		.at_ns = map->args.question.window.at_ns,
 		.utc = option_given(invocation, "utc"),
-		.lines_below =
-			screen_lines_below(invocation, &map->terminal, &map->scanned.coverage),
+		.lines_below = screen_lines_below(invocation, &map->scanned.coverage),
 	};
 
-	screen_put_head(invocation, &map->asked.question.window, map->scanned.samples,
+	screen_put_head(invocation, &map->args.question.window, map->scanned.samples,
 			&map->scanned.coverage, &head);
-	screen_put_filter(&map->asked.filter, &head);
+	screen_put_filter(&map->args.filter, &head);
 	buffer_u8(&head, 0);
 	if (buffer_failed(&head))
 		return fail(-ENOMEM, NULL);
@@ -168,21 +174,21 @@ static int heatmap_print(const struct invocation *invocation, const struct heatm
 	return screen_print(&text);
 }
 
-/* A line each column, then the incidents, then the coverage. */
+/* A line for each column, then the incidents, then the coverage. */
 static int heatmap_print_json(const struct heatmap *map)
 {
 	_cleanup_(buffer_done) struct buffer json = { 0 };
 
 	heat_put_json(map->heats[0], &json);
 	heat_marks_put_json(&map->marks, &json);
-	coverage_put_json(&map->scanned.coverage, &map->asked.question.window, &json);
+	coverage_put_json(&map->scanned.coverage, &map->args.question.window, &json);
 	return screen_print(&json);
 }
 
 static int heatmap_answer(const struct invocation *invocation, struct heatmap *map)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
-	const struct window *window = &map->asked.question.window;
+	const struct window *window = &map->args.question.window;
 	const struct coverage *coverage = &map->scanned.coverage;
 	struct error error = { 0 };
 	int r = store_reader_open(store_path(invocation), &reader, &error), code;

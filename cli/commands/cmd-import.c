@@ -10,6 +10,8 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/number.h"
+#include "base/size.h"
 #include "cli/options/command.h"
 #include "cli/answer/progress-line.h"
 #include "cli/version.h"
@@ -20,29 +22,32 @@
 #include "recorder/run/recorder.h"
 
 static const struct option options[] = {
-	{ "event", 'e', "NAME", "whose samples to take (default: the first that samples)" },
-	{ "end", 0, "TIME", "when the last sample was taken, where the file does not say" },
+	{ "event", 'e', "NAME", "event to import (default: the first with samples)" },
+	{ "end", 0, "TIME", "time of the last sample, if the file does not contain it" },
 	{ "clock-offset", 0, "SECONDS", "or: wall clock minus the clock of the samples" },
-	{ "segment", 0, "LENGTH", "how long a segment is, 1s to 1h (default: 2m)" },
+	{ "segment", 0, "LENGTH", "length of a segment, 1s to 1h (default: 2m)" },
 	{ 0 },
 };
 
 static const char about[] =
-	"A folder is searched for perf.data files, not its sub-folders. Files may be gzipped, or packed\n"
-	"with xz or zstd. Importing one twice adds nothing.\n"
+	"Imports perf.data files, and those directly in a folder. Files may be packed with gzip,\n"
+	"xz or zstd. Importing a file twice adds nothing.\n"
 	"\n"
 	"The wall clock comes from the file (perf record -k), else from its name\n"
-	"(perf-HOST-20251118031000-120s.data, --timestamp-filename), else from when it was last\n"
-	"changed; the stated error tells how sure that is.\n";
+	"(perf-HOST-20251118031000-120s.data, --timestamp-filename), else from the time of its\n"
+	"last change. The message states how far it may be off.\n";
 
 struct list {
 	array_of(struct import_file) files;
-	/* in folders: no perf.data */
+	/* Number of files in folders that are not perf.data. */
 	size_t passed_over;
 	size_t failed;
 };
 
-/* A file that continues stays behind the one that it goes on from. */
+/*
+ * Sorts files by their begin. A file that continues a recording stays directly after the file that
+ * it continues.
+ */
 static int compare_begins(const void *a, const void *b)
 {
 	const struct import_file *x = a, *y = b;
@@ -67,7 +72,10 @@ static void sort_files(struct list *list)
 		      compare_begins);
 }
 
-/* In a folder, what is no perf.data is not meant. */
+/*
+ * Opens a file. A file that is not perf.data is an error only if the user named it, because a
+ * folder may contain other files.
+ */
 static int open_one(struct list *list, const char *path, bool named,
 		    const struct import_options *import)
 {
@@ -88,7 +96,7 @@ static int open_one(struct list *list, const char *path, bool named,
 	return EXIT_DONE;
 }
 
-/* By name, which is the order in which perf wrote those of one recording. */
+/* sort by name, because perf wrote the files of one recording in this order */
 static int open_folder(struct list *list, const char *path, const struct import_options *import)
 {
 	struct dirent **entries;
@@ -122,8 +130,10 @@ static int import_open_path(struct list *list, const char *path,
 		       : open_one(list, path, true, import);
 }
 
-/* Reads those that continue behind the ones that were opened before them. What cannot be read is
- * told, and left out. */
+/*
+ * Reads each file that continues another one after that file. Leaves out unreadable files with a
+ * message.
+ */
 static void follow_all(struct list *list, const struct import_options *import)
 {
 	_cleanup_(cleanup_zstd_stream) struct zstd_stream *stream = NULL;
@@ -151,36 +161,40 @@ static void follow_all(struct list *list, const struct import_options *import)
 	list->files.count = kept;
 }
 
-static void tell_file(const struct invocation *invocation, const struct import_file *file,
-		      const struct import_result *result)
+static const char imported_format[] =
+	"%s: %llu sample%s of %s, %llu lost, %s to %s (accurate to %s, %s); %llu segment%s, %s";
+
+static void import_print_file(const struct invocation *invocation, const struct import_file *file,
+			      const struct import_result *result)
 {
 	bool utc = option_given(invocation, "utc");
-	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE], error[32];
+	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE], error[32], bytes[32];
 
 	if (!result->samples) {
-		say(invocation, "%s: no sample of %s in it", file->path, file->event->name);
+		say(invocation, "%s: contains no sample of %s", file->path, file->event->name);
 	} else {
-		say(invocation,
-		    "%s: %llu samples of %s, %llu lost, %s to %s (within %s, %s); %llu segment%s, %.2f MB",
-		    file->path, (unsigned long long)result->samples, file->event->name,
-		    (unsigned long long)result->lost,
+		say(invocation, imported_format, file->path, (unsigned long long)result->samples,
+		    plural(result->samples), file->event->name, (unsigned long long)result->lost,
 		    time_format(file->first_ns + file->clock.offset_ns, utc, 3, from),
 		    time_format(file->last_ns + file->clock.offset_ns, utc, 3, to),
 		    duration_format(file->clock.error_ns, error, sizeof(error)),
 		    import_clock_text(file->clock.source), (unsigned long long)result->segments,
-		    result->segments == 1 ? "" : "s", result->bytes / 1e6);
+		    plural(result->segments), size_format(result->bytes, bytes, sizeof(bytes)));
 	}
 	if (result->damaged)
-		say(invocation, "%s: %llu records were damaged", file->path,
-		    (unsigned long long)result->damaged);
-	if (result->cut)
-		say(invocation, "%s: %llu callchains had to be cut", file->path,
-		    (unsigned long long)result->cut);
+		say(invocation, "%s: %llu record%s damaged", file->path,
+		    (unsigned long long)result->damaged, plural(result->damaged));
+	if (result->truncated)
+		say(invocation, "%s: %llu callchain%s truncated", file->path,
+		    (unsigned long long)result->truncated, plural(result->truncated));
 	if (result->note[0])
-		fprintf(stderr, "perftape: %s: %s\n", file->path, result->note);
+		warn("%s: %s", file->path, result->note);
 }
 
-/* A file that is there already is read all the same when the next one goes on from it. */
+/*
+ * Imports a file. If it was imported already and the next file continues it, only reads it again
+ * for the next file's sake.
+ */
 static int import_one(const struct invocation *invocation, struct import_file *file,
 		      bool is_followed, struct import_options *import, struct store_writer *writer,
 		      struct zstd_stream **stream)
@@ -204,7 +218,7 @@ static int import_one(const struct invocation *invocation, struct import_file *f
 		r = store_writer_note_import(writer, file->id, file->path, &error);
 	if (r < 0)
 		return fail(r, &error);
-	tell_file(invocation, file, &result);
+	import_print_file(invocation, file, &result);
 	return EXIT_DONE;
 }
 
@@ -228,21 +242,22 @@ static int import_all(const struct invocation *invocation, struct list *list,
 			list->failed++;
 	}
 	if (list->passed_over)
-		say(invocation, "%zu other files in the folder are no perf.data",
+		say(invocation, "%zu other files in the folder are not perf.data",
 		    list->passed_over);
 	if (!list->files.count && !list->failed)
-		return usage_error("no perf.data file there");
+		return usage_error(
+			"no perf.data file found; name a file, or a folder that contains one");
 	return list->failed ? EXIT_FAILED : EXIT_DONE;
 }
 
-/* "-123.456": seconds, to the nanosecond. */
+/* Parses "-123.456" seconds to the nanosecond. */
 static int parse_offset(const char *text, int64_t *ret_ns)
 {
 	char *end;
 	long double seconds = strtold(text, &end);
 
 	if (end == text || *end || seconds > 9e9L || seconds < -9e9L)
-		return usage_error("--clock-offset '%s' is no number of seconds", text);
+		return usage_error("--clock-offset '%s' is not a number of seconds", text);
 	*ret_ns = seconds * NSEC_PER_SEC;
 	return EXIT_DONE;
 }
@@ -256,9 +271,9 @@ static int import_parse_options(const struct invocation *invocation, struct impo
 	struct when when;
 
 	if (!invocation->word_count)
-		return usage_error("import what? Give perf.data files, or folders of them");
+		return usage_error("nothing to import; give perf.data files, or folders of them");
 	if (end && offset)
-		return usage_error("--end and --clock-offset say the same; give one");
+		return usage_error("--end and --clock-offset set the same; give one");
 	if (end && when_parse(end, clock_ns(CLOCK_REALTIME), option_given(invocation, "utc"), &when,
 			      &error) < 0)
 		return usage_error("--end: %s", error.text);
@@ -272,7 +287,7 @@ static int import_parse_options(const struct invocation *invocation, struct impo
 	return offset ? parse_offset(offset, &import->offset_ns) : EXIT_DONE;
 }
 
-/* perf keeps the files that it recorded under ~/.debug. */
+/* perf keeps the files of recorded programs under ~/.debug. */
 static void find_debug_dir(char path[PATH_MAX], struct import_options *import)
 {
 	const char *home = getenv("HOME");
@@ -299,7 +314,7 @@ static int import_run(const struct invocation *invocation)
 	if (r == EXIT_DONE)
 		follow_all(&list, &import);
 	if (r == EXIT_DONE && import.end_ns && list.files.count > 1)
-		r = usage_error("--end is of one file, not of %zu", list.files.count);
+		r = usage_error("--end goes with one file, not with %zu", list.files.count);
 	if (r == EXIT_DONE && !list.files.count && list.failed)
 		r = EXIT_FAILED;
 	else if (r == EXIT_DONE)

@@ -14,16 +14,16 @@
 #include "store/read/store-reader.h"
 
 static const struct option options[] = {
-	{ "at", 0, "TIME", "the moment that it is put at (default: now)" },
+	{ "at", 0, "TIME", "moment of the mark (default: now)" },
 	{ 0 },
 };
 
 static const char about[] =
-	"Puts it into the store's notes, beside a recorder or without one. `perftape incidents` lists it\n"
-	"as of the kind mark, and --incident mark, or its number, is a window around it.\n"
-	"Nothing is kept longer for it.\n";
+	"Adds a marker to the store's notes, also while a recorder runs. perftape incidents lists\n"
+	"it with the kind mark; --incident mark, or its number, selects a window around it.\n"
+	"Retention does not spare the samples around it.\n";
 
-/* Of the latest boot in the store, as the kernel's log has it. */
+/* Uptimes are of the latest boot in the store, as in the kernel's log. */
 static int mark_find_uptime(const struct invocation *invocation, uint64_t uptime_ns,
 			    uint64_t *ret_ns, struct error *error)
 {
@@ -58,7 +58,7 @@ static int parse_moment(const struct invocation *invocation, uint64_t *ret_ns, s
 	return 0;
 }
 
-/* All words are one text, as with echo. */
+/* Joins all words with blanks, as echo does. */
 static void join_words(const struct invocation *invocation, struct buffer *text)
 {
 	for (size_t i = 0; i < invocation->word_count; i++)
@@ -66,7 +66,7 @@ static void join_words(const struct invocation *invocation, struct buffer *text)
 	buffer_u8(text, 0);
 }
 
-/* A store has to be there: a mistyped name would become one that nobody records into. */
+/* A mistyped name must not become a new store. */
 static int check_store(const struct invocation *invocation, struct error *error)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
@@ -74,8 +74,8 @@ static int check_store(const struct invocation *invocation, struct error *error)
 	return store_reader_open(store_path(invocation), &reader, error);
 }
 
-static int mark_put_mark(const struct invocation *invocation, const char *text, uint64_t time_ns,
-			 uint64_t *ret_id, struct error *error)
+static int mark_write(const struct invocation *invocation, const char *text, uint64_t time_ns,
+		      uint64_t *ret_id, struct error *error)
 {
 	char id[24];
 	const struct notes_field fields[] = { { "text", text }, { "id", id } };
@@ -104,18 +104,23 @@ static int mark_run(const struct invocation *invocation)
 	struct error error = { 0 };
 	uint64_t time_ns, id;
 	bool empty = true;
+	int r;
 
 	for (size_t i = 0; i < invocation->word_count; i++)
 		empty = empty && !invocation->words[i][strspn(invocation->words[i], " \t\n")];
 	if (empty)
-		return usage_error("what is the mark's text? perftape mark 'deploy 1.2'");
-	if (parse_moment(invocation, &time_ns, &error) < 0)
+		return usage_error("a mark needs a text: perftape mark 'deploy 1.2'");
+	r = parse_moment(invocation, &time_ns, &error);
+	if (r == -ENOMEM)
+		return fail(r, &error);
+	if (r < 0)
 		return usage_error("%s", error.text);
 	join_words(invocation, &text);
 	if (buffer_failed(&text))
 		return fail(-ENOMEM, NULL);
-	if (mark_put_mark(invocation, (const char *)text.data, time_ns, &id, &error) < 0)
-		return fail(-EIO, &error);
+	r = mark_write(invocation, (const char *)text.data, time_ns, &id, &error);
+	if (r < 0)
+		return fail(r, &error);
 	say(invocation, "mark %llu at %s", (unsigned long long)id,
 	    time_format(time_ns, option_given(invocation, "utc"), 3, shown));
 	return EXIT_DONE;

@@ -3,8 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "base/number.h"
 
+#include "base/cleanup.h"
+#include "base/clock.h"
 #include "cli/answer/coverage-line.h"
+#include "cli/answer/guarded-output.h"
 #include "cli/answer/query-args.h"
 #include "cli/options/command.h"
 #include "cli/commands/query-events.h"
@@ -21,21 +25,23 @@ static const struct option options[] = {
 	WINDOW_OPTIONS,
 	FILTER_OPTIONS,
 	{ "events", 0, NULL,
-	  "the trace events instead of the samples: a line each, or --format json" },
+	  "print trace events instead of samples, as lines or with --format json" },
 	{ "name", 0, "GLOB",
-	  "of --events: only those of such a name, as 'cgroup:*'; may be given again" },
-	{ "format", 0, "NAME", "flamescope (default), folded or json (a line a sample)" },
+	  "with --events: only events that match, such as 'cgroup:*' (repeatable)" },
+	{ "format", 0, "NAME", "flamescope (default), folded or json (a line for each sample)" },
 	{ "json", 0, NULL, "the same as --format json" },
-	{ "weight", 0, "WHAT", "of folded: samples (default) or period" },
-	{ "thread-frame", 0, NULL, "of flamescope: each stack begins with its thread" },
-	{ "split", 0, "WHAT", "of flamescope: a file for each cpu, comm or pid, in the folder -o" },
-	{ "output", 'o', "FILE",
-	  "write there; gzipped when it ends in .gz (default: standard output)" },
+	{ "weight", 0, "WHAT", "with folded: samples (default) or period" },
+	{ "mark", 0, "LIST", "with folded: add _[k] to kernel names, _[j] to jit" },
+	{ "no-header", 0, NULL, "with flamescope: begin with the first event" },
+	{ "thread-frame", 0, NULL, "with flamescope: each stack begins with its thread" },
+	{ "split", 0, "WHAT",
+	  "with flamescope: a file for each cpu, comm or pid, in the folder -o" },
+	{ "output", 'o', "FILE", "file to write, gzipped for .gz (default: standard output)" },
 	{ 0 },
 };
 
 static const char about[] = WINDOW_ABOUT "\n"
-					 "Exits with 3 when nothing is recorded in the window.\n";
+					 "Exit code 3: nothing is recorded in the window.\n";
 
 enum format {
 	FORMAT_FLAMESCOPE,
@@ -44,14 +50,16 @@ enum format {
 };
 
 struct query {
-	struct query_args asked;
+	struct query_args args;
 	enum format format;
 	enum folded_weight weight;
+	/* A set of enum folded_marks. */
+	unsigned int marks;
 	bool split;
 	enum parts_by split_by;
 };
 
-/* The number of a word in a list that ends with NULL. */
+/* Sets the index of a word in a list that ends with NULL. */
 static int parse_word(const struct invocation *invocation, const char *name,
 		      const char *const *words, int *ret_word)
 {
@@ -69,7 +77,25 @@ static int parse_word(const struct invocation *invocation, const char *name,
 			   words[2] ? words[1] : "", words[2] ? words[2] : words[1], value);
 }
 
-/* What goes with one format only. */
+/* Reads a list such as "kernel,jit". */
+static int parse_marks(const struct invocation *invocation, unsigned int *ret_marks)
+{
+	const char *list = option_value(invocation, "mark");
+	_cleanup_free_ char *copy = list ? strdup(list) : NULL;
+	char *rest = copy;
+
+	*ret_marks = 0;
+	for (char *word; (word = strsep(&rest, ","));)
+		if (strcmp(word, "kernel") == 0)
+			*ret_marks |= FOLDED_MARK_KERNEL;
+		else if (strcmp(word, "jit") == 0)
+			*ret_marks |= FOLDED_MARK_JIT;
+		else
+			return usage_error("--mark is kernel, jit or kernel,jit, not '%s'", list);
+	return EXIT_DONE;
+}
+
+/* Checks options that belong to one format. */
 static int check_options(const struct invocation *invocation, const struct query *query)
 {
 	const char *output = option_value(invocation, "output");
@@ -80,8 +106,12 @@ static int check_options(const struct invocation *invocation, const struct query
 		return usage_error("--json is --format json; give one");
 	if (option_given(invocation, "weight") && query->format != FORMAT_FOLDED)
 		return usage_error("--weight goes with --format folded");
+	if (query->marks && query->format != FORMAT_FOLDED)
+		return usage_error("--mark goes with --format folded");
 	if (option_given(invocation, "thread-frame") && query->format != FORMAT_FLAMESCOPE)
 		return usage_error("--thread-frame goes with --format flamescope");
+	if (option_given(invocation, "no-header") && query->format != FORMAT_FLAMESCOPE)
+		return usage_error("--no-header goes with --format flamescope");
 	if (option_given(invocation, "name") && !option_given(invocation, "events"))
 		return usage_error("--name goes with --events");
 	if (globs_option_parse(invocation, "name", &names) != EXIT_DONE)
@@ -91,7 +121,7 @@ static int check_options(const struct invocation *invocation, const struct query
 	if (query->split && query->format != FORMAT_FLAMESCOPE)
 		return usage_error("--split goes with --format flamescope");
 	if (query->split && (!output || strcmp(output, "-") == 0))
-		return usage_error("--split writes several files: say into which folder, with -o");
+		return usage_error("--split writes several files; name their folder with -o");
 	return EXIT_DONE;
 }
 
@@ -100,7 +130,7 @@ static int query_parse_options(const struct invocation *invocation, struct query
 	static const char *const formats[] = { "flamescope", "folded", "json", NULL };
 	static const char *const weights[] = { "samples", "period", NULL };
 	static const char *const parts[] = { "cpu", "comm", "pid", NULL };
-	int r = query_args_parse(invocation, &ret->asked);
+	int r = query_args_parse(invocation, &ret->args);
 	int format = 0, weight = 0, part = 0;
 
 	if (r == EXIT_DONE)
@@ -109,6 +139,8 @@ static int query_parse_options(const struct invocation *invocation, struct query
 		r = parse_word(invocation, "weight", weights, &weight);
 	if (r == EXIT_DONE)
 		r = parse_word(invocation, "split", parts, &part);
+	if (r == EXIT_DONE)
+		r = parse_marks(invocation, &ret->marks);
 	if (option_given(invocation, "json") && !option_given(invocation, "format"))
 		format = FORMAT_JSON;
 	ret->format = format;
@@ -122,10 +154,11 @@ static struct flamescope_options flamescope_options(const struct invocation *inv
 						    const struct query *query)
 {
 	return (struct flamescope_options){
-		.filter = &query->asked.filter,
+		.filter = &query->args.filter,
 		.version = PERFTAPE_VERSION,
 		.threads = screen_threads(),
 		.thread_frame = option_given(invocation, "thread-frame"),
+		.no_header = option_given(invocation, "no-header"),
 	};
 }
 
@@ -138,7 +171,7 @@ static int write_part(const struct part *part, const struct flamescope_options *
 
 	if (asprintf(&path, "%s/%s", folder, part->name) < 0)
 		return -ENOMEM;
-	r = output_open(&output, path, error);
+	r = guarded_output_open(&output, path, error);
 	if (r < 0)
 		return r;
 	r = flamescope_write(&part->selection, flamescope, &output);
@@ -148,16 +181,18 @@ static int write_part(const struct part *part, const struct flamescope_options *
 	return r;
 }
 
-/* Between those of this answer they would be taken for its own, so it is said also with -q. */
+/*
+ * Warns about files of an earlier answer, because a user would take them for a part of this answer.
+ * Prints the warning with -q, too.
+ */
 static void say_others(const struct parts *parts, const char *folder)
 {
 	char name[256];
 	int count = parts_count_others(parts, folder, name);
 
 	if (count > 0)
-		fprintf(stderr,
-			"perftape: %d file%s in %s %s not of this answer, but of one before, as %s\n",
-			count, count == 1 ? "" : "s", folder, count == 1 ? "is" : "are", name);
+		warn("%d file%s in %s %s from an earlier answer, such as %s", count, plural(count),
+		     folder, count == 1 ? "is" : "are", name);
 }
 
 static int write_parts(const struct invocation *invocation, const struct query *query,
@@ -178,8 +213,8 @@ static int write_parts(const struct invocation *invocation, const struct query *
 		r = write_part(&parts.list.items[i], &flamescope, folder, error);
 	}
 	if (r == 0)
-		say(invocation, "%zu file%s in %s", parts.list.count,
-		    parts.list.count == 1 ? "" : "s", folder);
+		say(invocation, "%zu file%s in %s", parts.list.count, plural(parts.list.count),
+		    folder);
 	if (r == 0)
 		say_others(&parts, folder);
 	return r;
@@ -194,13 +229,35 @@ static int answer_split(const struct invocation *invocation, const struct query 
 	return r < 0 ? fail(r, &error) : coverage_line_code(invocation, &selection->coverage);
 }
 
+/*
+ * Flamescope draws a column of cells for each second. Beyond this many columns, it does not scroll
+ * well.
+ */
+#define COLUMNS_MAX 600
+
+/*
+ * Warns of a file that Flamescope opens but cannot show. A file without a header is not for
+ * Flamescope.
+ */
+static void say_too_long(const struct invocation *invocation, const struct selection *selection)
+{
+	uint64_t last_ns = selection->rows.items[selection->rows.count - 1].realtime_ns;
+	uint64_t length_ns = last_ns - selection->window.from_ns;
+	char shown[64];
+
+	if (option_given(invocation, "no-header") || length_ns <= COLUMNS_MAX * NSEC_PER_SEC)
+		return;
+	say(invocation, "note: Flamescope cannot show %s in one file; ask for at most 10 min",
+	    duration_format(length_ns, shown, sizeof(shown)));
+}
+
 static int answer_flamescope(const struct invocation *invocation, const struct query *query,
 			     struct store_reader *reader)
 {
 	_cleanup_(cleanup_selection) struct selection *selection = NULL;
 	struct flamescope_options flamescope = flamescope_options(invocation, query);
-	const struct window *window = &query->asked.question.window;
-	struct question question = query->asked.question;
+	const struct window *window = &query->args.question.window;
+	struct question question = query->args.question;
 	struct output output;
 	struct error error = { 0 };
 	int r;
@@ -214,11 +271,12 @@ static int answer_flamescope(const struct invocation *invocation, const struct q
 	if (!selection->rows.count)
 		return coverage_line_nothing(invocation, reader, window, &selection->coverage);
 	say_coverage(invocation, reader, window, selection->rows.count, &selection->coverage);
+	say_too_long(invocation, selection);
 	if (option_given(invocation, "verbose"))
 		say(invocation, "segments opened: %zu", selection->opened);
 	if (query->split)
 		return answer_split(invocation, query, selection);
-	r = output_open(&output, option_value(invocation, "output"), &error);
+	r = guarded_output_open(&output, option_value(invocation, "output"), &error);
 	if (r < 0)
 		return fail(r, &error);
 	r = flamescope_write(selection, &flamescope, &output);
@@ -229,33 +287,33 @@ static int answer_folded(const struct invocation *invocation, const struct query
 			 struct store_reader *reader)
 {
 	_cleanup_(fold_done) struct fold fold = { 0 };
-	const struct fold_options weighed = { .weight = query->weight };
+	const struct fold_options marked = { .weight = query->weight, .marks = query->marks };
 	struct output output;
 	struct error error = { 0 };
-	int r = query_args_fold(invocation, &query->asked, reader, weighed, &fold);
+	int r = query_args_fold(invocation, &query->args, reader, marked, &fold);
 
 	if (r != EXIT_DONE)
 		return r;
-	r = output_open(&output, option_value(invocation, "output"), &error);
+	r = guarded_output_open(&output, option_value(invocation, "output"), &error);
 	if (r < 0)
 		return fail(r, &error);
 	r = folded_write(fold.folded, &output);
 	return coverage_line_commit(invocation, &output, r, &fold.coverage);
 }
 
-/* Its coverage is known, and written, when all samples are. */
+/* The coverage is known after the last sample. */
 static int answer_json(const struct invocation *invocation, const struct query *query,
 		       struct store_reader *reader)
 {
 	_cleanup_(cleanup_cursor) struct cursor *cursor = NULL;
-	const struct window *window = &query->asked.question.window;
+	const struct window *window = &query->args.question.window;
 	struct output output;
 	struct error error = { 0 };
 	uint64_t samples = 0;
-	int r = cursor_open(reader, &query->asked.question, &cursor, &error), code;
+	int r = cursor_open(reader, &query->args.question, &cursor, &error), code;
 
 	if (r == 0)
-		r = output_open(&output, option_value(invocation, "output"), &error);
+		r = guarded_output_open(&output, option_value(invocation, "output"), &error);
 	if (r < 0)
 		return fail(r, &error);
 	r = json_samples_write(cursor, window, &output, &samples, &error);
@@ -263,7 +321,7 @@ static int answer_json(const struct invocation *invocation, const struct query *
 		output_done(&output);
 		return fail(r, &error);
 	}
-	/* of what a reader that went away did not want, nothing is known */
+	/* the reader closed the pipe, so the coverage of the rest is unknown */
 	if (output.failed == -EPIPE) {
 		output_done(&output);
 		return EXIT_DONE;
@@ -286,9 +344,9 @@ static int query_answer(const struct invocation *invocation, const struct query 
 
 	if (r < 0)
 		return fail(r, &error);
-	say_window(invocation, &query->asked.question.window);
+	say_window(invocation, &query->args.question.window);
 	if (option_given(invocation, "events"))
-		return query_events(invocation, &query->asked.question, reader,
+		return query_events(invocation, &query->args.question, reader,
 				    query->format == FORMAT_JSON);
 	if (query->format == FORMAT_JSON)
 		return answer_json(invocation, query, reader);
@@ -303,7 +361,7 @@ static int query_run(const struct invocation *invocation)
 
 	if (r == EXIT_DONE)
 		r = query_answer(invocation, &query);
-	query_args_done(&query.asked);
+	query_args_done(&query.args);
 	return r;
 }
 

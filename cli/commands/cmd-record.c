@@ -8,187 +8,35 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/number.h"
 #include "base/size.h"
 #include "cli/options/command.h"
 #include "cli/options/limit-options.h"
+#include "cli/answer/limit-change.h"
 #include "cli/answer/progress-line.h"
 #include "cli/answer/recovered-text.h"
+#include "cli/commands/record-options.h"
 #include "cli/commands/recording.h"
 #include "cli/commands/snapshot-keeper.h"
 #include "cli/version.h"
-#include "base/cpu-list.h"
 #include "recorder/perf/perf-events.h"
 #include "recorder/run/recorder.h"
 #include "recorder/run/rights.h"
-#include "recorder/trace/trace-set.h"
-
-/* A host that a person can wait for: shorter segments would be mostly names. */
-#define SEGMENT_MIN_NS (1 * NSEC_PER_SEC)
-#define SEGMENT_MAX_NS (3600 * NSEC_PER_SEC)
-#define FREQUENCY_MAX 100000
-#define RING_MIN (64u << 10)
-#define RING_ASKED_MIN 64000 /* "64K", rounded up */
-#define RING_MAX (64u << 20)
-
-static const char unsaved_format[] =
-	"perftape: %llu samples could not be sealed; the next recording recovers what it can\n";
-
-static const struct option options[] = {
-	{ "duration", 'd', "LENGTH",
-	  "stop after that long, such as 30s or 12h (default: until Ctrl-C)" },
-	{ "event", 'e', "NAME",
-	  "cycles, cpu-clock, page-faults or context-switches (default: cycles, else cpu-clock)" },
-	{ "cpus", 0, "LIST", "only these CPUs, such as 0-3,8" },
-	{ "trace", 0, "SYSTEM:EVENT",
-	  "also record these trace events, separated by commas (repeatable)" },
-	{ "no-user-stacks", 0, NULL, "keep only the kernel's part of the stacks" },
-	{ "ring", 0, "SIZE",
-	  "ring buffer size per CPU, 64K to 64M (default: 1M, less on small hosts)" },
-	{ "frequency", 'F', "HZ", "samples a second on each CPU (default: 97)" },
-	{ "segment", 0, "LENGTH", "how long a segment is, 1s to 1h (default: 2m)" },
-	LIMIT_OPTIONS,
-	{ "user", 0, "NAME",
-	  "drop root, become that user and keep only the rights to sample and to name" },
-	{ "patterns", 0, "DIR", "where own patterns are (default: /etc/perftape/incidents.d)" },
-	{ "snapshot-dir", 0, "DIR", "leave a .tape of each incident's window there" },
-	{ "trust-user-kmsg", 0, NULL,
-	  "believe lines that users write into the kernel's log, for rehearsals" },
-	{ 0 },
-};
-
-static int parse_duration(const struct invocation *invocation, const char *name, uint64_t *ret_ns)
-{
-	const char *text = option_value(invocation, name);
-
-	if (!text || duration_parse(text, ret_ns) == 0)
-		return EXIT_DONE;
-	return option_error(invocation, name, "'%s' is no duration; write 250ms, 5s, 2m, 12h or 7d",
-			    text);
-}
-
-static int parse_frequency(const struct invocation *invocation, unsigned int *ret_frequency)
-{
-	const char *text = option_value(invocation, "frequency");
-	unsigned long frequency;
-	char *end;
-
-	if (!text)
-		return EXIT_DONE;
-	frequency = strtoul(text, &end, 10);
-	if (*end || text[0] < '0' || text[0] > '9' || frequency < 1 || frequency > FREQUENCY_MAX)
-		return option_error(invocation, "frequency", "'%s' is not a number from 1 to %d",
-				    text, FREQUENCY_MAX);
-	*ret_frequency = frequency;
-	return EXIT_DONE;
-}
-
-static int parse_event(const struct invocation *invocation, const char **ret_event)
-{
-	const char *text = option_value(invocation, "event");
-
-	if (!text)
-		return EXIT_DONE;
-	for (const char *const *name = perf_events_known(); *name; name++)
-		if (strcmp(*name, text) == 0) {
-			*ret_event = *name;
-			return EXIT_DONE;
-		}
-	return option_error(
-		invocation, "event",
-		"'%s' is not one of cycles, cpu-clock, page-faults and context-switches", text);
-}
-
-static int parse_ring(const struct invocation *invocation, size_t *ret_bytes)
-{
-	const char *text = option_value(invocation, "ring");
-	uint64_t bytes;
-
-	if (!text)
-		return EXIT_DONE;
-	if (size_parse(text, &bytes) < 0 || bytes < RING_ASKED_MIN || bytes > RING_MAX)
-		return option_error(invocation, "ring", "'%s' is no size from 64K to 64M", text);
-	/* the kernel takes powers of two of pages */
-	*ret_bytes = RING_MIN;
-	while (*ret_bytes < bytes)
-		*ret_bytes *= 2;
-	return EXIT_DONE;
-}
-
-static int parse_cpus(const struct invocation *invocation, const char **ret_cpus)
-{
-	const char *text = option_value(invocation, "cpus");
-	struct cpu_list list;
-
-	if (!text)
-		return EXIT_DONE;
-	if (cpu_list_parse(text, &list) < 0)
-		return option_error(invocation, "cpus", "'%s' is no list of CPUs; write 3 or 0-3,8",
-				    text);
-	cpu_list_done(&list);
-	*ret_cpus = text;
-	return EXIT_DONE;
-}
-
-/* All that were given, with commas between them. */
-static int parse_trace(const struct invocation *invocation, struct buffer *names)
-{
-	const char *text = option_value(invocation, "trace");
-
-	for (size_t i = 0; i < invocation->given_count; i++)
-		if (strcmp(invocation->given[i].option->name, "trace") == 0)
-			buffer_printf(names, "%s%s", names->size ? "," : "",
-				      invocation->given[i].value);
-	if (text && !names->size)
-		buffer_text(names, text);
-	buffer_u8(names, 0);
-	if (buffer_failed(names))
-		return fail(-ENOMEM, NULL);
-	if (text && !trace_set_check((const char *)names->data))
-		return option_error(invocation, "trace",
-				    "'%s' is not SYSTEM:EVENT, such as sched:sched_process_exit",
-				    names->data);
-	return EXIT_DONE;
-}
-
-/* What is sampled, and how. */
-static int parse_events(const struct invocation *invocation, struct recorder_options *ret)
-{
-	int r = parse_frequency(invocation, &ret->frequency);
-
-	if (r == EXIT_DONE)
-		r = parse_event(invocation, &ret->event);
-	if (r == EXIT_DONE)
-		r = parse_cpus(invocation, &ret->cpus);
-	if (r == EXIT_DONE)
-		r = parse_ring(invocation, &ret->ring_bytes);
-	ret->no_user_stacks = option_given(invocation, "no-user-stacks");
-	return r;
-}
-
-static int record_parse_options(const struct invocation *invocation, struct recorder_options *ret)
-{
-	int r = parse_duration(invocation, "duration", &ret->duration_ns);
-
-	if (r == EXIT_DONE)
-		r = parse_duration(invocation, "segment", &ret->segment_ns);
-	if (r == EXIT_DONE)
-		r = parse_events(invocation, ret);
-	if (r == EXIT_DONE)
-		r = limit_options_parse(invocation, &ret->limits);
-	if (r != EXIT_DONE)
-		return r;
-	if (option_given(invocation, "duration") && !ret->duration_ns)
-		return option_error(invocation, "duration", "0 records nothing");
-	if (ret->segment_ns < SEGMENT_MIN_NS || ret->segment_ns > SEGMENT_MAX_NS)
-		return option_error(invocation, "segment", "'%s' is not from 1s to 1h",
-				    option_value(invocation, "segment"));
-	return EXIT_DONE;
-}
+#include "store/disk/files.h"
 
 /*
- * Who drains also talks, and a terminal that is stopped, or behind a network that is gone, must not
- * hold that up: what it has no room for is not said. It is opened anew, as the shell and others
- * share the one that we were given.
+ * The interval between reports. A full store removes a segment every two minutes, which is too
+ * often for a report.
+ */
+#define REMOVED_AGAIN_NS (3600 * NSEC_PER_SEC)
+
+static const char unsaved_format[] =
+	"%llu samples could not be sealed; the next recording recovers what it can";
+
+/*
+ * The thread that drains the ring buffers also prints messages. A terminal that is stopped, or
+ * behind a lost network, must not block this thread, so messages that do not fit are dropped.
+ * Standard error is opened anew, because O_NONBLOCK would affect the shell that shares it.
  */
 static void never_wait_for_readers(void)
 {
@@ -203,146 +51,196 @@ static void never_wait_for_readers(void)
 		dup2(fd, STDERR_FILENO);
 }
 
-static void record_talk(bool live, const char *text, const char *more)
+static void record_print_message(bool live, const char *text, const char *more)
 {
 	if (live)
 		progress_line_clear();
-	fprintf(stderr, "perftape: %s%s\n", text, more);
+	warn("%s%s", text, more);
 }
 
-/* A store that cannot be written is said once, and once more when it can again. */
-static void tell_stall(const struct recorder_progress *progress, bool live)
+/* Reports once that the store cannot be written, and once that it can again. */
+static void report_stall(const struct recorder_progress *progress, bool live)
 {
-	static bool told, told_unsaved;
+	static bool reported, reported_unsaved;
 
-	/* at the end it is not for want of memory, and is summed up */
-	if (progress->unsaved && !told_unsaved && !progress->stopping)
-		record_talk(
-			live,
-			"there is no more memory for what waits: the oldest samples stay unsaved",
-			"");
-	told_unsaved = progress->unsaved;
-	if (progress->store_blocked == told)
+	/* while the recorder stops, leave the unsaved samples to the summary */
+	if (progress->unsaved && !reported_unsaved && !progress->stopping)
+		record_print_message(
+			live, "no memory is left for waiting samples: the oldest stay unsaved", "");
+	reported_unsaved = progress->unsaved;
+	if (progress->store_blocked == reported)
 		return;
-	told = progress->store_blocked;
-	if (told)
-		record_talk(
+	reported = progress->store_blocked;
+	if (reported)
+		record_print_message(
 			live, progress->error.text,
-			"; what is recorded waits in memory, and it is tried again each second");
+			"; samples wait in memory, and writing is tried again each second");
 	else
-		record_talk(live, "the store can be written again", "");
+		record_print_message(live, "the store can be written again", "");
 }
 
-/* What cost no samples, each text once as long as there is no other. */
-static void tell_warning(const struct recorder_progress *progress, bool live)
+/* Prints each new warning once. The cause of a warning costs no samples. */
+static void report_warning(const struct recorder_progress *progress, bool live)
 {
-	static struct error told;
+	static struct error reported;
 
-	if (strcmp(told.text, progress->warning.text) == 0)
+	if (strcmp(reported.text, progress->warning.text) == 0)
 		return;
-	told = progress->warning;
-	record_talk(live, told.text, "");
+	reported = progress->warning;
+	record_print_message(live, reported.text, "");
 }
 
-static void tell_recovered(const struct recorder_progress *progress, bool live)
+static void report_recovered(const struct recorder_progress *progress, bool live)
 {
 	const struct store_recovered *recovered = &progress->recovered;
 	uint64_t news = recovered->tapes + recovered->damaged + recovered->unread;
-	static uint64_t told;
+	static uint64_t reported;
 	char text[256];
 
-	if (news == told)
+	if (news == reported)
 		return;
-	told = news;
+	reported = news;
 	recovered_text(recovered, text, sizeof(text));
-	record_talk(live, text, "");
+	record_print_message(live, text, "");
 }
 
-static void tell_log_trouble(const struct recorder_progress *progress, bool live)
+static void report_log_trouble(const struct recorder_progress *progress, bool live)
 {
-	static struct error told;
+	static struct error reported;
 
-	if (strcmp(told.text, progress->log_trouble.text) == 0)
+	if (strcmp(reported.text, progress->log_trouble.text) == 0)
 		return;
-	told = progress->log_trouble;
-	if (*told.text)
-		record_talk(live, told.text, "");
+	reported = progress->log_trouble;
+	if (*reported.text)
+		record_print_message(live, reported.text, "");
 }
 
-/* What is said while it goes on, and at the end if there was no time for it before. */
-static void tell_news(const struct recorder_progress *progress, bool live)
+/*
+ * Reports what the limits removed: at once, then once per hour, and at the end. Prints the report
+ * with -q, too, because a removal of data is never silent.
+ */
+static void report_removed(const struct recording *recording,
+			   const struct recorder_progress *progress, bool live)
 {
-	tell_recovered(progress, live);
-	tell_stall(progress, live);
-	tell_warning(progress, live);
-	tell_log_trouble(progress, live);
+	const struct store_retained *retained = &progress->retained;
+	static uint64_t reported, reported_ns;
+	bool utc = option_given(recording->invocation, "utc");
+	char size[32], from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE];
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+
+	if (retained->removed == reported ||
+	    (reported && !progress->stopping && now_ns - reported_ns < REMOVED_AGAIN_NS))
+		return;
+	reported = retained->removed;
+	reported_ns = now_ns;
+	if (live)
+		progress_line_clear();
+	warn("removed %llu segment%s so far to keep the limits, %s, %s to %s",
+	     (unsigned long long)reported, plural(reported),
+	     size_format(retained->removed_bytes, size, sizeof(size)),
+	     time_format(retained->from_ns, utc, 0, from),
+	     time_format(retained->to_ns, utc, 0, to));
 }
 
-/* One line that is written over each second. */
+/* Prints the messages that are new since the last call. Also called at the end. */
+static void report_news(const struct recording *recording, const struct recorder_progress *progress)
+{
+	bool live = recording->live;
+
+	report_recovered(progress, live);
+	report_removed(recording, progress, live);
+	report_stall(progress, live);
+	report_warning(progress, live);
+	report_log_trouble(progress, live);
+}
+
+/* Overwrites the progress line each second. */
 static void show_line(const struct recorder_progress *progress)
 {
 	double drained = (progress->end_ns - progress->begin_ns) / 1e9;
 	uint64_t elapsed_ns =
 		(progress->elapsed_ns + NSEC_PER_SEC / 2) / NSEC_PER_SEC * NSEC_PER_SEC;
-	char elapsed[32] = "0 s", text[256];
+	char elapsed[32] = "0 s", text[256], bytes[32];
 	int size;
 
-	/* to the nearest second: it may come a little before one is over */
+	/* elapsed_ns is rounded, because the report may come slightly before the second is over */
 	if (elapsed_ns)
 		duration_format(elapsed_ns, elapsed, sizeof(elapsed));
-	/* what matters most first: a terminal may be narrow */
+	/* the most important values come first, because the terminal's width limits the line */
 	size = snprintf(text, sizeof(text),
-			"%s  %llu samples (%.0f/s)  %llu lost  %.1f MB  own CPU %.2f %%", elapsed,
+			"%s  %llu samples (%.0f/s)  %llu lost  %s  own CPU %.2f %%", elapsed,
 			(unsigned long long)progress->samples,
 			progress->samples / MAX(drained, 0.1), (unsigned long long)progress->lost,
-			progress->bytes / 1e6,
+			size_format(progress->bytes, bytes, sizeof(bytes)),
 			progress->cpu_ns / 1e7 / MAX(progress->elapsed_ns / 1e9, 0.1));
 	snprintf(text + size, sizeof(text) - size, "  %s on %llu CPU%s, %llu segments",
-		 progress->event, (unsigned long long)progress->cpus,
-		 progress->cpus == 1 ? "" : "s", (unsigned long long)progress->segments);
-	progress_line_line(progress->stopping ? "sealing what is left" : text);
+		 progress->event, (unsigned long long)progress->cpus, plural(progress->cpus),
+		 (unsigned long long)progress->segments);
+	progress_line_line(progress->stopping ? "sealing the last samples" : text);
 }
 
 static void record_show_progress(void *context, const struct recorder_progress *progress)
 {
 	struct recording *recording = context;
 
-	tell_news(progress, recording->live);
+	report_news(recording, progress);
 	if (recording->live)
 		show_line(progress);
-	recording_tell(recording, progress);
+	recording_report(recording, progress);
 }
 
-/* A word as a shell takes it back. */
-static void print_word(const char *word)
+/* Quotes a word for a shell. */
+static void put_word(const char *word, struct buffer *text)
 {
 	if (*word &&
 	    !word[strspn(
 		    word,
 		    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@%+,-")]) {
-		fputs(word, stderr);
+		buffer_text(text, word);
 		return;
 	}
-	fputc('\'', stderr);
+	buffer_u8(text, '\'');
 	for (; *word; word++)
-		fputs(*word == '\'' ? "'\\''" : (char[]){ *word, 0 }, stderr);
-	fputc('\'', stderr);
+		buffer_text(text, *word == '\'' ? "'\\''" : (char[]){ *word, 0 });
+	buffer_u8(text, '\'');
 }
 
-static void print_command(const struct invocation *invocation, const char *command)
+/* Prints a command to paste. */
+static void print_command(const struct invocation *invocation, const char *command,
+			  const char *options_of)
 {
-	fputs("  ", stderr);
-	print_word(program_name());
-	fprintf(stderr, " %s", command);
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+
+	put_word(program_name(), &text);
+	buffer_printf(&text, " %s", command);
 	if (option_given(invocation, "store")) {
-		fputs(" --store ", stderr);
-		print_word(store_path(invocation));
+		buffer_text(&text, " --store ");
+		put_word(store_path(invocation), &text);
 	}
+	buffer_text(&text, options_of);
+	buffer_u8(&text, 0);
+	if (!buffer_failed(&text))
+		print_shell_command((const char *)text.data);
+	else
+		warn("out of memory");
 }
 
-/* No segment is not nothing: what is in the spool comes back. */
-static void tell_nothing(const struct invocation *invocation,
-			 const struct recorder_progress *progress)
+static void print_commands(const struct invocation *invocation, uint64_t from_ns, uint64_t to_ns)
+{
+	bool utc = option_given(invocation, "utc");
+	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE], window[256];
+
+	snprintf(window, sizeof(window), " --from %s --to %s -o perftape.stacks",
+		 time_format(from_ns, utc, 3, from), time_format(to_ns, utc, 3, to));
+	fputs("The first command lists the recording, the second writes a file for Flamescope:\n",
+	      stderr);
+	print_command(invocation, "segments", "");
+	print_command(invocation, "query", window);
+}
+
+/* Prints that samples were not sealed. Samples in the spool are not lost. */
+static void print_not_sealed(const struct invocation *invocation,
+			     const struct recorder_progress *progress)
 {
 	if (progress->unsaved)
 		return;
@@ -358,56 +256,58 @@ static void say_recorded(const struct invocation *invocation,
 			 const struct recorder_progress *progress)
 {
 	uint64_t samples = progress->samples - MIN(progress->samples, progress->unsaved);
-	char elapsed[32], taken[96], sealed[96];
+	char elapsed[32], taken[96], sealed[96], bytes[32];
 
 	snprintf(taken, sizeof(taken), "%llu samples, %llu lost%s", (unsigned long long)samples,
 		 (unsigned long long)progress->lost, progress->unsaved ? " by the kernel" : "");
-	snprintf(sealed, sizeof(sealed), "%llu segment%s, %.2f MB",
-		 (unsigned long long)progress->segments, progress->segments == 1 ? "" : "s",
-		 progress->bytes / 1e6);
+	snprintf(sealed, sizeof(sealed), "%llu segment%s, %s",
+		 (unsigned long long)progress->segments, plural(progress->segments),
+		 size_format(progress->bytes, bytes, sizeof(bytes)));
 	duration_format(progress->end_ns - progress->begin_ns, elapsed, sizeof(elapsed));
 	say(invocation, "recorded %s of %llu CPU%s at %s: %s; %s in %s", elapsed,
-	    (unsigned long long)progress->cpus, progress->cpus == 1 ? "" : "s", progress->event,
-	    taken, sealed, store_path(invocation));
+	    (unsigned long long)progress->cpus, plural(progress->cpus), progress->event, taken,
+	    sealed, store_path(invocation));
 }
 
-/* What was taken, and the two commands to look at it: all of it, or the last two minutes of more.
+/*
+ * Sums up the recording, and prints two commands to look at it. The second shows at most the last
+ * two minutes.
  */
-static void record_tell(const struct invocation *invocation,
-			const struct recorder_progress *progress)
+static void record_print_summary(const struct invocation *invocation,
+				 const struct recorder_progress *progress)
 {
+	char bytes[32];
 	uint64_t span_ns = progress->end_ns - progress->begin_ns;
 	uint64_t from_ns =
 		progress->end_ns - (span_ns < RECORDER_SEGMENT_NS ? span_ns : RECORDER_SEGMENT_NS);
-	bool utc = option_given(invocation, "utc");
-	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE];
 
 	if (access(store_path(invocation), F_OK) < 0) {
-		fprintf(stderr, "perftape: %s is not there any more, nor are its %llu samples\n",
-			store_path(invocation), (unsigned long long)progress->samples);
+		warn("%s was removed, and its %llu samples with it", store_path(invocation),
+		     (unsigned long long)progress->samples);
 		return;
 	}
 	if (progress->unsaved)
-		fprintf(stderr, unsaved_format, (unsigned long long)progress->unsaved);
+		warn(unsaved_format, (unsigned long long)progress->unsaved);
 	if (!progress->samples || !progress->segments) {
-		tell_nothing(invocation, progress);
+		print_not_sealed(invocation, progress);
 		return;
 	}
 	say_recorded(invocation, progress);
 	if (progress->removed)
-		say(invocation,
-		    "%llu of the segments, %.2f MB, were removed again to keep the limits",
-		    (unsigned long long)progress->removed, progress->removed_bytes / 1e6);
+		say(invocation, "removed %llu segment%s again, %s, to keep the limits",
+		    (unsigned long long)progress->removed, plural(progress->removed),
+		    size_format(progress->removed_bytes, bytes, sizeof(bytes)));
 	if (progress->away)
 		say(invocation,
-		    "%llu of the segments, %.2f MB, went with a store that was removed or replaced",
-		    (unsigned long long)progress->away, progress->away_bytes / 1e6);
+		    "%llu segment%s, %s, were lost with a store that was removed or replaced",
+		    (unsigned long long)progress->away, plural(progress->away),
+		    size_format(progress->away_bytes, bytes, sizeof(bytes)));
 	if (progress->skipped)
 		say(invocation, "%llu samples of busy CPUs skipped",
 		    (unsigned long long)progress->skipped);
 	if (progress->throttled)
 		say(invocation, "the kernel throttled the sampling of a CPU %llu time%s",
-		    (unsigned long long)progress->throttled, progress->throttled == 1 ? "" : "s");
+		    (unsigned long long)progress->throttled, plural(progress->throttled));
 	if (progress->lost_sideband || progress->damaged)
 		say(invocation,
 		    "%llu records of names and mappings were lost, %llu could not be read",
@@ -415,16 +315,13 @@ static void record_tell(const struct invocation *invocation,
 		    (unsigned long long)progress->damaged);
 	if (option_given(invocation, "quiet"))
 		return;
-	fputs("Look at it (the first lists it, the second writes a file for Flamescope):\n",
-	      stderr);
-	print_command(invocation, "segments");
-	fputc('\n', stderr);
-	print_command(invocation, "query");
-	fprintf(stderr, " --from %s --to %s -o perftape.stacks\n",
-		time_format(from_ns, utc, 3, from), time_format(progress->end_ns, utc, 3, to));
+	print_commands(invocation, from_ns, progress->end_ns);
 }
 
-/* A mistake in own patterns must not cost a recording: then what is built in is looked for. */
+/*
+ * Loads the patterns. A mistake in the user's patterns must not prevent a recording, so the
+ * built-in ones remain.
+ */
 static int load_patterns(const struct invocation *invocation, struct catalogue **ret_catalogue,
 			 struct error *error)
 {
@@ -432,13 +329,12 @@ static int load_patterns(const struct invocation *invocation, struct catalogue *
 	int r;
 
 	if (folder && access(folder, F_OK) < 0)
-		fprintf(stderr, "perftape: --patterns %s: %s; there are no own patterns\n", folder,
-			strerror(errno));
+		warn("--patterns %s: %s; own patterns are left out", folder, strerror(errno));
 	r = catalogue_new(folder ? folder : INCIDENTS_FOLDER, ret_catalogue, error);
 
 	if (r >= 0 || r == -ENOMEM)
 		return r;
-	fprintf(stderr, "perftape: %s; own patterns are left out\n", error->text);
+	warn("%s; own patterns are left out", error->text);
 	return catalogue_new(NULL, ret_catalogue, error);
 }
 
@@ -446,17 +342,22 @@ static int keep_snapshots(const struct invocation *invocation, struct snapshot_k
 {
 	const char *folder = option_value(invocation, "snapshot-dir");
 	struct error error = { 0 };
+	bool there;
 	int r;
 
 	if (!folder)
 		return 0;
+	there = access(folder, F_OK) == 0;
 	r = snapshot_keeper_start(store_path(invocation), folder, ret_keeper, &error);
 	if (r == 1)
-		fprintf(stderr, "perftape: %s\n", error.text);
+		warn("%s", error.text);
+	/* Warns that the folder is new, because its name may be a typing error. */
+	if (!there && access(folder, F_OK) == 0)
+		say(invocation, "created the folder %s for snapshots", folder);
 	return r;
 }
 
-/* From a thread of its own. */
+/* Called in a separate thread. */
 static void found_incident(void *context)
 {
 	const struct recording *recording = context;
@@ -465,8 +366,9 @@ static void found_incident(void *context)
 }
 
 /*
- * Before any event is opened: so what works at the start works for CPUs that come later, too. The
- * store is the user's if it is new, and what is above it stays root's.
+ * Runs before any event is opened, so that events that the user may open at the start can also be
+ * opened for CPUs that come later. A new store belongs to the user; the folders above it stay
+ * root's.
  */
 static int become_user(const struct invocation *invocation, struct error *error)
 {
@@ -477,8 +379,12 @@ static int become_user(const struct invocation *invocation, struct error *error)
 	rights_settle();
 	if (!user)
 		return 0;
-	/* first, so that no folder is left behind that is of no use */
-	if (geteuid() == 0)
+	/*
+	 * Check the store first: a refusal must leave no empty folder, and must not suggest a chown
+	 * of a folder that is not a store.
+	 */
+	r = store_check_folder(store, error);
+	if (r == 0 && geteuid() == 0)
 		r = rights_may_reach(user, store, error);
 	if (r == 0 && geteuid() == 0 && stat(store, &about) < 0)
 		r = rights_make_folder(user, store, error);
@@ -492,16 +398,45 @@ static int become_user(const struct invocation *invocation, struct error *error)
 	return r;
 }
 
-/* Before anything is recorded. Whoever met with the limit of open files, it is that of the whole.
+/*
+ * Reports a failure before the recording begins. Whichever open() hit RLIMIT_NOFILE, the cause is
+ * the total number of files, so the message names the limit that suffices for all of them.
  */
 static int fail_open(int r, struct error *error)
 {
 	if (r == -EMFILE && !strstr(error->text, "RLIMIT_NOFILE"))
-		perf_events_few_files(sysconf(_SC_NPROCESSORS_ONLN), error);
+		perf_events_file_limit_error(sysconf(_SC_NPROCESSORS_ONLN), error);
 	return fail(r, error);
 }
 
-static int record_record(struct recording *recording, struct recorder_options *asked)
+/*
+ * Refuses drastic limits on the command line. Drastic limits in the settings must not keep a
+ * service from recording, so the old limits stay.
+ */
+static int settle_limits(const struct invocation *invocation, struct store_writer *writer,
+			 struct store_limits *limits)
+{
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+	struct store_limits noted;
+	struct error error = { 0 };
+	int r = 0;
+
+	if (!option_given(invocation, "force"))
+		r = limit_change_is_drastic(invocation, writer, limits, &noted, &error);
+	if (r < 0)
+		return fail(r, &error);
+	if (r == 0)
+		return EXIT_DONE;
+	if (limit_change_is_typed(invocation))
+		return usage_error("%s; give --force if you want that", error.text);
+	*limits = noted;
+	limits_describe(limits, &text);
+	warn("%s; without --force the former limits stay: %.*s", error.text, (int)text.size,
+	     text.data ? (const char *)text.data : "");
+	return EXIT_DONE;
+}
+
+static int record_into_store(struct recording *recording, struct recorder_options *settings)
 {
 	const struct invocation *invocation = recording->invocation;
 	_cleanup_(cleanup_catalogue) struct catalogue *catalogue = NULL;
@@ -510,20 +445,23 @@ static int record_record(struct recording *recording, struct recorder_options *a
 	_cleanup_(cleanup_snapshot_keeper) struct snapshot_keeper *keeper = NULL;
 	struct recorder_progress progress = { 0 };
 	struct error error = { 0 };
-	int r = recorder_new(asked, &recorder, &error);
+	int r = recorder_new(settings, &recorder, &error);
 
 	if (r == 0)
 		r = become_user(invocation, &error);
 	if (r == 0)
 		r = load_patterns(invocation, &catalogue, &error);
-	asked->catalogue = catalogue;
-	asked->trust_users = option_given(invocation, "trust-user-kmsg");
+	settings->catalogue = catalogue;
+	settings->trust_users = option_given(invocation, "trust-user-kmsg");
 	if (r == 0)
 		r = recorder_open(recorder, &error);
 	if (r == 0)
 		r = store_writer_open(store_path(invocation), &writer, &error);
 	if (r < 0)
 		return fail_open(r, &error);
+	r = settle_limits(invocation, writer, &settings->limits);
+	if (r != EXIT_DONE)
+		return r;
 	r = keep_snapshots(invocation, &keeper);
 	if (r < 0)
 		return fail(r, NULL);
@@ -534,13 +472,17 @@ static int record_record(struct recording *recording, struct recorder_options *a
 	recording_stopping(recording);
 	if (recording->live)
 		progress_line_clear();
-	tell_recovered(&progress, false);
-	tell_warning(&progress, false);
-	tell_log_trouble(&progress, false);
+	report_recovered(&progress, false);
+	progress.stopping = 1;
+	report_removed(recording, &progress, false);
+	report_warning(&progress, false);
+	report_log_trouble(&progress, false);
 	if (r < 0)
 		r = fail(r, &error);
-	record_tell(invocation, &progress);
-	/* there are threads that cannot be ended, and what they use has to stay */
+	record_print_summary(invocation, &progress);
+	/*
+	 * A hanging thread cannot be ended, and it still uses the memory that a return would free.
+	 */
 	if (progress.hung)
 		_exit(r);
 	return r;
@@ -548,7 +490,7 @@ static int record_record(struct recording *recording, struct recorder_options *a
 
 static int record_run(const struct invocation *invocation)
 {
-	struct recorder_options asked = {
+	struct recorder_options settings = {
 		.frequency = RECORDER_FREQUENCY,
 		.segment_ns = RECORDER_SEGMENT_NS,
 		.memory_bytes = RECORDER_MEMORY_BYTES,
@@ -561,18 +503,15 @@ static int record_run(const struct invocation *invocation)
 	struct recording recording;
 	int r;
 
-	store_limits_default(store_path(invocation), &asked.limits);
-	r = record_parse_options(invocation, &asked);
-	if (r == EXIT_DONE)
-		r = parse_trace(invocation, &trace);
+	store_limits_default(store_path(invocation), &settings.limits);
+	r = record_options_parse(invocation, &settings, &trace);
 	if (r != EXIT_DONE)
 		return r;
-	asked.trace = (const char *)trace.data;
 	recording_init(&recording, invocation);
-	asked.orders = recording_orders();
-	asked.context = &recording;
+	settings.orders = recording_orders();
+	settings.context = &recording;
 	never_wait_for_readers();
-	r = record_record(&recording, &asked);
+	r = record_into_store(&recording, &settings);
 	recording_done(&recording);
 	return r;
 }
@@ -580,6 +519,6 @@ static int record_run(const struct invocation *invocation)
 const struct command command_record = {
 	.name = "record",
 	.summary = "Sample all CPUs into the store until stopped",
-	.options = options,
+	.options = record_options,
 	.run = record_run,
 };

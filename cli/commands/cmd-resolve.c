@@ -4,8 +4,11 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/number.h"
+#include "cli/answer/screen.h"
 #include "cli/options/command.h"
 #include "cli/window/window-options.h"
+#include "draw/columns.h"
 #include "naming/labels.h"
 #include "naming/namer.h"
 #include "store/write/reseal.h"
@@ -14,40 +17,67 @@
 static const struct option options[] = {
 	MOMENT_OPTIONS,
 	{ "debug-dir", 0, "DIR",
-	  "where debug files are, beside /usr/lib/debug: DIR/.build-id/ab/cdef.debug, or by their paths" },
+	  "another folder of debug files, as DIR/.build-id/ab/cdef.debug or by path" },
 	{ 0 },
 };
 
 static const char about[] =
-	"In all segments, or in those that overlap a window: debug files may have come since,\n"
-	"or a file system that is not touched while it is recorded can be waited for. What had a\n"
-	"name keeps it. Goes beside a recorder; what is not sealed yet is left alone.\n\n" WINDOW_ABOUT;
+	"Looks up missing names again, in all segments or in those of a window: debug files may\n"
+	"have come since, and network file systems are read here but not while recording. Frames\n"
+	"keep the names that they have. Works beside a recorder, on sealed segments only.\n"
+	"\n" WINDOW_ABOUT;
+
+#define NAME_MIN 16
+
+static const struct columns_column gain_columns[] = {
+	{ "", .yield = COLUMNS_SHORTENS, .turn = 1 },
+	{ "", .right = true },
+	{ "", .right = true, .yield = COLUMNS_LEAVES, .turn = 3 },
+	{ "", .yield = COLUMNS_SHRINKS, .turn = 2, .least = NAME_MIN },
+};
 
 struct resolving {
 	const struct invocation *invocation;
 	struct store_reader *reader;
 	struct store_resealer *resealer;
 	struct namer *namer;
-	/* that have more names now */
+	struct columns columns;
+	/* Number of segments that have more names now. */
 	uint64_t segments;
-	/* names */
+	/* Names. */
 	uint64_t gained;
-	/* segments that could not be read or written */
+	/* Number of segments that could not be read or written. */
 	uint64_t failed;
 };
 
-static void print_gain(const struct resolving *resolving, const struct store_segment *segment,
-		       size_t gained, size_t left)
+static void add_gain(struct resolving *resolving, const struct store_segment *segment,
+		     size_t gained, size_t left)
 {
-	char begin[TIME_TEXT_SIZE];
+	char begin[TIME_TEXT_SIZE], brief[TIME_TEXT_SIZE];
 
-	printf("%-29s  %7zu gained  %7zu without  %s\n",
-	       time_format(segment->begin_ns, option_given(resolving->invocation, "utc"), 3, begin),
-	       gained, left, segment->name);
+	time_format(segment->begin_ns, option_given(resolving->invocation, "utc"), 3, begin);
+	columns_add_brief(&resolving->columns, begin, screen_short_time(begin, true, brief));
+	columns_add(&resolving->columns, "%zu gained", gained);
+	columns_add(&resolving->columns, "%zu without", left);
+	columns_add(&resolving->columns, "%s", segment->name);
+	columns_end_row(&resolving->columns, NULL);
 }
 
-/* A name is never taken away; what only says where a function starts is not one, and comes back
- * where there still is none. */
+static int print_gains(struct resolving *resolving)
+{
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+	struct terminal terminal;
+
+	screen_read_lines(&terminal);
+	columns_put(&resolving->columns, &terminal, &text);
+	columns_done(&resolving->columns);
+	return screen_print(&text);
+}
+
+/*
+ * Never removes a name. A label such as "[program]+0x1000" is not a name. It is removed first, and
+ * restored if no name was found.
+ */
 static int resolve_tape(struct resolving *resolving, const struct store_segment *segment,
 			struct tape *tape, struct error *error)
 {
@@ -63,16 +93,16 @@ static int resolve_tape(struct resolving *resolving, const struct store_segment 
 		return 0;
 	r = store_resealer_put(resolving->resealer, segment, tape, error);
 	if (r == 1)
-		fprintf(stderr, "perftape: %s\n", error->text);
+		warn("%s", error->text);
 	if (r < 0)
 		return r;
-	print_gain(resolving, segment, after - before, tape->frames.count - 1 - after);
+	add_gain(resolving, segment, after - before, tape->frames.count - 1 - after);
 	resolving->segments++;
 	resolving->gained += after - before;
 	return 0;
 }
 
-/* One that is damaged, or was removed meanwhile, does not keep us from the others. */
+/* A segment that is damaged or was removed meanwhile does not stop the others. */
 static int resolve_segment(struct resolving *resolving, const struct store_segment *segment)
 {
 	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_ALL, 1 };
@@ -115,7 +145,7 @@ static int resolve(struct resolving *resolving, const struct window *window)
 		.debug_dir = option_value(invocation, "debug-dir"),
 	};
 	struct error error = { 0 };
-	int r = store_reader_open(store_path(invocation), &resolving->reader, &error);
+	int r = store_reader_open(store_path(invocation), &resolving->reader, &error), code;
 
 	if (r == 0)
 		r = store_resealer_open(store_path(invocation), &resolving->resealer, &error);
@@ -124,17 +154,23 @@ static int resolve(struct resolving *resolving, const struct window *window)
 	if (r < 0)
 		return fail(r, &error);
 	r = resolve_window(resolving, window);
+	code = print_gains(resolving);
 	if (r < 0)
 		return EXIT_FAILED;
+	if (code != EXIT_DONE)
+		return code;
 	say(invocation, "%llu name%s gained in %llu segment%s",
-	    (unsigned long long)resolving->gained, resolving->gained == 1 ? "" : "s",
-	    (unsigned long long)resolving->segments, resolving->segments == 1 ? "" : "s");
+	    (unsigned long long)resolving->gained, plural(resolving->gained),
+	    (unsigned long long)resolving->segments, plural(resolving->segments));
 	return resolving->failed ? EXIT_FAILED : EXIT_DONE;
 }
 
 static int resolve_run(const struct invocation *invocation)
 {
-	struct resolving resolving = { .invocation = invocation };
+	struct resolving resolving = {
+		.invocation = invocation,
+		.columns = { .list = gain_columns, .count = ARRAY_SIZE(gain_columns) },
+	};
 	struct window window = { .from_ns = 0, .to_ns = UINT64_MAX };
 	int r = EXIT_DONE;
 
@@ -150,7 +186,7 @@ static int resolve_run(const struct invocation *invocation)
 
 const struct command command_resolve = {
 	.name = "resolve",
-	.summary = "Look again for names of what has none",
+	.summary = "Look up missing names again",
 	.about = about,
 	.options = options,
 	.run = resolve_run,

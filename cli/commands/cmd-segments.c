@@ -3,9 +3,13 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/number.h"
+#include "base/size.h"
 #include "cli/answer/coverage-line.h"
+#include "cli/answer/screen.h"
 #include "cli/options/command.h"
 #include "cli/window/window-options.h"
+#include "draw/columns.h"
 #include "query/read/recorded.h"
 #include "store/read/store-reader.h"
 
@@ -16,87 +20,121 @@ static const struct option options[] = {
 };
 
 static const char about[] =
-	"All of it, or what overlaps a window, and between the segments when nothing was\nrecorded, and why.\n\n" WINDOW_ABOUT;
+	"Lists all segments, or those that overlap a window. Rows between them show when nothing\n"
+	"was recorded, and why.\n"
+	"\n" WINDOW_ABOUT;
 
 static const struct cpu_set_filter all_cpus;
 static const struct recorded_losses all_losses = { .cpus = &all_cpus };
 
-static const char *segments_remark(const struct store_segment *segment)
+#define NAME_MIN 16
+
+static const struct columns_column segment_columns[] = {
+	{ "begin", .yield = COLUMNS_SHORTENS, .turn = 1 },
+	{ "length", .right = true, .yield = COLUMNS_LEAVES, .turn = 4 },
+	{ "samples", .right = true },
+	{ "lost", .right = true },
+	{ "kB", .right = true, .yield = COLUMNS_LEAVES, .turn = 2 },
+	{ "segment", .yield = COLUMNS_SHRINKS, .turn = 3, .least = NAME_MIN },
+};
+
+static void add_times(struct columns *columns, uint64_t begin_ns, uint64_t end_ns, bool utc)
 {
-	if (*segment->damage)
-		return "  unreadable: ";
-	return segment->unsealed ? "  not sealed yet" : "";
+	char begin[TIME_TEXT_SIZE], brief[TIME_TEXT_SIZE], length[32];
+
+	time_format(begin_ns, utc, 3, begin);
+	columns_add_brief(columns, begin, screen_short_time(begin, true, brief));
+	columns_add(columns, "%s", duration_format(end_ns - begin_ns, length, sizeof(length)));
 }
 
-static void print_segment(const struct store_segment *segment, bool utc)
+static void add_segment(struct columns *columns, const struct store_segment *segment, bool utc)
 {
-	char begin[TIME_TEXT_SIZE], length[32];
+	char remark[sizeof(segment->damage) + 16];
 
-	printf("%-29s  %12s %9llu %7llu %9.1f  %s%s%s\n",
-	       time_format(segment->begin_ns, utc, 3, begin),
-	       duration_format(segment->end_ns - segment->begin_ns, length, sizeof(length)),
-	       (unsigned long long)segment->samples, (unsigned long long)segment->lost,
-	       segment->bytes / 1000.0, segment->name, segments_remark(segment), segment->damage);
+	add_times(columns, segment->begin_ns, segment->end_ns, utc);
+	columns_add(columns, "%llu", (unsigned long long)segment->samples);
+	columns_add(columns, "%llu", (unsigned long long)segment->lost);
+	columns_add(columns, "%.1f", segment->bytes / 1000.0);
+	columns_add(columns, "%s", segment->name);
+	snprintf(remark, sizeof(remark), "unreadable: %s", segment->damage);
+	columns_end_row(columns, *segment->damage    ? remark
+				 : segment->unsealed ? "not sealed yet"
+						     : NULL);
 }
 
-/* Between two segments: so long nothing was recorded, and why. What cannot be read is a segment. */
-static void print_gap(const struct coverage_gap *gap, bool utc)
+/*
+ * Adds a row for a gap between segments, with the reason. Unreadable segments are not gaps here,
+ * because they have rows as segments.
+ */
+static void add_gap(struct columns *columns, const struct coverage_gap *gap, bool utc)
 {
-	char begin[TIME_TEXT_SIZE], length[32];
+	char remark[sizeof(gap->why) + 2];
 
-	printf("%-29s  %12s %9s %7s %9s  (%s)\n", time_format(gap->from_ns, utc, 3, begin),
-	       duration_format(gap->to_ns - gap->from_ns, length, sizeof(length)), "-", "-", "-",
-	       gap->why);
+	add_times(columns, gap->from_ns, gap->to_ns, utc);
+	for (int i = 0; i < 3; i++)
+		columns_add(columns, "-");
+	columns_add(columns, "%s", "");
+	snprintf(remark, sizeof(remark), "(%s)", gap->why);
+	columns_end_row(columns, remark);
 }
 
-/* Those that begin before a moment, from number *at on. */
-static void segments_print_gaps(const struct coverage *coverage, size_t *at, uint64_t before_ns,
-				bool utc)
+/* Adds the gaps that begin before a moment, from number *at on. */
+static void add_gaps(struct columns *columns, const struct coverage *coverage, size_t *at,
+		     uint64_t before_ns, bool utc)
 {
 	for (; *at < coverage->gaps.count && coverage->gaps.items[*at].from_ns < before_ns; ++*at)
 		if (!coverage->gaps.items[*at].unread)
-			print_gap(&coverage->gaps.items[*at], utc);
+			add_gap(columns, &coverage->gaps.items[*at], utc);
 }
 
-/* What is not in the table, and was once. */
+/* Prints which segments are not in the table any more: removed by retention, or vanished. */
 static void say_gone(const struct invocation *invocation, struct store_reader *reader,
 		     const struct window *window)
 {
 	static const char *const what[] = { "removed by retention", "the files vanished" };
-	struct store_gone_list gone = { 0 };
+	struct store_removed_ranges gone = { 0 };
 	bool utc = option_given(invocation, "utc");
-	int r = store_reader_gone(reader, window->from_ns, window->to_ns, &gone, NULL);
+	int r = store_reader_removed(reader, window->from_ns, window->to_ns, &gone, NULL);
 
 	for (int vanished = 0; r == 0 && vanished < 2; vanished++) {
 		_cleanup_(buffer_done) struct buffer text = { 0 };
 
 		if (gone_describe(&gone, vanished, utc, &text))
-			say(invocation, "%s: %.*s", what[vanished], (int)text.size,
-			    text.data ? (char *)text.data : "");
+			say(invocation, "%s: %s", what[vanished], buffer_shown(&text));
 	}
 	array_done(&gone.list);
 }
 
-static void segments_print_table(const struct invocation *invocation, struct store_reader *reader,
-				 const struct store_segments *segments, const struct window *window,
-				 const struct coverage *coverage)
+static int segments_print_table(const struct invocation *invocation, struct store_reader *reader,
+				const struct store_segments *segments, const struct window *window,
+				const struct coverage *coverage)
 {
+	struct columns columns = { .list = segment_columns, .count = ARRAY_SIZE(segment_columns) };
+	_cleanup_(buffer_done) struct buffer text = { 0 };
 	bool utc = option_given(invocation, "utc");
+	struct terminal terminal;
 	uint64_t bytes = 0;
+	char size[32];
 	size_t gap = 0;
+	int code;
 
-	if (segments->list.count)
-		printf("%-29s  %12s %9s %7s %9s  %s\n", "begin", "length", "samples", "lost", "kB",
-		       "segment");
 	for (size_t i = 0; i < segments->list.count; i++) {
-		segments_print_gaps(coverage, &gap, segments->list.items[i].begin_ns, utc);
-		print_segment(&segments->list.items[i], utc);
+		add_gaps(&columns, coverage, &gap, segments->list.items[i].begin_ns, utc);
+		add_segment(&columns, &segments->list.items[i], utc);
 		bytes += segments->list.items[i].bytes;
 	}
-	segments_print_gaps(coverage, &gap, UINT64_MAX, utc);
-	say(invocation, "%zu segment%s, %.2f MB in %s", segments->list.count,
-	    segments->list.count == 1 ? "" : "s", bytes / 1e6, store_path(invocation));
+	add_gaps(&columns, coverage, &gap, UINT64_MAX, utc);
+	screen_read_lines(&terminal);
+	columns_put(&columns, &terminal, &text);
+	columns_done(&columns);
+	code = screen_print(&text);
+	if (code != EXIT_DONE)
+		return code;
+	say(invocation, "%zu segment%s, %s in %s", segments->list.count,
+	    plural(segments->list.count), size_format(bytes, size, sizeof(size)),
+	    store_path(invocation));
 	say_gone(invocation, reader, window);
+	return EXIT_DONE;
 }
 
 static void segments_put_segment(struct buffer *json, const struct store_segment *segment,
@@ -136,7 +174,7 @@ static void segments_put_segment(struct buffer *json, const struct store_segment
 	buffer_text(json, "\n");
 }
 
-/* With what is told of it alone. */
+/* Each segment's coverage includes only that segment. */
 static int put_covered(struct buffer *json, struct store_reader *reader,
 		       struct store_segment *segment)
 {
@@ -186,17 +224,20 @@ static int segments_print(const struct invocation *invocation, struct store_read
 	struct window window = asked ? *asked : recorded_window(segments);
 	struct coverage coverage = { 0 };
 	struct error error = { 0 };
-	bool told = option_given(invocation, "json") || option_given(invocation, "strict");
-	int r = recorded_cover(reader, segments, &window, told ? &all_losses : NULL, &coverage,
+	bool losses = option_given(invocation, "json") || option_given(invocation, "strict");
+	int r = recorded_cover(reader, segments, &window, losses ? &all_losses : NULL, &coverage,
 			       &error),
 	    code = EXIT_DONE;
 
-	if (r < 0)
+	if (r < 0) {
+		array_done(&coverage.gaps);
 		return fail(r, &error);
+	}
 	if (option_given(invocation, "json"))
 		code = segments_print_json(reader, segments, &window, &coverage);
 	else if (!asked || segments->list.count)
-		segments_print_table(invocation, reader, segments, asked ? asked : &all, &coverage);
+		code = segments_print_table(invocation, reader, segments, asked ? asked : &all,
+					    &coverage);
 	if (code == EXIT_DONE && asked && !segments->list.count)
 		code = coverage_line_nothing(invocation, reader, &window, &coverage);
 	else if (code == EXIT_DONE)
@@ -232,7 +273,7 @@ static int segments_run(const struct invocation *invocation)
 
 const struct command command_segments = {
 	.name = "segments",
-	.summary = "List what is recorded",
+	.summary = "List the recorded segments",
 	.about = about,
 	.options = options,
 	.run = segments_run,

@@ -3,8 +3,11 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/number.h"
 #include "base/size.h"
 #include "cli/answer/coverage-line.h"
+#include "cli/answer/guarded-output.h"
+#include "cli/commands/snapshot-context.h"
 #include "cli/options/command.h"
 #include "cli/window/live-names.h"
 #include "cli/answer/progress-line.h"
@@ -24,22 +27,24 @@ static const struct option options[] = {
 };
 
 static const char about[] =
-	"Cuts a window out of the store: one file with all that is known of it, names included,\n"
-	"which perftape reads on any machine as --store FILE.tape.\n"
+	"Copies a window of the store into one file, with names, incidents, and what is usual\n"
+	"on that host. perftape reads the file on any machine as --store FILE.tape. Without\n"
+	"options, its window is the same.\n"
 	"\n" WINDOW_ABOUT "\n"
-	"Exits with 3 when nothing is recorded in the window.\n";
+	"Exit code 3: nothing is recorded in the window.\n";
 
 struct snapshot {
 	struct loader loader;
 	struct output output;
-	/* not put yet */
+	struct snapshot_context context;
+	/* The last tape, which is not written yet. */
 	struct tape *last;
 	uint64_t segments;
 	uint64_t samples;
 	uint64_t bytes;
 };
 
-/* Several segments in one file stand one behind the other. */
+/* Appends a segment to the file, in which the segments follow each other. */
 static int put_tape(struct snapshot *snapshot, const struct tape *tape, struct error *error)
 {
 	struct buffer *text = &snapshot->output.text;
@@ -52,7 +57,7 @@ static int put_tape(struct snapshot *snapshot, const struct tape *tape, struct e
 	if (r == 0 && buffer_failed(text))
 		r = -ENOMEM;
 	if (r < 0)
-		return error_set(error, r, "packing a segment: %s", strerror(-r));
+		return error_set(error, r, "cannot pack a segment: %s", strerror(-r));
 	snapshot->loader.coverage.clock_error_ns =
 		MAX(snapshot->loader.coverage.clock_error_ns, recorded_clock_error(tape));
 	snapshot->bytes += text->size - before;
@@ -62,19 +67,22 @@ static int put_tape(struct snapshot *snapshot, const struct tape *tape, struct e
 	return window_filter_count_samples(tape, &snapshot->loader.coverage);
 }
 
-/* A tape is put when the next one is there, or none comes. */
-static int put_last(struct snapshot *snapshot, struct error *error)
+/* Writes the last tape. Called when the next tape was read, or when no tape follows. */
+static int put_last(struct snapshot *snapshot, bool is_end, struct error *error)
 {
 	_cleanup_(cleanup_tape) struct tape *last = take_ptr(snapshot->last);
+	int r = last ? snapshot_context_add(&snapshot->context, &snapshot->loader, last, is_end,
+					    error)
+		     : 0;
 
-	return last ? put_tape(snapshot, last, error) : 0;
+	return last && r == 0 ? put_tape(snapshot, last, error) : r;
 }
 
 static int snapshot_add_segment(struct snapshot *snapshot, const struct store_segment *segment,
 				struct error *error)
 {
 	const struct window *window = &snapshot->loader.question.window;
-	_cleanup_(cleanup_tape) struct tape *tape = NULL, *cut = NULL;
+	_cleanup_(cleanup_tape) struct tape *tape = NULL, *slice = NULL;
 	struct loaded loaded;
 	int r;
 
@@ -82,15 +90,17 @@ static int snapshot_add_segment(struct snapshot *snapshot, const struct store_se
 	r = loader_take(&snapshot->loader, segment, &loaded, &tape, error);
 	if (r <= 0)
 		return r;
-	r = tape_cut(tape, window->from_ns, window->to_ns, &cut);
-	if (r < 0 || !cut)
+	r = tape_slice(tape, window->from_ns, window->to_ns, &slice);
+	if (r < 0 || !slice)
 		return r;
-	r = put_last(snapshot, error);
-	snapshot->last = take_ptr(cut);
+	r = put_last(snapshot, false, error);
+	snapshot->last = take_ptr(slice);
 	return r;
 }
 
-/* The kernel tells of a loss when it has room again: what began within the last tape belongs to it.
+/*
+ * The kernel reports a loss when the ring buffer has space again, which may be in a later tape. A
+ * loss that began within the last tape is added to the last tape.
  */
 static int take_later_losses(void *context, const struct tape *later)
 {
@@ -120,9 +130,9 @@ static int snapshot_add_all(const struct invocation *invocation, struct snapshot
 	}
 	progress_line_end(&progress);
 	if (r == 0)
-		r = loader_each_later(&snapshot->loader, take_later_losses, snapshot, error);
+		r = loader_each_tape_after(&snapshot->loader, take_later_losses, snapshot, error);
 	if (r == 0)
-		r = put_last(snapshot, error);
+		r = put_last(snapshot, true, error);
 	return r < 0 ? r : loader_finish(&snapshot->loader, error);
 }
 
@@ -134,7 +144,7 @@ static int write_file(const struct invocation *invocation, struct snapshot *snap
 	const struct window *window = &snapshot->loader.question.window;
 	struct error error = { 0 };
 	char size[32];
-	int r = output_open(&snapshot->output, path, &error);
+	int r = guarded_output_open(&snapshot->output, path, &error);
 
 	if (r < 0)
 		return fail(r, &error);
@@ -150,7 +160,7 @@ static int write_file(const struct invocation *invocation, struct snapshot *snap
 		return fail(r, &error);
 	say_coverage(invocation, reader, window, snapshot->samples, coverage);
 	say(invocation, "%s: %llu segment%s, %s", path, (unsigned long long)snapshot->segments,
-	    snapshot->segments == 1 ? "" : "s", size_format(snapshot->bytes, size, sizeof(size)));
+	    plural(snapshot->segments), size_format(snapshot->bytes, size, sizeof(size)));
 	return coverage_line_code(invocation, coverage);
 }
 
@@ -167,7 +177,9 @@ static int snapshot_make(const struct invocation *invocation, const struct quest
 	r = loader_open(reader, question, &snapshot.loader, &error);
 	if (r < 0)
 		return fail(r, &error);
-	r = write_file(invocation, &snapshot, reader);
+	r = snapshot_context_begin(&snapshot.context, reader, &question->window, &error);
+	r = r < 0 ? fail(r, &error) : write_file(invocation, &snapshot, reader);
+	snapshot_context_done(&snapshot.context);
 	tape_free(snapshot.last);
 	loader_done(&snapshot.loader);
 	return r;
@@ -187,7 +199,7 @@ static int snapshot_run(const struct invocation *invocation)
 	int r = window_option_parse(invocation, &question.window);
 
 	if (r == EXIT_DONE && !path)
-		r = usage_error("snapshot into which file? Give -o FILE.tape");
+		r = usage_error("snapshot needs a file: -o FILE.tape");
 	else if (r == EXIT_DONE && (size < 5 || strcmp(path + size - 5, STORE_SUFFIX) != 0))
 		r = usage_error("--output '%s' does not end in %s", path, STORE_SUFFIX);
 	if (r == EXIT_DONE)
@@ -198,7 +210,7 @@ static int snapshot_run(const struct invocation *invocation)
 
 const struct command command_snapshot = {
 	.name = "snapshot",
-	.summary = "Cut a window into one .tape file, to hand over",
+	.summary = "Copy a window into one .tape file, to hand over",
 	.about = about,
 	.options = options,
 	.run = snapshot_run,

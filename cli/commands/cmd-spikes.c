@@ -4,13 +4,16 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/number.h"
 #include "cli/answer/coverage-line.h"
 #include "cli/options/command.h"
 #include "cli/window/live-names.h"
 #include "cli/answer/progress-line.h"
 #include "cli/answer/screen.h"
+#include "cli/answer/spike-incidents.h"
 #include "cli/window/window-options.h"
 #include "draw/spikes-table.h"
+#include "query/sums/spike-leaders.h"
 #include "query/sums/spikes.h"
 #include "tape/busy.h"
 
@@ -20,23 +23,26 @@
 
 static const struct option options[] = {
 	MOMENT_OPTIONS,
-	{ "strict", 0, NULL, "look at all losses; exit with 4 when not all is there" },
-	{ "min", 0, "LENGTH", "only what lasted so long (default: 2s)" },
-	{ "kernel", 0, "SHARE", "only seconds with so much in the kernel, as 90%" },
-	{ "busy", 0, "SHARE", "how busy a CPU is that is saturated (default: 95%)" },
+	{ "strict", 0, NULL, "count all losses; exit with 4 if samples are missing" },
+	{ "min", 0, "LENGTH", "only spikes of at least this length (default: 2s)" },
+	{ "kernel", 0, "SHARE",
+	  "only seconds with at least this share in the kernel, such as 90%" },
+	{ "busy", 0, "SHARE", "share from which a CPU counts as saturated (default: 95%)" },
 	{ "cpu", 0, "LIST", "only these CPUs, such as 3,8-11" },
-	{ "limit", 0, "N", "show the N that matter most (default: 40); 0: all" },
-	{ "all", 0, NULL, "also while most CPUs were busy" },
+	{ "limit", 0, "N", "show the N most important (default: 40; 0: all)" },
+	{ "all", 0, NULL, "also seconds in which most CPUs were busy" },
 	JSON_OPTION,
 	{ 0 },
 };
 
 static const char about[] =
-	"Single CPUs that had no idle time left, though the machine as a whole may have been\n"
-	"idle: when, how long, how much of it in the kernel, in which thread and function. Of\n"
-	"the whole store, or of a window. Whole seconds count: a stall of 3 s fills 2 or 3 of\n"
-	"them. What lies in seconds in which more than half of the CPUs were busy is left out:\n"
-	"--all shows it. What was mostly in the kernel matters most, then what lasted.\n\n" WINDOW_ABOUT;
+	"Lists single CPUs that had no idle time left, of the whole store or of a window: when,\n"
+	"how long, how much of it in the kernel, the busiest thread and that thread's own\n"
+	"function, and the incident that the kernel reported then. Spikes are whole\n"
+	"seconds: a stall of 3 s fills 2 or 3 of them. Seconds in which more than half of the\n"
+	"CPUs were busy are left out; --all shows them. Spikes in the kernel come first, then\n"
+	"long ones.\n"
+	"\n" WINDOW_ABOUT;
 
 struct answer {
 	const struct invocation *invocation;
@@ -47,17 +53,19 @@ struct answer {
 	uint64_t limit;
 	uint64_t found;
 	struct spikes spikes;
+	struct spike_incidents incidents;
 	struct progress_line progress;
 };
 
 static void spikes_answer_done(struct answer *answer)
 {
 	spikes_done(&answer->spikes);
+	spike_incidents_done(&answer->incidents);
 	filter_done(&answer->filter);
 	live_names_done(&answer->names);
 }
 
-/* "90%", or "90"; "99.5%" is 100 %: shares are kept in whole ones */
+/* Parses "90%" or "90" and rounds it to whole per cents, because segments store whole per cents. */
 static int spikes_parse_share(const struct invocation *invocation, const char *name,
 			      unsigned int least, unsigned int *share)
 {
@@ -69,9 +77,9 @@ static int spikes_parse_share(const struct invocation *invocation, const char *n
 		return EXIT_DONE;
 	if (sscanf(text, "%6lf%n", &value, &end) != 1 ||
 	    (text[end] && strcmp(text + end, "%") != 0) || !(value >= 0 && value <= 100))
-		return usage_error("--%s: \"%.60s\" is no share: use 90%%", name, text);
+		return usage_error("--%s: \"%.60s\" is not a share; use 90%%", name, text);
 	if (value > 0 && value < 1 && !text[end])
-		return usage_error("--%s: \"%.60s\" is less than 1 %%: use %g%%", name, text,
+		return usage_error("--%s: \"%.60s\" is less than 1 %%; use %g%%", name, text,
 				   100 * value);
 	if (value < least)
 		return usage_error("--%s: seconds with less than %u %% are not kept; give more",
@@ -85,14 +93,14 @@ static int parse_limit(struct answer *answer)
 	const char *text = option_value(answer->invocation, "limit");
 	char *end;
 
-	/* a program sees all */
+	/* programs get all rows */
 	answer->limit = option_given(answer->invocation, "json") ? 0 : LIMIT;
 	if (!text)
 		return EXIT_DONE;
 	errno = 0;
 	answer->limit = strtoull(text, &end, 10);
 	if (errno || *end || *text < '0' || *text > '9')
-		return usage_error("--limit: \"%.60s\" is no number", text);
+		return usage_error("--limit: \"%.60s\" is not a number", text);
 	return EXIT_DONE;
 }
 
@@ -106,7 +114,7 @@ static int spikes_parse_options(struct answer *answer)
 					 : EXIT_DONE;
 
 	if (r == EXIT_DONE && min && duration_parse(min, &of->min_ns) < 0)
-		r = usage_error("--min: \"%.60s\" is no length of time: use 2s, 1m", min);
+		r = usage_error("--min: \"%.60s\" is not a length of time; use 2s or 1m", min);
 	if (r == EXIT_DONE)
 		r = spikes_parse_share(invocation, "kernel", 0, &of->kernel);
 	if (r == EXIT_DONE)
@@ -135,8 +143,9 @@ static int spikes_print(const struct answer *answer)
 	}
 	if (!spikes->list.count)
 		return EXIT_DONE;
-	spikes_table_draw(spikes, &answer->terminal, screen_width(&answer->terminal),
-			  option_given(answer->invocation, "utc"), &text);
+	spikes_table_draw(&(struct spikes_table){ spikes, answer->incidents.list.items,
+						  option_given(answer->invocation, "utc") },
+			  &answer->terminal, &text);
 	return screen_print(&text);
 }
 
@@ -157,9 +166,9 @@ static void say_found(const struct answer *answer)
 		say(invocation, "no single CPU was saturated%s%s", min, kernel);
 	else
 		say(invocation, "%" PRIu64 " time%s a CPU was saturated%s%s%s", answer->found,
-		    answer->found == 1 ? "" : "s", min, of->min_ns ? " or longer" : "", kernel);
+		    plural(answer->found), min, of->min_ns ? " or longer" : "", kernel);
 	if (spikes->list.count < answer->found)
-		say(invocation, "the %zu that matter most are shown: --limit 0 shows all",
+		say(invocation, "the %zu most important are shown: --limit 0 shows all",
 		    spikes->list.count);
 	if (spikes->crowded)
 		say(invocation,
@@ -168,15 +177,15 @@ static void say_found(const struct answer *answer)
 	if (spikes->unknown)
 		say(invocation,
 		    "%" PRIu64
-		    " segment%s tell nothing of it: their event's rate is not known, or too low",
-		    spikes->unknown, spikes->unknown == 1 ? "" : "s");
+		    " segment%s cannot show spikes: the rate of their event is unknown or too low",
+		    spikes->unknown, plural(spikes->unknown));
 	if (spikes->read)
 		say(invocation,
-		    "%" PRIu64 " segment%s had to be read whole: an older perftape made them",
-		    spikes->read, spikes->read == 1 ? "" : "s");
+		    "%" PRIu64 " segment%s had to be read completely: an older perftape wrote them",
+		    spikes->read, plural(spikes->read));
 }
 
-/* The gaps of a window are told one by one, those of a whole store together. */
+/* Prints the gaps of a window one by one, and only the sum for a whole store. */
 static void spikes_say_covered(const struct answer *answer, struct store_reader *reader)
 {
 	const struct invocation *invocation = answer->invocation;
@@ -185,18 +194,16 @@ static void spikes_say_covered(const struct answer *answer, struct store_reader 
 
 	if (!option_given(invocation, "quiet") || !coverage_is_whole(coverage)) {
 		coverage_describe(coverage, &text);
-		fprintf(stderr, "perftape: %" PRIu64 " segment%s; %.*s\n", answer->spikes.segments,
-			answer->spikes.segments == 1 ? "" : "s", (int)text.size,
-			text.data ? (char *)text.data : "");
+		warn("%" PRIu64 " segment%s; %s", answer->spikes.segments,
+		     plural(answer->spikes.segments), buffer_shown(&text));
 	}
 	if (!answer->spikes.losses)
-		say(invocation,
-		    "not looked at, of so many segments: samples that did not come, and CPUs that were throttled or offline; --strict does");
+		say(invocation, "skipped samples and offline CPUs are not counted; use --strict");
 	if (window_given(invocation))
 		say_gaps_and_recorder(invocation, reader, &answer->spikes.window, coverage);
 }
 
-static int spikes_find_here(struct answer *answer, struct store_reader *reader)
+static int spikes_search(struct answer *answer, struct store_reader *reader)
 {
 	const struct invocation *invocation = answer->invocation;
 	struct error error = { 0 };
@@ -211,9 +218,15 @@ static int spikes_find_here(struct answer *answer, struct store_reader *reader)
 	if (r == 0 && answer->limit)
 		spikes_limit(&answer->spikes, answer->limit);
 	if (r == 0)
-		r = spikes_tell_clock(reader, &answer->spikes, &error);
+		r = spikes_add_clock_error(reader, &answer->spikes, &error);
 	if (r == 0)
-		r = spikes_tell_cpus(reader, &answer->filter.cpus, &answer->spikes, &error);
+		r = spikes_add_unrecorded_cpus(reader, &answer->filter.cpus, &answer->spikes,
+					       &error);
+	if (r == 0)
+		r = spikes_find_leaders(reader, &answer->options.question, LIMIT, &answer->spikes,
+					&error);
+	if (r == 0)
+		r = spike_incidents_find(reader, &answer->spikes, &answer->incidents, &error);
 	return r < 0 ? fail(r, &error) : EXIT_DONE;
 }
 
@@ -227,7 +240,7 @@ static int spikes_run_answer(struct answer *answer)
 
 	if (r < 0)
 		return fail(r, &error);
-	r = spikes_find_here(answer, reader);
+	r = spikes_search(answer, reader);
 	if (r != EXIT_DONE)
 		return r;
 	if (answer->spikes.window.to_ns)
@@ -256,7 +269,7 @@ static int spikes_run(const struct invocation *invocation)
 
 const struct command command_spikes = {
 	.name = "spikes",
-	.summary = "List single CPUs that were saturated, found without any incident",
+	.summary = "List saturated single CPUs, found without any incident",
 	.about = about,
 	.options = options,
 	.run = spikes_run,

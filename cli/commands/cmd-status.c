@@ -3,8 +3,12 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/number.h"
 #include "base/size.h"
 #include "cli/answer/coverage-line.h"
+#include "cli/answer/dying-text.h"
+#include "cli/answer/field-lines.h"
+#include "cli/answer/screen.h"
 #include "cli/options/command.h"
 #include "cli/options/limit-options.h"
 #include "cli/answer/recorder-text.h"
@@ -19,32 +23,36 @@ static const struct option options[] = {
 };
 
 static const char about[] =
-	"Tells of damage as far as that shows without reading all of it: what was changed\n"
-	"inside a segment is for verify.\n";
+	"Reports damage that shows without reading all bytes; verify finds changes inside a\n"
+	"segment.\n";
 
 struct status {
 	const char *path;
 	uint64_t now_ns;
-	/* of the recorder; 0: none runs */
+	/* The pid of the recorder; 0: no recorder runs. */
 	int pid;
 	uint64_t since_ns;
-	struct recorder_text told;
+	struct recorder_text recorder;
 	struct store_totals totals;
 	struct store_limits limits;
-	struct store_gone_list gone;
-	/* of what began within the last day */
+	struct store_removed_ranges gone;
+	/* The next three members count segments that began within the last day. */
 	uint64_t day_lost;
 	uint64_t day_bytes;
 	uint64_t day_ns;
-	/* what was not recorded of the last day, if of all of it anything was */
+	/* The gaps of the last day, if anything was recorded at all. */
 	struct coverage day;
+	/* Read only if no recorder runs: a recorder knows more. */
+	struct dying_state dying;
 };
 
-/* More gaps of the last day than that are a number. */
+/* If there are more gaps than this, only the last ones are printed. */
 #define GAPS_SHOWN 5
 
-/* Up to now, or to what the recorder has written; from when the last one ended, if that is longer
- * ago. */
+/*
+ * Computes the coverage of the last day. It ends now, or at the end of what the recorder has
+ * written. It begins at the end of the last recording if that was more than a day ago.
+ */
 static int cover_day(struct status *status, struct store_reader *reader,
 		     const struct store_segments *segments, struct error *error)
 {
@@ -88,17 +96,24 @@ static int read_status(struct status *status, struct store_reader *reader, struc
 	status->path = store_reader_path(reader);
 	status->now_ns = clock_ns(CLOCK_REALTIME);
 	status->pid = store_reader_recorder(reader, &status->since_ns);
-	r = recorder_text_read(reader, status->pid, &status->told);
+	r = recorder_text_read(reader, status->pid, &status->recorder);
 	if (r == 0)
 		r = store_reader_totals(reader, &status->totals, error);
 	if (r == 0)
 		r = store_reader_limits(reader, &status->limits, error);
-	if (r == 0)
-		r = store_reader_gone(reader, 0, UINT64_MAX, &status->gone, error);
+	/* 1 tells that limits are noted */
+	if (r >= 0)
+		r = store_reader_removed(reader, 0, UINT64_MAX, &status->gone, error);
+	if (r == 0 && !status->pid && status->totals.end_ns)
+		r = dying_state_read(reader, status->totals.end_ns - 1, status->totals.end_ns + 1,
+				     &status->dying, error);
 	return r < 0 ? r : add_day(status, reader, error);
 }
 
-/* The one that lasts until now, or NULL; a recorder that has begun and not yet written ends it. */
+/*
+ * Returns the gap that lasts until now, or NULL. If a recorder runs, no gap lasts until now, even
+ * if the recorder has not written anything yet.
+ */
 static const struct coverage_gap *last_gap(const struct status *status)
 {
 	size_t count = status->day.gaps.count;
@@ -107,72 +122,79 @@ static const struct coverage_gap *last_gap(const struct status *status)
 	return !status->pid && last && last->to_ns == status->now_ns ? last : NULL;
 }
 
-/* What a day takes when it goes on as in the last one; 0: not known. */
+/* Returns the bytes per day at the rate of the last day; 0: unknown. */
 static uint64_t bytes_a_day(const struct status *status)
 {
 	return status->day_ns ? (double)status->day_bytes * DAY_NS / status->day_ns : 0;
 }
 
-static void print_recorder(const struct status *status, bool utc)
+static void print_recorder(struct field_lines *fields, const struct status *status, bool utc)
 {
 	char shown[TIME_TEXT_SIZE], age[32];
 
 	if (!status->pid) {
 		const struct coverage_gap *last = last_gap(status);
 
-		printf("recording  no");
+		field_begin(fields, "recording");
+		field_add(fields, "no");
 		if (last)
-			printf(", since %s", time_format(last->from_ns, utc, 0, shown));
-		printf("%s%s\n", last && last->cause ? ": " : "",
-		       last && last->cause ? last->why : "");
+			field_add(fields, ", since %s", time_format(last->from_ns, utc, 0, shown));
+		field_add(fields, "%s%s", last && last->cause ? ": " : "",
+			  last && last->cause ? last->why : "");
+		field_end(fields);
 		return;
 	}
-	printf("recording  process %d", status->pid);
+	field_begin(fields, "recording");
+	field_add(fields, "process %d", status->pid);
 	if (status->since_ns)
-		printf(", since %s", time_format(status->since_ns, utc, 0, shown));
-	putchar('\n');
+		field_add(fields, ", since %s", time_format(status->since_ns, utc, 0, shown));
+	field_end(fields);
 	if (status->totals.unsealed)
-		printf("reaches    %s, %s ago\n",
-		       time_format(status->totals.unsealed_end_ns, utc, 3, shown),
-		       duration_format(status->now_ns -
-					       MIN(status->now_ns, status->totals.unsealed_end_ns),
-				       age, sizeof(age)));
+		field_line(fields, "reaches", "%s, %s",
+			   time_format(status->totals.unsealed_end_ns, utc, 3, shown),
+			   age_format(status->now_ns -
+					      MIN(status->now_ns, status->totals.unsealed_end_ns),
+				      age, sizeof(age)));
 }
 
-static void print_size(const struct status *status)
+static void print_size(struct field_lines *fields, const struct status *status)
 {
 	const struct store_totals *totals = &status->totals;
 	char all[32], segments[32], spool[32], daily[32], left[32];
 	uint64_t day_bytes = bytes_a_day(status);
 
-	printf("size       %s: segments %s, spool %s", size_format(totals->bytes, all, sizeof(all)),
-	       size_format(totals->segment_bytes, segments, sizeof(segments)),
-	       size_format(totals->spool_bytes, spool, sizeof(spool)));
+	field_begin(fields, "size");
+	field_add(fields, "%s: segments %s, spool %s", size_format(totals->bytes, all, sizeof(all)),
+		  size_format(totals->segment_bytes, segments, sizeof(segments)),
+		  size_format(totals->spool_bytes, spool, sizeof(spool)));
 	if (day_bytes)
-		printf("; %s a day", size_format(day_bytes, daily, sizeof(daily)));
-	printf("; %s of the disk free\n", size_format(totals->free_bytes, left, sizeof(left)));
+		field_add(fields, "; %s a day", size_format(day_bytes, daily, sizeof(daily)));
+	field_add(fields, "; %s of the disk free",
+		  size_format(totals->free_bytes, left, sizeof(left)));
+	field_end(fields);
 }
 
-/* What was here once; a segment that is missing since the last recorder was there is none of those
- * that it had noticed. */
-static void print_gone(const struct status *status, bool utc)
+/*
+ * Prints which data the store had once: removed ranges, and vanished files. Segments that vanished
+ * since the last recorder ran are counted separately.
+ */
+static void print_gone(struct field_lines *fields, const struct status *status, bool utc)
 {
 	_cleanup_(buffer_done) struct buffer removed = { 0 }, vanished = { 0 };
 	uint64_t count = status->totals.vanished;
 
 	if (gone_describe(&status->gone, false, utc, &removed))
-		printf("removed    by retention: %.*s\n", (int)removed.size,
-		       removed.data ? (char *)removed.data : "");
+		field_line(fields, "removed", "by retention: %s", buffer_shown(&removed));
 	if (gone_describe(&status->gone, true, utc, &vanished))
-		printf("vanished   files of segments: %.*s\n", (int)vanished.size,
-		       vanished.data ? (char *)vanished.data : "");
+		field_line(fields, "vanished", "files of segments: %s", buffer_shown(&vanished));
 	if (count)
-		printf("vanished   the file%s of %llu segment%s; perftape segments says which\n",
-		       count == 1 ? "" : "s", (unsigned long long)count, count == 1 ? "" : "s");
+		field_line(fields, "vanished",
+			   "the file%s of %llu segment%s; perftape segments names them",
+			   plural(count), (unsigned long long)count, plural(count));
 }
 
-/* The last ones; that nothing is recorded now, and what was removed, is said already. */
-static void status_print_gaps(const struct status *status, bool utc)
+/* Prints the last gaps, except the gap that lasts until now and the removed ranges. */
+static void status_print_gaps(struct field_lines *fields, const struct status *status, bool utc)
 {
 	size_t count = status->day.gaps.count - (last_gap(status) != NULL), left = 0;
 	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE], length[32];
@@ -180,46 +202,55 @@ static void status_print_gaps(const struct status *status, bool utc)
 	for (size_t i = 0; i < count; i++)
 		left += !status->day.gaps.items[i].until_ns;
 	if (left > GAPS_SHOWN)
-		printf("gaps       %zu in the last day, the last of them:\n", left);
+		field_line(fields, "gaps", "%zu in the last day; the last ones:", left);
 	for (size_t i = 0; i < count; i++) {
 		const struct coverage_gap *gap = &status->day.gaps.items[i];
 
 		if (gap->until_ns || left-- > GAPS_SHOWN)
 			continue;
-		printf("gap        %s to %s (%s): %s\n", time_format(gap->from_ns, utc, 0, from),
-		       time_format(gap->to_ns, utc, 0, to),
-		       duration_format(gap->to_ns - gap->from_ns, length, sizeof(length)),
-		       gap->why);
+		field_line(fields, "gap", "%s to %s (%s): %s",
+			   time_format(gap->from_ns, utc, 0, from),
+			   time_format(gap->to_ns, utc, 0, to),
+			   duration_format(gap->to_ns - gap->from_ns, length, sizeof(length)),
+			   gap->why);
 	}
 }
 
-static void print_status(const struct status *status, bool utc)
+static int print_status(struct field_lines *fields, const struct status *status, bool utc)
 {
 	const struct store_totals *totals = &status->totals;
 	_cleanup_(buffer_done) struct buffer limits = { 0 };
 	char begin[TIME_TEXT_SIZE], end[TIME_TEXT_SIZE];
 
-	printf("store      %s\n", status->path);
-	print_recorder(status, utc);
-	recorder_text_print(&status->told, status->now_ns, utc);
-	printf("segments   %llu", (unsigned long long)totals->segments);
+	field_line(fields, "store", "%s", status->path);
+	print_recorder(fields, status, utc);
+	recorder_text_print(fields, &status->recorder, status->now_ns, utc);
+	/* a recorder that was killed left its last report */
+	if (status->dying.at_ns && !status->recorder.progress.cgroup_count)
+		dying_text_print(fields, &status->dying, utc);
+	field_begin(fields, "segments");
+	field_add(fields, "%llu", (unsigned long long)totals->segments);
 	if (totals->unsealed)
-		printf(", %llu not sealed yet", (unsigned long long)totals->unsealed);
-	putchar('\n');
+		field_add(fields, ", %llu not sealed yet", (unsigned long long)totals->unsealed);
+	field_end(fields);
 	if (totals->begin_ns)
-		printf("from, to   %s, %s\n", time_format(totals->begin_ns, utc, 3, begin),
-		       time_format(totals->end_ns, utc, 3, end));
-	printf("samples    %llu, %llu lost, %llu lost in the last day\n",
-	       (unsigned long long)totals->samples, (unsigned long long)totals->lost,
-	       (unsigned long long)status->day_lost);
-	print_size(status);
+		field_line(fields, "from, to", "%s, %s",
+			   time_format(totals->begin_ns, utc, 3, begin),
+			   time_format(totals->end_ns, utc, 3, end));
+	field_line(fields, "samples", "%llu, %llu lost, %llu lost in the last day",
+		   (unsigned long long)totals->samples, (unsigned long long)totals->lost,
+		   (unsigned long long)status->day_lost);
+	print_size(fields, status);
 	limits_describe(&status->limits, &limits);
-	printf("limits     %.*s\n", (int)limits.size, limits.data ? (char *)limits.data : "");
-	status_print_gaps(status, utc);
-	print_gone(status, utc);
+	if (buffer_failed(&limits))
+		return -ENOMEM;
+	field_line(fields, "limits", "%.*s", (int)limits.size, (char *)limits.data);
+	status_print_gaps(fields, status, utc);
+	print_gone(fields, status, utc);
 	if (totals->damaged)
-		printf("damaged    %llu; perftape verify says which\n",
-		       (unsigned long long)totals->damaged);
+		field_line(fields, "damaged", "%llu; perftape verify names them",
+			   (unsigned long long)totals->damaged);
+	return 0;
 }
 
 static void status_put_number(struct buffer *json, const char *key, uint64_t value)
@@ -237,12 +268,12 @@ static void put_limit(struct buffer *json, const char *key, uint64_t limit)
 		json_u64(json, limit);
 }
 
-static void put_gone(struct buffer *json, const struct store_gone_list *gone)
+static void put_gone(struct buffer *json, const struct store_removed_ranges *gone)
 {
 	json_key(json, "gone");
 	json_open(json, '[');
 	for (size_t i = 0; i < gone->list.count; i++) {
-		const struct store_gone *one = &gone->list.items[i];
+		const struct store_removed_range *one = &gone->list.items[i];
 
 		json_open(json, '{');
 		json_time_or_null(json, "from", one->from_ns);
@@ -265,7 +296,7 @@ static void put_stopped(struct buffer *json, const struct coverage_gap *last)
 	json_key(json, "why");
 	json_string(json, last->why);
 	json_key(json, "cause");
-	json_string(json, last->cause ? last->cause : "unknown");
+	json_string(json, coverage_cause_name(last->cause));
 	json_close(json, '}');
 }
 
@@ -304,8 +335,10 @@ static void put_status(struct buffer *json, const struct status *status)
 	coverage_put_gaps(&status->day, status->day.gaps.count - (last != NULL), json);
 	json_key(json, "stopped");
 	put_stopped(json, last);
+	json_key(json, "dying_cgroups");
+	dying_text_json(&status->dying, json);
 	json_key(json, "recording");
-	recorder_text_json(&status->told, status->now_ns, json);
+	recorder_text_json(&status->recorder, status->now_ns, json);
 	json_close(json, '}');
 	buffer_text(json, "\n");
 }
@@ -313,31 +346,29 @@ static void put_status(struct buffer *json, const struct status *status)
 static int status_run(const struct invocation *invocation)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
-	_cleanup_(buffer_done) struct buffer json = { 0 };
+	_cleanup_(field_lines_done) struct field_lines fields;
 	struct status status = { 0 };
 	struct error error = { 0 };
 	int r = store_reader_open(store_path(invocation), &reader, &error);
 
+	field_lines_init(&fields);
 	if (r == 0)
 		r = read_status(&status, reader, &error);
 	if (r == 0 && !option_given(invocation, "json"))
-		print_status(&status, option_given(invocation, "utc"));
+		r = print_status(&fields, &status, option_given(invocation, "utc"));
 	else if (r == 0)
-		put_status(&json, &status);
+		put_status(&fields.lines, &status);
 	array_done(&status.gone.list);
 	array_done(&status.day.gaps);
+	dying_state_done(&status.dying);
 	if (r < 0)
 		return fail(r, &error);
-	if (buffer_failed(&json))
-		return fail(-ENOMEM, NULL);
-	if (json.size)
-		fwrite(json.data, 1, json.size, stdout);
-	return EXIT_DONE;
+	return screen_print(&fields.lines);
 }
 
 const struct command command_status = {
 	.name = "status",
-	.summary = "Is it recording, how far back it goes, how large it is",
+	.summary = "Show whether it records, what is stored, and what was lost",
 	.about = about,
 	.options = options,
 	.run = status_run,

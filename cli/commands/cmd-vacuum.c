@@ -4,60 +4,105 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/number.h"
 #include "base/size.h"
+#include "cli/answer/limit-change.h"
+#include "cli/answer/screen.h"
 #include "cli/options/command.h"
 #include "cli/options/limit-options.h"
+#include "draw/columns.h"
 #include "store/read/store-reader.h"
 #include "store/write/store-writer.h"
 
 static const struct option options[] = {
-	{ "dry-run", 'n', NULL, "only say what would be removed" },
+	{ "dry-run", 'n', NULL, "only show what would be removed" },
 	LIMIT_OPTIONS,
+	FORCE_OPTION,
 	{ 0 },
 };
 
 static const char about[] =
-	"Removes what is beyond the limits, the oldest first: those of the last recording,\n"
-	"unless others are given. While a recorder runs, it does so itself.\n";
+	"Removes the oldest segments beyond the limits: those of the last recording, unless\n"
+	"options give others. A recorder that runs does this itself.\n"
+	"\n"
+	"Exit code 2: other limits would remove over half of it; --force allows that.\n";
 
-static void print_removal(void *context, const struct store_segment *segment, const char *why)
+#define NAME_MIN 16
+
+static const struct columns_column removal_columns[] = {
+	{ "", .yield = COLUMNS_SHORTENS, .turn = 1 },
+	{ "", .right = true, .yield = COLUMNS_LEAVES, .turn = 3 },
+	{ "", .yield = COLUMNS_SHRINKS, .turn = 2, .least = NAME_MIN },
+};
+
+struct removals {
+	const struct invocation *invocation;
+	struct columns columns;
+};
+
+static void add_removal(void *context, const struct store_segment *segment, const char *why)
 {
-	const struct invocation *invocation = context;
-	char begin[TIME_TEXT_SIZE];
+	struct removals *removals = context;
+	char begin[TIME_TEXT_SIZE], brief[TIME_TEXT_SIZE];
 
-	printf("%-29s  %9.1f kB  %s  %s\n",
-	       time_format(segment->begin_ns, option_given(invocation, "utc"), 3, begin),
-	       segment->bytes / 1000.0, segment->name, why);
+	time_format(segment->begin_ns, option_given(removals->invocation, "utc"), 3, begin);
+	columns_add_brief(&removals->columns, begin, screen_short_time(begin, true, brief));
+	columns_add(&removals->columns, "%.1f kB", segment->bytes / 1000.0);
+	columns_add(&removals->columns, "%s", segment->name);
+	columns_end_row(&removals->columns, why);
 }
 
-/* The segment that is kept in any case, the spool, the notes and the index alone may take more. */
+static int print_removals(struct removals *removals)
+{
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+	struct terminal terminal;
+
+	screen_read_lines(&terminal);
+	columns_put(&removals->columns, &terminal, &text);
+	columns_done(&removals->columns);
+	return screen_print(&text);
+}
+
+/*
+ * Warns if the store stays above its limit. Retention always keeps the last segment, the spool, the
+ * notes and the index.
+ */
 static void warn_size(const struct store_limits *limits, const struct store_retained *retained)
 {
 	char size[32], limit[32];
 
 	if (retained->bytes > limits->max_bytes)
-		fprintf(stderr,
-			"perftape: --max-size %s is less than the %s that the last segment and the index take\n",
-			size_format(limits->max_bytes, limit, sizeof(limit)),
-			size_format(retained->bytes, size, sizeof(size)));
+		warn("--max-size %s: the last segment and the index take %s",
+		     size_format(limits->max_bytes, limit, sizeof(limit)),
+		     size_format(retained->bytes, size, sizeof(size)));
 }
 
-static void vacuum_tell(const struct invocation *invocation, const struct store_retained *retained)
+static void vacuum_print_summary(const struct invocation *invocation,
+				 const struct store_retained *retained)
 {
 	char removed[32], left[32];
 
-	say(invocation, "%s %llu segment%s, %s; %llu left, %s in %s",
-	    option_given(invocation, "dry-run") ? "would remove" : "removed",
-	    (unsigned long long)retained->removed, retained->removed == 1 ? "" : "s",
-	    size_format(retained->removed_bytes, removed, sizeof(removed)),
-	    (unsigned long long)retained->segments,
-	    size_format(retained->bytes, left, sizeof(left)), store_path(invocation));
+	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE], range[2 * TIME_TEXT_SIZE + 8] = "";
+	bool utc = option_given(invocation, "utc");
+
+	/* a removal of data is never silent, so -q omits only an empty report */
+	if (!retained->removed && option_given(invocation, "quiet"))
+		return;
+	if (retained->to_ns)
+		snprintf(range, sizeof(range), ", %s to %s",
+			 time_format(retained->from_ns, utc, 0, from),
+			 time_format(retained->to_ns, utc, 0, to));
+	warn("%s %llu segment%s, %s%s; %llu left, %s in %s",
+	     option_given(invocation, "dry-run") ? "would remove" : "removed",
+	     (unsigned long long)retained->removed, plural(retained->removed),
+	     size_format(retained->removed_bytes, removed, sizeof(removed)), range,
+	     (unsigned long long)retained->segments,
+	     size_format(retained->bytes, left, sizeof(left)), store_path(invocation));
 	if (retained->spared)
-		say(invocation,
-		    "%llu of them are too old by the wall clock alone, which went ahead at once; give --max-age to have it believed",
+		say(invocation, "%llu of them stay, because the wall clock jumped; use --max-age",
 		    (unsigned long long)retained->spared);
 	if (retained->pinned)
-		say(invocation, "%llu of them stay beyond their age, for an incident",
+		say(invocation, "%llu of them stay beyond their age, because of an incident",
 		    (unsigned long long)retained->pinned);
 }
 
@@ -78,8 +123,29 @@ static int read_limits(const struct invocation *invocation, struct store_limits 
 	limits->age_by_clock = option_given(invocation, "max-age");
 	limits->space_at_once = true;
 	limits_describe(limits, &text);
-	say(invocation, "limits: %.*s", (int)text.size, text.data ? (char *)text.data : "");
+	say(invocation, "limits: %s", buffer_shown(&text));
 	return EXIT_DONE;
+}
+
+/* Refuses limits that look like a typing error, except in a dry run or with --force. */
+static int check_change(const struct invocation *invocation, struct store_writer *writer,
+			const struct store_limits *limits)
+{
+	struct store_limits noted;
+	struct error error = { 0 };
+	int r = 0;
+
+	if (!option_given(invocation, "force"))
+		r = limit_change_is_drastic(invocation, writer, limits, &noted, &error);
+	if (r < 0)
+		return fail(r, &error);
+	if (r == 0)
+		return EXIT_DONE;
+	if (option_given(invocation, "dry-run")) {
+		say(invocation, "without --dry-run, this takes --force");
+		return EXIT_DONE;
+	}
+	return usage_error("%s; give --force if you want that", error.text);
 }
 
 static int vacuum_run(const struct invocation *invocation)
@@ -88,8 +154,13 @@ static int vacuum_run(const struct invocation *invocation)
 	struct store_retained retained = { 0 };
 	struct store_limits limits = { 0 };
 	bool dry = option_given(invocation, "dry-run");
+	struct removals removals = {
+		invocation,
+		{ .list = removal_columns, .count = ARRAY_SIZE(removal_columns) },
+	};
 	struct error error = { 0 };
-	/* what is wrong with the options is told before the store is looked at */
+	int code;
+	/* report wrong options before opening the store */
 	int r = limit_options_parse(invocation, &limits);
 
 	if (r == EXIT_DONE)
@@ -99,25 +170,29 @@ static int vacuum_run(const struct invocation *invocation)
 	r = dry ? store_writer_open_dry(store_path(invocation), &writer, &error)
 		: store_writer_open(store_path(invocation), &writer, &error);
 	if (r == -EBUSY)
-		error_set(
-			&error, r,
-			"%s is being recorded into, and its recorder applies the limits itself; --dry-run shows what it would remove",
-			store_path(invocation));
-	if (r == 0)
-		r = store_writer_retain(writer, &limits, dry, print_removal, (void *)invocation,
-					&retained, &error);
+		error_set(&error, r, "%s: a recorder runs and applies the limits; use --dry-run",
+			  store_path(invocation));
 	if (r < 0)
 		return fail(r, &error);
-	vacuum_tell(invocation, &retained);
+	code = check_change(invocation, writer, &limits);
+	if (code != EXIT_DONE)
+		return code;
+	r = store_writer_retain(writer, &limits, dry, add_removal, &removals, &retained, &error);
+	code = print_removals(&removals);
+	if (r < 0)
+		return fail(r, &error);
+	if (code != EXIT_DONE)
+		return code;
+	vacuum_print_summary(invocation, &retained);
 	warn_size(&limits, &retained);
 	if (store_space_describe(&limits, &retained, &error))
-		fprintf(stderr, "perftape: %s\n", error.text);
+		warn("%s", error.text);
 	return EXIT_DONE;
 }
 
 const struct command command_vacuum = {
 	.name = "vacuum",
-	.summary = "Remove what is beyond the limits",
+	.summary = "Remove segments beyond the limits",
 	.about = about,
 	.options = options,
 	.run = vacuum_run,

@@ -2,37 +2,52 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/size.h"
+#include "cli/answer/screen.h"
 #include "cli/options/command.h"
 #include "cli/answer/progress-line.h"
+#include "draw/lines.h"
 #include "store/disk/files.h"
 #include "store/disk/notes.h"
 #include "store/read/store-reader.h"
 #include "store/write/store-writer.h"
 
 static const struct option options[] = {
-	{ "rebuild", 0, NULL,
-	  "make the index anew first, and set aside what is damaged in the notes" },
+	{ "rebuild", 0, NULL, "rebuild the index first, and set damaged notes aside" },
 	{ 0 },
 };
 
-static const char about[] =
-	"Reads every byte of the store and prints a line for each thing that is wrong.\n"
-	"Exits with 1 when something is damaged.\n";
+static const char about[] = "Reads every byte of the store and prints a line for each damage.\n"
+			    "Exit code 1: something is damaged.\n";
 
-/* What loading a segment says begins with its name already. */
+/* Prints a finding. The message may already begin with the file's name. */
 static void print_finding(void *context, const char *file, const char *what)
 {
 	size_t size = strlen(file);
 
+	_cleanup_(buffer_done) struct buffer finding = { 0 }, lines = { 0 };
+	struct terminal terminal;
+
 	progress_line_end(context);
 	if (strncmp(what, file, size) == 0 && what[size] == ':')
-		printf("%s\n", what);
+		buffer_text(&finding, what);
 	else
-		printf("%s: %s\n", file, what);
+		buffer_printf(&finding, "%s: %s", file, what);
+	buffer_u8(&finding, 0);
+	screen_read_lines(&terminal);
+	if (buffer_failed(&finding))
+		warn("%s: out of memory", file);
+	else
+		lines_put(&terminal, (struct lines_shape){ .indent = HEAD_INDENT },
+			  (const char *)finding.data, &lines);
+	screen_print(&lines);
 }
 
-/* The writer would make a store where there is none. */
+/*
+ * Rebuilds the index. Opens the store for reading first, because a writer would create a missing
+ * store.
+ */
 static int verify_rebuild(const struct invocation *invocation)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
@@ -50,23 +65,24 @@ static int verify_rebuild(const struct invocation *invocation)
 	if (r < 0)
 		return fail(r, &error);
 	if (bytes)
-		say(invocation, "%llu bytes of the notes were damaged, and are in %s/%s now",
+		say(invocation, "%llu damaged bytes of the notes were moved to %s/%s",
 		    (unsigned long long)bytes, store_path(invocation), STORE_NOTES_DAMAGED);
-	say(invocation, "the index is made anew");
+	say(invocation, "the index was rebuilt");
 	return EXIT_DONE;
 }
 
-static int verify_tell(const struct invocation *invocation, const struct store_verified *verified)
+static int verify_print_summary(const struct invocation *invocation,
+				const struct store_verified *verified)
 {
 	char size[32];
 
 	say(invocation, "%llu segment%s, %llu samples, %s: %s",
-	    (unsigned long long)verified->segments, verified->segments == 1 ? "" : "s",
+	    (unsigned long long)verified->segments, plural(verified->segments),
 	    (unsigned long long)verified->samples, size_format(verified->bytes, size, sizeof(size)),
 	    verified->damaged ? "some of it is damaged" : "sound");
 	if (verified->stale)
 		say(invocation,
-		    "%llu rows of the index are missing or say something else; answers do not depend on it, and verify --rebuild makes it anew",
+		    "%llu rows of the index are stale; answers stay correct; use verify --rebuild",
 		    (unsigned long long)verified->stale);
 	return verified->damaged ? EXIT_FAILED : EXIT_DONE;
 }
@@ -81,7 +97,7 @@ static int verify_run(const struct invocation *invocation)
 
 	if (r != EXIT_DONE)
 		return r;
-	/* only now: what it has open is the index that it judges */
+	/* Open the store only after the rebuild: the reader keeps the index open that it checks. */
 	r = store_reader_open(store_path(invocation), &reader, &error);
 	if (r < 0)
 		return fail(r, &error);
@@ -89,12 +105,12 @@ static int verify_run(const struct invocation *invocation)
 	r = store_reader_verify(reader, print_finding, progress_line_show, &progress, &verified,
 				&error);
 	progress_line_end(&progress);
-	return r < 0 ? fail(r, &error) : verify_tell(invocation, &verified);
+	return r < 0 ? fail(r, &error) : verify_print_summary(invocation, &verified);
 }
 
 const struct command command_verify = {
 	.name = "verify",
-	.summary = "Look at every byte that is stored, and say what is damaged",
+	.summary = "Check every stored byte, and report what is damaged",
 	.about = about,
 	.options = options,
 	.run = verify_run,

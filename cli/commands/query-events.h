@@ -6,7 +6,7 @@
 #include "cli/options/command.h"
 #include "query/read/loader.h"
 
-/* EXIT_DONE, or an option was given that goes with samples alone, which is said. */
+/* Returns EXIT_DONE, or EXIT_USAGE after a message about an option that fits only samples. */
 int query_events_check(const struct invocation *invocation, bool json);
 int query_events(const struct invocation *invocation, const struct question *question,
 		 struct store_reader *reader, bool json);

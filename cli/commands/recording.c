@@ -11,14 +11,20 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/mutation.h"
+#include "cli/answer/limit-change.h"
+#include "base/number.h"
 #include "cli/options/limit-options.h"
 #include "cli/options/conf.h"
 
-/* Sealing goes on for as long as it comes further; the manager is told each second that it should
- * wait as long again. */
+/*
+ * Sealing may take longer than the service manager's deadline. While sealing makes progress, each
+ * second sets a new deadline this far ahead.
+ */
 #define STOP_MORE_USEC 10000000
-/* timeout(1) sends its signal to the process and then to its group: that is one wish to stop, not
- * the second one. */
+/*
+ * timeout(1) signals the process and then its group. Two signals within this time count as one
+ * request.
+ */
 #define STOP_ONCE_NS (500 * NSEC_PER_MSEC)
 
 static struct recorder_orders orders;
@@ -51,8 +57,10 @@ static void order_stop(int number)
 	last_ns = now_ns;
 }
 
-/* SIGHUP is two things: the terminal went away, and with it who looked on; or somebody asks for the
- * settings to be reread. */
+/*
+ * SIGHUP stops the recording if the terminal went away. Otherwise it is a request to read the
+ * settings again.
+ */
 static void on_signal(int number)
 {
 	int saved = errno;
@@ -78,7 +86,7 @@ static void catch_signals(void)
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGUSR2, &action, NULL);
 	sigaction(SIGCONT, &action, NULL);
-	/* which nohup wants to be outlived */
+	/* nohup ignores SIGHUP so that the process survives: keep that */
 	sigaction(SIGHUP, NULL, &before);
 	if (before.sa_handler != SIG_IGN)
 		sigaction(SIGHUP, &action, NULL);
@@ -99,43 +107,45 @@ void recording_done(struct recording *recording)
 	service_done(&recording->service);
 }
 
-static void tell_status(struct recording *recording, const struct recorder_progress *progress)
+static void report_status(struct recording *recording, const struct recorder_progress *progress)
 {
 	char waits[64] = "";
 
 	if (progress->stopping) {
-		service_say(&recording->service, "STATUS=sealing: %llu segment%s",
-			    (unsigned long long)progress->waiting,
-			    progress->waiting == 1 ? "" : "s");
+		service_send(&recording->service, "STATUS=sealing: %llu segment%s",
+			     (unsigned long long)progress->waiting, plural(progress->waiting));
 		return;
 	}
 	if (progress->waiting > 1)
 		snprintf(waits, sizeof(waits), ", %llu segments wait to be sealed",
 			 (unsigned long long)progress->waiting);
-	service_say(&recording->service,
-		    "STATUS=%s at %llu Hz on %llu CPU%s: %llu samples, %llu lost%s%s",
-		    progress->event, (unsigned long long)progress->frequency,
-		    (unsigned long long)progress->cpus, progress->cpus == 1 ? "" : "s",
-		    (unsigned long long)progress->samples, (unsigned long long)progress->lost,
-		    waits, progress->store_blocked ? "; the store cannot be written" : "");
+	service_send(&recording->service,
+		     "STATUS=%s at %llu Hz on %llu CPU%s: %llu samples, %llu lost%s%s",
+		     progress->event, (unsigned long long)progress->frequency,
+		     (unsigned long long)progress->cpus, plural(progress->cpus),
+		     (unsigned long long)progress->samples, (unsigned long long)progress->lost,
+		     waits, progress->store_blocked ? "; the store cannot be written" : "");
 }
 
-void recording_tell(struct recording *recording, const struct recorder_progress *progress)
+void recording_report(struct recording *recording, const struct recorder_progress *progress)
 {
 	struct service *service = &recording->service;
 
 	if (!service->ready) {
 		service->ready = true;
-		service_say(service, "READY=1");
+		service_send(service, "READY=1");
 	}
 	if (progress->stopping) {
 		recording_stopping(recording);
-		service_say(service, "EXTEND_TIMEOUT_USEC=%d", STOP_MORE_USEC);
+		service_send(service, "EXTEND_TIMEOUT_USEC=%d", STOP_MORE_USEC);
 	}
-	if (!service_alive(service) && !progress->stopping)
+	if (!service_tick(service) && !progress->stopping)
 		return;
-	tell_status(recording, progress);
-	/* nothing was taken yet: that is not what stands there for the next seconds */
+	report_status(recording, progress);
+	/*
+	 * the status of a recording without samples must not stay for seconds: report again at the
+	 * next call
+	 */
 	if (!progress->samples)
 		service->status_ns = 0;
 }
@@ -145,7 +155,7 @@ void recording_stopping(struct recording *recording)
 	if (recording->service.stopping)
 		return;
 	recording->service.stopping = true;
-	service_say(&recording->service, "STOPPING=1");
+	service_send(&recording->service, "STOPPING=1");
 }
 
 static bool same_setting(const struct conf_row *one, const struct conf_row *other)
@@ -155,9 +165,11 @@ static bool same_setting(const struct conf_row *one, const struct conf_row *othe
 	return strcmp(one->value, other->value) == 0;
 }
 
-/* Settings that were changed, and that only a restart applies: also to who asked for quiet, as
- * nothing has come of it. */
-static void tell_restart(const struct invocation *invocation, const struct conf *fresh)
+/*
+ * Prints which changed settings only a restart applies. Prints it with -q too, because the user
+ * expects the change to have an effect.
+ */
+static void report_restart(const struct invocation *invocation, const struct conf *fresh)
 {
 	const struct option *tables[] = { global_options, invocation->command->options };
 
@@ -167,9 +179,7 @@ static void tell_restart(const struct invocation *invocation, const struct conf 
 			    !same_setting(
 				    conf_find(invocation->conf, invocation->command, option->name),
 				    conf_find(fresh, invocation->command, option->name)))
-				fprintf(stderr,
-					"perftape: %s: %s applies when perftape is started again\n",
-					fresh->path, option->name);
+				warn("%s: %s applies after a restart", fresh->path, option->name);
 }
 
 static int recording_reread(const struct invocation *invocation, struct store_limits *ret_limits)
@@ -178,7 +188,10 @@ static int recording_reread(const struct invocation *invocation, struct store_li
 	struct conf fresh = { 0 };
 	struct store_limits limits;
 	struct error error = { 0 };
-	/* one that went meanwhile is no wish for other limits: it may be on its way back */
+	/*
+	 * a file that is missing now may be in the middle of a replacement: report it instead of
+	 * applying the defaults
+	 */
 	int r = conf_read(invocation->conf->path, invocation->conf->text != NULL, &fresh, &error);
 
 	if (r < 0) {
@@ -190,11 +203,31 @@ static int recording_reread(const struct invocation *invocation, struct store_li
 	if (limit_options_parse(&again, &limits) != EXIT_DONE)
 		r = -EINVAL;
 	else
-		tell_restart(invocation, &fresh);
+		report_restart(invocation, &fresh);
 	conf_done(&fresh);
 	if (r == 0)
 		*ret_limits = limits;
 	return r;
+}
+
+/*
+ * Checks limits that were read again. Opens its own writer, because the recorder's writer belongs
+ * to another thread. --force applies only at the start.
+ */
+static int check_reread(const struct invocation *invocation, const struct store_limits *limits)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	struct store_limits noted;
+	struct error error = { 0 };
+	int r = store_writer_open_dry(store_path(invocation), &writer, &error);
+
+	if (r == 0)
+		r = limit_change_is_drastic(invocation, writer, limits, &noted, &error);
+	if (r < 0)
+		fail(r, &error);
+	if (r > 0)
+		warn("%s; that takes a restart with --force", error.text);
+	return r ? -EPERM : 0;
 }
 
 int recording_reload(void *context, struct store_limits *ret_limits)
@@ -205,13 +238,14 @@ int recording_reload(void *context, struct store_limits *ret_limits)
 
 	service_reloading(&recording->service);
 	r = recording_reread(recording->invocation, ret_limits);
+	if (r == 0)
+		r = check_reread(recording->invocation, ret_limits);
 	if (r == 0) {
 		limits_describe(ret_limits, &text);
-		say(recording->invocation, "settings reread: %.*s", (int)text.size,
-		    text.data ? (const char *)text.data : "");
+		say(recording->invocation, "settings reread: %s", buffer_shown(&text));
 	} else {
-		fputs("perftape: the limits stay as they were\n", stderr);
+		warn("the limits stay unchanged");
 	}
-	service_say(&recording->service, "READY=1");
+	service_send(&recording->service, "READY=1");
 	return mutated("keep-old-limits") ? -ECANCELED : r;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* A recording as the outside sees it: the signals that it takes, the settings that it rereads, the
- * service manager that it talks to. */
+/* The outside of a recording: signals, settings and the service manager. */
 
 #include "cli/options/command.h"
 #include "recorder/run/service.h"
@@ -11,27 +10,27 @@
 
 struct recording {
 	const struct invocation *invocation;
-	/* somebody looks on, at a terminal */
+	/* Standard error is a terminal, and --quiet is not given. */
 	bool live;
 	struct service service;
-	/* NULL: no snapshots are left; borrowed */
+	/* NULL: no snapshots; borrowed. */
 	struct snapshot_keeper *keeper;
 };
 
-/* Signals are taken from here on. The invocation is borrowed. */
+/* Catches signals from now on. Borrows the invocation. */
 void recording_init(struct recording *recording, const struct invocation *invocation);
 void recording_done(struct recording *recording);
 
-/* What signals have asked for. */
+/* Returns what the signals requested. Valid until the process ends. */
 const struct recorder_orders *recording_orders(void);
 
-/* Tells the service manager: each second. */
-void recording_tell(struct recording *recording, const struct recorder_progress *progress);
+/* Reports to the service manager. Called each second. */
+void recording_report(struct recording *recording, const struct recorder_progress *progress);
 void recording_stopping(struct recording *recording);
 
 /*
- * For recorder_options.reload(), with the recording as the context: rereads the file of settings,
- * and gives back the limits that it has now, those of the command line before them. Says what else
- * was changed there and needs a restart. A negative errno, when it was said what is wrong.
+ * For recorder_options.reload(), with the recording as the context. Reads the settings again and
+ * returns the limits; the command line beats the file. Prints which other changed settings need a
+ * restart. Returns 0, or a negative errno after a message.
  */
 int recording_reload(void *context, struct store_limits *ret_limits);

@@ -17,29 +17,37 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mutation.h"
+#include "cli/options/command.h"
 #include "cli/window/incident-book.h"
 #include "query/window/window.h"
 
 /*
  * Invariants:
- * (1) the lock guards what stands below it in the struct; what stands above is the thread's alone
- * while it runs; (2) what is in `taken` is in its file before the next one is begun.
+ * (1) The lock guards the members below it. Only the thread uses the members above it while the
+ *     thread runs.
+ * (2) An entry of `taken` is in its file before the next snapshot begins.
  */
 
-/* In the store's folder: a line for each that was taken, its number and how far it reached. */
+/*
+ * A file in the store's folder. It has a line for each snapshot, with the number of its incident
+ * and its end.
+ */
 #define TAKEN_FILE "snapshots"
 #define TAKEN_MAX 1000
 #define TAKEN_FILE_MAX (1u << 20)
 
-/* Behind the window's end it takes the spool a second or two to have it. */
+/* The spool contains the end of the window only a second or two later. */
 #define QUIET_NS (WINDOW_AFTER_NS + 3 * NSEC_PER_SEC)
 #define SPOOLED_NS (2 * NSEC_PER_SEC)
-/* The wall clock of one stamp is known a little better or worse once it is sealed. */
+/* When a segment is sealed, the wall clock times of its stamps change slightly. */
 #define SAME_NS NSEC_PER_SEC
-/* A storm that goes on is taken so often, and no more of it than that. */
+/*
+ * If an episode goes on, another snapshot is taken after AGAIN_NS. A snapshot contains at most
+ * LONGEST_NS of the episode.
+ */
 #define AGAIN_NS (60 * NSEC_PER_SEC)
 #define LONGEST_NS (600 * NSEC_PER_SEC)
-/* What happened before a recorder was started anew is taken if it is no older. */
+/* Incidents that are older than this at the start get no snapshot. */
 #define LOOK_BACK_NS (900 * NSEC_PER_SEC)
 #define TRIES 5
 #define LAST_CHANCE_NS (30 * NSEC_PER_SEC)
@@ -47,9 +55,9 @@
 
 struct taken {
 	uint64_t id;
-	/* of the wall clock: its last line */
+	/* The wall clock of the last line in the snapshot. */
 	uint64_t until_ns;
-	/* when, CLOCK_MONOTONIC; 0: before this run */
+	/* The time of the last attempt on CLOCK_MONOTONIC; 0: no attempt in this run. */
 	uint64_t at_ns;
 	unsigned int failed;
 };
@@ -57,7 +65,7 @@ struct taken {
 struct snapshot_keeper {
 	const char *store;
 	const char *folder;
-	/* of the wall clock: what is older was nobody's to take */
+	/* A time on the wall clock. Earlier incidents get no snapshot. */
 	uint64_t since_ns;
 	pthread_t thread;
 	array_of(struct taken) taken;
@@ -65,13 +73,15 @@ struct snapshot_keeper {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	bool news, ending;
-	/* of the last chance, CLOCK_MONOTONIC */
+	/* The deadline after the end of the recording, on CLOCK_MONOTONIC. */
 	uint64_t end_ns;
 };
 
-/* Until it ends, that long has passed, or there is news, if that matters. *ret_news is whether
- * there was any. True: it ends. */
-static bool snapshot_keeper_rest(struct snapshot_keeper *keeper, uint64_t ns, bool for_news,
+/*
+ * Waits until the recording ends, until `ns` have passed, or, with `for_news`, until there is news.
+ * Sets *ret_news if there was news. Returns true if the recording ends.
+ */
+static bool snapshot_keeper_wait(struct snapshot_keeper *keeper, uint64_t ns, bool for_news,
 				 bool *ret_news)
 {
 	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + MIN(ns, LONGEST_NS);
@@ -132,8 +142,9 @@ static struct taken *find_taken(struct snapshot_keeper *keeper, uint64_t id)
 	return &keeper->taken.items[keeper->taken.count - 1];
 }
 
-/* The end of a process, in no more time than there is. False: it hangs, and is left to itself. */
-static bool snapshot_keeper_await(struct snapshot_keeper *keeper, pid_t pid, int *ret_status)
+/* Waits for a process until the deadline. Returns false after killing a process that hangs. */
+static bool snapshot_keeper_wait_for_process(struct snapshot_keeper *keeper, pid_t pid,
+					     int *ret_status)
 {
 	for (;;) {
 		bool late;
@@ -151,9 +162,11 @@ static bool snapshot_keeper_await(struct snapshot_keeper *keeper, pid_t pid, int
 	}
 }
 
-/* Cuts the window out with a perftape of its own. 0 also when nothing was recorded there. */
-static int snapshot_keeper_cut(struct snapshot_keeper *keeper, const char *file, uint64_t from_ns,
-			       uint64_t to_ns)
+/*
+ * Writes the snapshot in a separate process. Returns 0 also if nothing is recorded in the window.
+ */
+static int snapshot_keeper_spawn(struct snapshot_keeper *keeper, const char *file, uint64_t from_ns,
+				 uint64_t to_ns)
 {
 	char from[40], to[40];
 	const char *const words[] = { "perftape", "snapshot", "-q",   "--store", keeper->store,
@@ -168,10 +181,13 @@ static int snapshot_keeper_cut(struct snapshot_keeper *keeper, const char *file,
 		 (unsigned long long)(from_ns % NSEC_PER_SEC));
 	snprintf(to, sizeof(to), "@%llu.%09llu", (unsigned long long)(to_ns / NSEC_PER_SEC),
 		 (unsigned long long)(to_ns % NSEC_PER_SEC));
-	/* Ctrl-C is for the recorder, which then gives us our last chance */
+	/*
+	 * Ctrl-C is meant for the recorder, which then sets our deadline. The new process group
+	 * keeps Ctrl-C from the child.
+	 */
 	posix_spawnattr_init(&attributes);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
-	/* how much of the window was recorded is in the file too */
+	/* The file contains the coverage too, so the child's message about it is not needed. */
 	posix_spawn_file_actions_init(&silence);
 	posix_spawn_file_actions_addopen(&silence, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
 	r = -posix_spawn(&pid, "/proc/self/exe", &silence, &attributes, (char *const *)words,
@@ -181,15 +197,17 @@ static int snapshot_keeper_cut(struct snapshot_keeper *keeper, const char *file,
 	if (r < 0)
 		return r;
 	setpriority(PRIO_PROCESS, pid, 10);
-	if (!snapshot_keeper_await(keeper, pid, &status))
+	if (!snapshot_keeper_wait_for_process(keeper, pid, &status))
 		return -ETIMEDOUT;
-	/* 3: nothing is recorded there */
+	/* Exit code 3: nothing is recorded in the window. */
 	return WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 3) ? 0
 											   : -EIO;
 }
 
-/* HOST-TIME-KIND-ID.tape: what sorts, and says what it is. The kind is that of the first line,
- * which stays. */
+/*
+ * Makes the file name HOST-TIME-KIND-ID.tape, so that files sort by time. The kind is that of the
+ * first line, because the episode's kind may change.
+ */
 static bool name_file(const struct snapshot_keeper *keeper, const struct book *book,
 		      const struct episode *episode, char file[PATH_MAX])
 {
@@ -204,7 +222,7 @@ static bool name_file(const struct snapshot_keeper *keeper, const struct book *b
 	gethostname(host, sizeof(host) - 1);
 	gmtime_r(&second, &parts);
 	strftime(time, sizeof(time), "%Y%m%dT%H%M%SZ", &parts);
-	/* own patterns may give a kind any name */
+	/* the user's patterns may give a kind any name, also with a slash */
 	return !strchr(kind, '/') && !strchr(host, '/') &&
 	       snprintf(file, PATH_MAX, "%s/%s-%s-%s-%llu.tape", keeper->folder, host, time, kind,
 			(unsigned long long)episode->id) < PATH_MAX;
@@ -221,20 +239,23 @@ static void snapshot_keeper_take(struct snapshot_keeper *keeper, const struct bo
 	if (mutated("cut-snapshots-short"))
 		from_ns = until_ns;
 	if (name_file(keeper, book, episode, file))
-		r = snapshot_keeper_cut(keeper, file, from_ns, until_ns + WINDOW_AFTER_NS);
+		r = snapshot_keeper_spawn(keeper, file, from_ns, until_ns + WINDOW_AFTER_NS);
 	taken->at_ns = clock_ns(CLOCK_MONOTONIC);
 	taken->failed = r < 0 ? taken->failed + 1 : 0;
 	if (r < 0 && taken->failed < TRIES)
 		return;
 	if (r < 0)
-		fprintf(stderr, "perftape: no snapshot of incident %llu could be left in %s\n",
-			(unsigned long long)episode->id, keeper->folder);
+		warn("cannot write a snapshot of incident %llu to %s",
+		     (unsigned long long)episode->id, keeper->folder);
 	taken->until_ns = until_ns;
 	taken->failed = 0;
 	write_taken(keeper);
 }
 
-/* How long until the episode is to be taken; 0: now, UINT64_MAX: never, or not again. */
+/*
+ * Returns how long to wait before the snapshot of the episode; 0: take it now; UINT64_MAX: the
+ * episode gets no snapshot, or no further one.
+ */
 static uint64_t due_in(const struct snapshot_keeper *keeper, const struct episode *episode,
 		       const struct taken *taken, uint64_t until_ns, bool ending)
 {
@@ -250,12 +271,12 @@ static uint64_t due_in(const struct snapshot_keeper *keeper, const struct episod
 		wait_ns = until_ns + QUIET_NS - now_ns;
 	if (taken->at_ns && passed_ns < AGAIN_NS)
 		wait_ns = MAX(wait_ns, AGAIN_NS - passed_ns);
-	/* the clock was set back */
+	/* the clock may have been set back, so limit the wait */
 	return MIN(wait_ns, LONGEST_NS);
 }
 
-static uint64_t snapshot_keeper_look_at(struct snapshot_keeper *keeper, const struct book *book,
-					const struct episode *episode, bool ending)
+static uint64_t snapshot_keeper_take_if_due(struct snapshot_keeper *keeper, const struct book *book,
+					    const struct episode *episode, bool ending)
 {
 	uint64_t until_ns = MIN(episode->last.realtime_ns, episode->first.realtime_ns + LONGEST_NS);
 	struct taken *taken = find_taken(keeper, episode->id);
@@ -268,8 +289,8 @@ static uint64_t snapshot_keeper_look_at(struct snapshot_keeper *keeper, const st
 	return wait_ns;
 }
 
-/* Takes what is to be taken. How long until something else is. */
-static uint64_t snapshot_keeper_look(struct snapshot_keeper *keeper, bool ending)
+/* Takes the snapshots that are due. Returns how long to wait for the next one. */
+static uint64_t snapshot_keeper_take_due(struct snapshot_keeper *keeper, bool ending)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	uint64_t wait_ns = UINT64_MAX;
@@ -283,7 +304,7 @@ static uint64_t snapshot_keeper_look(struct snapshot_keeper *keeper, bool ending
 
 		if (episode->last.realtime_ns >= keeper->since_ns)
 			wait_ns = MIN(wait_ns,
-				      snapshot_keeper_look_at(keeper, &book, episode, ending));
+				      snapshot_keeper_take_if_due(keeper, &book, episode, ending));
 	}
 	book_done(&book);
 	return wait_ns;
@@ -296,18 +317,18 @@ static void *snapshot_keeper_main(void *context)
 	bool news;
 
 	prctl(PR_SET_NAME, "perftape-keep");
-	while (!snapshot_keeper_rest(keeper, wait_ns, true, &news)) {
+	while (!snapshot_keeper_wait(keeper, wait_ns, true, &news)) {
 		if (news) {
 			news_ns = clock_ns(CLOCK_MONOTONIC);
-			if (snapshot_keeper_rest(keeper, SPOOLED_NS, false, &news))
+			if (snapshot_keeper_wait(keeper, SPOOLED_NS, false, &news))
 				break;
 		}
-		wait_ns = MAX(snapshot_keeper_look(keeper, false), GLANCE_NS);
-		/* a disk that is slow has it later */
+		wait_ns = MAX(snapshot_keeper_take_due(keeper, false), GLANCE_NS);
+		/* on a slow disk, the store contains the new line only later */
 		if (news_ns && clock_ns(CLOCK_MONOTONIC) - news_ns < AGAIN_NS)
 			wait_ns = MIN(wait_ns, QUIET_NS);
 	}
-	snapshot_keeper_look(keeper, true);
+	snapshot_keeper_take_due(keeper, true);
 	return NULL;
 }
 
@@ -357,15 +378,16 @@ int snapshot_keeper_start(const char *store, const char *folder,
 	r = start_thread(keeper);
 	if (r < 0) {
 		free(keeper);
-		return error_set(error, r, "starting a thread: %s", strerror(-r));
+		return error_set(error, r, "cannot start a thread: %s", strerror(-r));
 	}
 	*ret_keeper = keeper;
 	r = file_make_dirs(folder, 0755);
 	if (r == 0 && (stat(folder, &about) < 0 || access(folder, W_OK | X_OK) < 0))
 		r = S_ISDIR(about.st_mode) ? -errno : -ENOTDIR;
-	return r < 0 ? error_set(error, 1,
-				 "%s: %s; snapshots are tried again when there is an incident",
-				 folder, strerror(-r))
+	return r < 0 ? error_set(
+			       error, 1,
+			       "no snapshots in %s: %s; perftape tries again at the next incident",
+			       folder, strerror(-r))
 		     : 0;
 }
 

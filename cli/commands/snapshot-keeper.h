@@ -2,12 +2,13 @@
 #pragma once
 
 /*
- * Leaves a .tape of each incident's window in a folder, for hosts that are recycled before anybody
- * looks. It works in a thread of its own and in processes of their own, with what the store has:
- * nothing that happens to it, or to that folder's disk, touches the recording.
+ * Writes a .tape of each incident's window into a folder, for hosts that are recycled before
+ * anybody looks at them. A thread starts a process for each snapshot, which reads the store. If
+ * this process or the folder's disk fails, the recording goes on.
  *
- * An episode is taken when it has been quiet for a while, and again when it goes on. What was taken
- * is known by the store: a file that somebody moved away does not come again.
+ * A snapshot of an episode is taken after the episode has been quiet for a while. If the episode
+ * goes on, another snapshot is taken. The store remembers the snapshots, so a file that somebody
+ * moved away is not written again.
  */
 
 #include "base/cleanup.h"
@@ -15,13 +16,20 @@
 
 struct snapshot_keeper;
 
-/* 0; 1 when it works, but could not write into the folder now: the text says why. Texts are
- * borrowed. */
+/*
+ * Starts the thread. Returns 0; 1 if the folder cannot be written now, with the reason in `error`;
+ * or a negative errno. Borrows the texts.
+ */
 int snapshot_keeper_start(const char *store, const char *folder,
 			  struct snapshot_keeper **ret_keeper, struct error *error);
-/* There is a new incident, which the store has in a moment. From any thread; may be given NULL. */
+/*
+ * Reports a new incident, which the store will contain in a moment. Any thread may call it;
+ * `keeper` may be NULL.
+ */
 void snapshot_keeper_found(void *keeper);
-/* When nothing more is recorded: what is not taken yet is taken now, for half a minute at the most.
+/*
+ * Takes the snapshots that are missing, for at most half a minute, and ends the thread. Called
+ * after the recording ended. Returns NULL.
  */
 struct snapshot_keeper *snapshot_keeper_stop(struct snapshot_keeper *keeper);
 DEFINE_CLEANUP(snapshot_keeper, struct snapshot_keeper *, snapshot_keeper_stop)

@@ -1,24 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cli/incidents/incidents-list.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/number.h"
 #include "cli/answer/episode-table.h"
-#include "cli/window/incident-book.h"
+#include "cli/window/incident-choice.h"
 #include "cli/window/window-options.h"
 
 struct list {
 	const struct invocation *invocation;
-	/* NULL: any */
+	/* NULL: any kind. */
 	const char *kind;
 	struct window window;
+	/* The user selected a window. */
+	bool windowed;
+	/* Show only this episode; NULL: show all. */
+	const struct episode *episode;
 	struct book book;
 	uint64_t shown;
-	/* of no weight, that are not shown */
+	/* Number of informational incidents that are not shown. */
 	uint64_t lesser;
-	/* of the window: with its lines of the kernel's log */
+	/* How much of the window has a recorded kernel log. */
 	uint64_t recorded_ns;
 };
 
@@ -26,6 +32,8 @@ static bool incidents_list_is_asked(const struct list *list, const struct book_r
 {
 	const char *kind = list->book.kinds.items[row->kind].name;
 
+	if (list->episode && &list->book.episodes.list.items[row->episode] != list->episode)
+		return false;
 	return row->time_ns >= list->window.from_ns && row->time_ns < list->window.to_ns &&
 	       (!list->kind || book_kind_is(kind, list->kind, strlen(list->kind)));
 }
@@ -37,7 +45,7 @@ static enum covered covered_of(const struct list *list, uint32_t boot_id, uint64
 				to_ns);
 }
 
-/* Each incident, for programs or as a row. */
+/* Shows each incident, as JSON or as a row. */
 static int show_all(struct list *list, struct buffer *json, struct episode_table *table)
 {
 	_cleanup_(buffer_done) struct buffer names = { 0 };
@@ -62,7 +70,7 @@ static int show_all(struct list *list, struct buffer *json, struct episode_table
 	return r;
 }
 
-/* The episodes that have a line that is asked for. */
+/* Shows the episodes with a matching line. */
 static int show_episodes(struct list *list, struct episode_table *table)
 {
 	const struct book *book = &list->book;
@@ -78,7 +86,7 @@ static int show_episodes(struct list *list, struct episode_table *table)
 
 		if (!asked[i])
 			continue;
-		if (episode->kind->severity == SEVERITY_INFO && !list->kind &&
+		if (episode->kind->severity == SEVERITY_INFO && !list->kind && !list->episode &&
 		    strcmp(episode->kind->name, STORE_MARK) != 0) {
 			list->lesser++;
 			continue;
@@ -100,7 +108,7 @@ static void incidents_list_put_coverage(const struct list *list, struct buffer *
 	json_string(out, store_path(list->invocation));
 	json_key(out, "incidents");
 	json_u64(out, list->shown);
-	if (window_given(list->invocation)) {
+	if (list->windowed) {
 		json_key(out, "window_ns");
 		json_u64(out, list->window.to_ns - list->window.from_ns);
 		json_key(out, "covered_ns");
@@ -138,22 +146,30 @@ static int incidents_list_show(struct list *list)
 	return r < 0 ? r : s;
 }
 
-static void incidents_list_tell(const struct list *list)
+static void incidents_list_print_summary(const struct list *list)
 {
 	uint64_t length_ns = list->window.to_ns - list->window.from_ns;
 	char missing[32];
 
 	say(list->invocation, "%llu incident%s in %s", (unsigned long long)list->shown,
-	    list->shown == 1 ? "" : "s", store_path(list->invocation));
-	if (window_given(list->invocation) && list->recorded_ns < length_ns) {
+	    plural(list->shown), store_path(list->invocation));
+	if (list->windowed && list->recorded_ns < length_ns) {
 		duration_format(length_ns - list->recorded_ns, missing, sizeof(missing));
-		fprintf(stderr,
-			"perftape: %s of that window was not recorded: what the kernel logged meanwhile may be missing\n",
-			missing);
+		warn("%s of that window was not recorded: incidents may be missing", missing);
 	}
 	if (list->lesser)
-		say(list->invocation, "%llu of no weight alone: --all shows them",
-		    (unsigned long long)list->lesser);
+		say(list->invocation, "%llu informational incident%s hidden (--all shows them)",
+		    (unsigned long long)list->lesser, plural(list->lesser));
+}
+
+/* The incidents of a segment that cannot be read may be missing. */
+static void incidents_list_say_unread(struct store_reader *reader)
+{
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+	int r = book_describe_unread(reader, &text, NULL);
+
+	if (r == -ENOMEM || (r == 0 && (text.size || buffer_failed(&text))))
+		warn("%s", r < 0 ? "damaged segments: out of memory" : buffer_shown(&text));
 }
 
 static int measure_window(struct store_reader *reader, struct list *list, struct error *error)
@@ -169,6 +185,45 @@ static int measure_window(struct store_reader *reader, struct list *list, struct
 	return r;
 }
 
+/* here, --incident selects a row instead of a window */
+static int incidents_list_parse(struct list *list)
+{
+	static const char *const others[] = { "at", "before", "after", "from",
+					      "to", "since",  "until", "boot" };
+	const struct invocation *invocation = list->invocation;
+
+	if (!option_given(invocation, "incident")) {
+		list->windowed = window_given(invocation);
+		return list->windowed ? window_option_parse(invocation, &list->window) : EXIT_DONE;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (option_given(invocation, others[i]))
+			return usage_error("--incident and --%s exclude each other; give one",
+					   others[i]);
+	return EXIT_DONE;
+}
+
+/* Shows the rows that the user selected. Returns an exit code. */
+static int incidents_list_answer(struct list *list, struct store_reader *reader)
+{
+	const char *asked = option_value(list->invocation, "incident");
+	struct error error = { 0 };
+	int r = asked ? incident_choose(&list->book, asked, &list->episode, &error) : 0;
+
+	if (r == -EINVAL)
+		return usage_error("--incident: %s", error.text);
+	if (r == 0)
+		r = incidents_list_show(list);
+	if (r < 0)
+		fail(r, &error);
+	if (r < 0 && r != -ENOENT)
+		return EXIT_FAILED;
+	if (r == 0)
+		incidents_list_print_summary(list);
+	incidents_list_say_unread(reader);
+	return r < 0 ? EXIT_NOTHING : EXIT_DONE;
+}
+
 int incidents_list(const struct invocation *invocation)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
@@ -178,24 +233,20 @@ int incidents_list(const struct invocation *invocation)
 		.window = { .to_ns = UINT64_MAX },
 	};
 	struct error error = { 0 };
-	int r = window_given(invocation) ? window_option_parse(invocation, &list.window)
-					 : EXIT_DONE;
+	int r = incidents_list_parse(&list);
 
 	if (r != EXIT_DONE)
 		return r;
 	r = store_reader_open(store_path(invocation), &reader, &error);
-	if (r == 0 && window_given(invocation))
+	if (r == 0 && list.windowed)
 		say_window(invocation, &list.window);
-	if (r == 0 && window_given(invocation))
+	if (r == 0 && list.windowed)
 		r = measure_window(reader, &list, &error);
 	if (r == 0)
 		r = book_open(reader, &list.book, &error);
-	if (r == 0) {
-		r = incidents_list_show(&list);
-		book_done(&list.book);
-	}
 	if (r < 0)
 		return fail(r, &error);
-	incidents_list_tell(&list);
-	return EXIT_DONE;
+	r = incidents_list_answer(&list, reader);
+	book_done(&list.book);
+	return r;
 }

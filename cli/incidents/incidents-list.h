@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* The incidents that a store knows of: found while it was recorded, or added afterwards. */
+/*
+ * `perftape incidents`: lists the incidents that the store knows, found while recording or added
+ * later.
+ */
 
 #include "cli/options/command.h"
 

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/number.h"
 #include "cli/incidents/log-add.h"
 #include "cli/answer/episode-table.h"
 #include "cli/incidents/log-input.h"
@@ -15,7 +16,7 @@
 #include "query/window/when.h"
 
 #define PIECE_BYTES (1 << 20)
-#define EDGE_BYTES (64 << 10) /* of the beginning and the end, to know the year */
+#define EDGE_BYTES (64 << 10) /* The first and last bytes of a log tell the year */
 #define SOURCE_MAX 4200
 
 struct scan {
@@ -23,19 +24,22 @@ struct scan {
 	struct log_input log;
 	bool json, all;
 	struct log_map map;
-	/* JSON */
+	/* JSON lines. */
 	struct buffer out;
 	struct episodes episodes;
-	/* of each episode, as far as it was recorded */
+	/* For each episode, whether its time was recorded. */
 	array_of(enum covered) covered;
-	/* of --all */
+	/* The table for --all. */
 	struct episode_table table;
-	struct log_add additions;
-	/* incidents so far */
+	struct log_add log_add;
+	/* Number of incidents so far. */
 	uint64_t count;
-	/* that the store knows to be */
+	/* Number of lines that a user wrote, according to the store. */
 	uint64_t forged;
 	uint64_t shown;
+	/* Number of incidents whose stamp has an unclear zone, and the first such zone. */
+	uint64_t unclear;
+	char unclear_zone[ZONE_NAME_MAX + 1];
 	int failed;
 };
 
@@ -44,8 +48,8 @@ static void scan_done(struct scan *scan)
 	buffer_done(&scan->out);
 	episodes_done(&scan->episodes);
 	array_done(&scan->covered);
-	buffer_done(&scan->table.out);
-	log_add_done(&scan->additions);
+	columns_done(&scan->table.columns);
+	log_add_done(&scan->log_add);
 	log_map_done(&scan->map);
 	log_input_done(&scan->log);
 }
@@ -58,17 +62,20 @@ static const char *source_text(const struct scan *scan, const struct incident *i
 	return source;
 }
 
-static void incidents_scan_print_json(struct scan *scan, const struct incident *incident,
-				      enum covered covered)
+static int incidents_scan_print_json(struct scan *scan, const struct incident *incident,
+				     enum covered covered)
 {
 	char source[SOURCE_MAX];
 
 	scan->out.size = 0;
 	incident_json(incident, source_text(scan, incident, source), covered, &scan->out);
+	if (buffer_failed(&scan->out))
+		return -ENOMEM;
 	fwrite(scan->out.data, 1, scan->out.size, stdout);
+	return 0;
 }
 
-/* An episode is covered as its lines are. */
+/* Adds a line to its episode. An episode counts as covered if all its lines are covered. */
 static int add_to_episode(struct scan *scan, const struct incident *incident, enum covered covered)
 {
 	size_t at;
@@ -94,8 +101,8 @@ static int show_incident(struct scan *scan, const struct incident *incident, enu
 {
 	scan->shown++;
 	if (scan->json)
-		incidents_scan_print_json(scan, incident, covered);
-	else if (scan->all)
+		return incidents_scan_print_json(scan, incident, covered);
+	if (scan->all)
 		episode_table_incident(&scan->table, incident, covered);
 	else
 		return add_to_episode(scan, incident, covered);
@@ -120,9 +127,13 @@ static void take_incident(void *context, const struct incident *given)
 	}
 	incident.moment = place.moment;
 	incident.boot_id = place.boot_id;
+	if (*given->moment.unclear && !scan->unclear++)
+		memcpy(scan->unclear_zone, given->moment.unclear, sizeof(scan->unclear_zone));
 	queue_map_add(&scan->map, &place, &incident.fields, queue_cpu);
+	if (r == 0)
+		r = scan->map.failed;
 	if (r == 0 && option_given(scan->invocation, "add"))
-		r = log_add_put(&scan->additions, &incident, &place,
+		r = log_add_put(&scan->log_add, &incident, &place,
 				source_text(scan, &incident, source));
 	if (r == 0)
 		r = show_incident(scan, &incident, place.covered);
@@ -161,7 +172,7 @@ static int read_kept(const struct scan *scan, struct scanner *scanner, char *pie
 	return r;
 }
 
-/* What comes yet: each line is told of when it is there, and not when the next one is. */
+/* Reads lines from the pipe. Reports a line when it arrives, without waiting for the next one. */
 static int incidents_scan_read_pipe(const struct scan *scan, struct scanner *scanner, char *piece,
 				    uint64_t *ret_offset)
 {
@@ -224,7 +235,7 @@ static int read_options(const struct scan *scan, struct scanner_options *scanner
 static void incidents_scan_print_table(struct scan *scan, const struct scan_summary *summary)
 {
 	struct episode_table *table = &scan->table;
-	size_t lesser = 0;
+	size_t lesser = 0, rows;
 
 	for (size_t i = 0; !scan->all && i < scan->episodes.list.count; i++) {
 		const struct episode *episode = &scan->episodes.list.items[i];
@@ -234,11 +245,12 @@ static void incidents_scan_print_table(struct scan *scan, const struct scan_summ
 		else
 			lesser++;
 	}
-	say(scan->invocation, "%zu incident%s in %llu line%s of %s", table->rows,
-	    table->rows == 1 ? "" : "s", (unsigned long long)summary->lines,
-	    summary->lines == 1 ? "" : "s", scan->log.name);
+	rows = episode_table_rows(table);
+	say(scan->invocation, "%zu incident%s in %llu line%s of %s", rows, plural(rows),
+	    (unsigned long long)summary->lines, plural(summary->lines), scan->log.name);
 	if (lesser)
-		say(scan->invocation, "%zu of no weight alone: --all shows them", lesser);
+		say(scan->invocation, "%zu informational incident%s hidden (--all shows them)",
+		    lesser, plural(lesser));
 }
 
 static void print_coverage(struct scan *scan, const struct scan_summary *summary)
@@ -270,15 +282,16 @@ static void print_coverage(struct scan *scan, const struct scan_summary *summary
 static void print_losses(const struct scan *scan, const struct scan_summary *summary)
 {
 	if (summary->forged)
-		say(scan->invocation,
-		    "%llu line%s that the kernel did not write passed over; see --trust-user-kmsg",
-		    (unsigned long long)summary->forged, summary->forged == 1 ? "" : "s");
+		say(scan->invocation, "%llu line%s written by users ignored; see --trust-user-kmsg",
+		    (unsigned long long)summary->forged, plural(summary->forged));
+	if (scan->unclear)
+		warn("%s names several zones: %llu incident%s without a time; use a log in UTC",
+		     scan->unclear_zone, (unsigned long long)scan->unclear, plural(scan->unclear));
 	if (scan->log.damaged)
-		fprintf(stderr, "perftape: %s is damaged or cut short: this is what came before\n",
-			scan->log.name);
+		warn("%s is damaged or truncated: this is the part before", scan->log.name);
 }
 
-/* Without a store nothing is placed in it; who names one means it. */
+/* Without a store, times stay as in the log. A store on the command line must be readable. */
 static int open_map(struct scan *scan, struct error *error)
 {
 	bool named =
@@ -308,7 +321,7 @@ static int scan_log(struct scan *scan, struct scan_summary *summary, struct erro
 	summary->forged += scan->forged;
 	if (r == 0)
 		r = scan->failed;
-	/* kinds are the catalogue's */
+	/* print the table here, because the catalogue owns the kinds */
 	if (r == 0 && !scan->json) {
 		incidents_scan_print_table(scan, summary);
 		r = episode_table_end(&scan->table);
@@ -334,13 +347,13 @@ int incidents_scan(const struct invocation *invocation, const char *path)
 	if (r == 0)
 		r = scan_log(&scan, &summary, &error);
 	if (r == 0 && option_given(invocation, "add"))
-		r = log_add_write(&scan.additions, store_path(invocation), &error);
+		r = log_add_write(&scan.log_add, store_path(invocation), &error);
 	if (r < 0)
 		return fail(r, &error);
 	if (scan.json)
 		print_coverage(&scan, &summary);
 	if (option_given(invocation, "add"))
-		log_add_tell(&scan.additions, invocation);
+		log_add_print_summary(&scan.log_add, invocation);
 	print_losses(&scan, &summary);
 	return EXIT_DONE;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* The incidents of any log that somebody has, in the time of the store. */
+/* `perftape incidents scan`: finds the incidents of a log, in the time of the store. */
 
 #include "cli/options/command.h"
 

@@ -16,15 +16,15 @@ static void addition_done(struct store_incident *incident)
 	free((char *)incident->boot_id);
 }
 
-void log_add_done(struct log_add *additions)
+void log_add_done(struct log_add *log_add)
 {
-	for (size_t i = 0; i < additions->list.count; i++)
-		addition_done(&additions->list.items[i]);
-	array_done(&additions->list);
+	for (size_t i = 0; i < log_add->list.count; i++)
+		addition_done(&log_add->list.items[i]);
+	array_done(&log_add->list);
 }
 
-static int log_add_put_here(struct log_add *additions, const struct incident *incident,
-			    const struct log_place *place, const char *source)
+static int log_add_push(struct log_add *log_add, const struct incident *incident,
+			const struct log_place *place, const char *source)
 {
 	const struct moment *moment = &place->moment;
 	uint64_t stall_ns = incident->has_stall ? incident->stall_ns : 0;
@@ -45,48 +45,48 @@ static int log_add_put_here(struct log_add *additions, const struct incident *in
 	field_rows_write(&incident->fields, &fields);
 	row.fields = (char *)fields.data;
 	if (row.kind && row.text && row.source && row.boot_id && !buffer_failed(&fields) &&
-	    array_push(&additions->list, row) == 0)
+	    array_push(&log_add->list, row) == 0)
 		return 0;
 	addition_done(&row);
 	return -ENOMEM;
 }
 
-int log_add_put(struct log_add *additions, const struct incident *incident,
+int log_add_put(struct log_add *log_add, const struct incident *incident,
 		const struct log_place *place, const char *source)
 {
 	if (place->how == LOG_PLACE_LINE && !mutated("add-what-is-known"))
-		additions->known++;
+		log_add->known++;
 	else if (!place->moment.has_time)
-		additions->timeless++;
+		log_add->timeless++;
 	else
-		return log_add_put_here(additions, incident, place, source);
+		return log_add_push(log_add, incident, place, source);
 	return 0;
 }
 
-int log_add_write(struct log_add *additions, const char *store, struct error *error)
+int log_add_write(struct log_add *log_add, const char *store, struct error *error)
 {
-	size_t count = additions->list.count;
-	int r = count ? incident_notes_reserve(store, count, 1, &additions->first_id, error) : 0;
+	size_t count = log_add->list.count;
+	int r = count ? incident_notes_reserve(store, count, 1, &log_add->first_id, error) : 0;
 
 	for (size_t i = 0; i < count; i++)
-		additions->list.items[i].id = additions->first_id + i;
+		log_add->list.items[i].id = log_add->first_id + i;
 	if (r < 0 || !count)
 		return r;
-	return incident_notes_add(store, additions->list.items, count, error);
+	return incident_notes_add(store, log_add->list.items, count, error);
 }
 
-void log_add_tell(const struct log_add *additions, const struct invocation *invocation)
+void log_add_print_summary(const struct log_add *log_add, const struct invocation *invocation)
 {
-	size_t count = additions->list.count;
+	size_t count = log_add->list.count;
 
 	if (count)
 		say(invocation, "%zu added to %s, as %llu to %llu", count, store_path(invocation),
-		    (unsigned long long)additions->first_id,
-		    (unsigned long long)additions->first_id + count - 1);
-	if (additions->known || !count)
-		say(invocation, "%llu of them %s known there already",
-		    (unsigned long long)additions->known, additions->known == 1 ? "was" : "were");
-	if (additions->timeless)
-		say(invocation, "%llu not added: the log does not say when; see --boot-time",
-		    (unsigned long long)additions->timeless);
+		    (unsigned long long)log_add->first_id,
+		    (unsigned long long)log_add->first_id + count - 1);
+	if (log_add->known || !count)
+		say(invocation, "%llu of them %s known already", (unsigned long long)log_add->known,
+		    log_add->known == 1 ? "was" : "were");
+	if (log_add->timeless)
+		say(invocation, "%llu not added: their time is unknown; see --boot-time",
+		    (unsigned long long)log_add->timeless);
 }

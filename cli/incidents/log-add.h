@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Incidents of a foreign log, on their way into the store's notes. What the store knows already
- * stays out. */
+/* Incidents of a log that the store does not contain yet and that will be added to its notes. */
 
 #include "cli/options/command.h"
 #include "cli/window/log-map.h"
 
 struct log_add {
-	/* with texts of their own */
+	/* The list owns the texts of its incidents. */
 	array_of(struct store_incident) list;
-	/* once they are written */
+	/* Set after the incidents are written. */
 	uint64_t first_id;
 	uint64_t known;
-	/* of which not even a store knows the time */
+	/* Number of incidents whose time is unknown, even to the store. */
 	uint64_t timeless;
 };
 
-int log_add_put(struct log_add *additions, const struct incident *incident,
+int log_add_put(struct log_add *log_add, const struct incident *incident,
 		const struct log_place *place, const char *source);
-void log_add_done(struct log_add *additions);
+void log_add_done(struct log_add *log_add);
 
-/* All of them, in order, each with a number of its own. */
-int log_add_write(struct log_add *additions, const char *store, struct error *error);
-void log_add_tell(const struct log_add *additions, const struct invocation *invocation);
+/* Writes all incidents, in order, each with its own number. Returns 0 or a negative errno. */
+int log_add_write(struct log_add *log_add, const char *store, struct error *error);
+void log_add_print_summary(const struct log_add *log_add, const struct invocation *invocation);

@@ -34,7 +34,7 @@ void log_input_done(struct log_input *input)
 	input->fd = input->pipe = -1;
 }
 
-/* False when nothing came for a while. */
+/* Returns false if nothing arrived for a while. */
 static bool log_input_wait_for(int fd)
 {
 	struct pollfd waiting = { .fd = fd, .events = POLLIN };
@@ -42,7 +42,7 @@ static bool log_input_wait_for(int fd)
 	return poll(&waiting, 1, IDLE_MS) != 0;
 }
 
-/* A log of text can be read before it ends; what is packed cannot. */
+/* Tells whether the log is text. Text can be read while more arrives, a packed log cannot. */
 static bool log_input_is_text(int file)
 {
 	char head[6];
@@ -55,7 +55,7 @@ static bool log_input_is_text(int file)
 	return true;
 }
 
-/* Into a file without a name. */
+/* Copies the pipe into a file without a name. */
 static int keep_pipe(struct log_input *input, bool as_it_comes, struct error *error)
 {
 	const char *folder = temporary_folder();
@@ -92,8 +92,7 @@ static int keep_pipe(struct log_input *input, bool as_it_comes, struct error *er
 	return 0;
 }
 
-/* What is no text is no log. What it is, and how to make one of it, is worth more than that nothing
- * was found. */
+/* Names the format of a file that is not text, and the command that converts it. */
 static int refuse_others(const struct log_input *input, struct error *error)
 {
 	static const struct {
@@ -111,7 +110,8 @@ static int refuse_others(const struct log_input *input, struct error *error)
 	char head[8] = "";
 
 	if (pread(input->fd, head, sizeof(head), 0) < 0)
-		return 0; /* reading it says why */
+		/* the next read of the file reports the error */
+		return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		if (strncmp(head, others[i].magic, strlen(others[i].magic)) == 0)
 			return error_set(error, -EPROTONOSUPPORT,

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * A log that somebody gave: a file, packed or not, or standard input. The year of a log can only be
- * told from its end, so that what comes through a pipe is kept until there is no more of it; or,
- * where it is to be read as it comes, until nothing came for a second.
+ * A log to read: a file, packed or not, or standard input. Only the end of a log tells its year, so
+ * a pipe is first copied to a file. The copy ends at the end of the pipe or, with `as_it_comes`,
+ * when nothing has arrived for a second.
  */
 
 #include <stdbool.h>
@@ -15,28 +15,35 @@
 #include "base/error.h"
 
 struct log_input {
-	/* as people know it; borrowed */
+	/* For messages; borrowed. */
 	const char *name;
-	/* a file with what is kept */
+	/* The file, or the copy of the pipe. */
 	int fd;
-	/* of it */
+	/* Number of bytes in the file. */
 	uint64_t size;
-	/* from which more comes; -1: none */
+	/* The pipe from which more lines come; -1: none. */
 	int pipe;
-	/* no line is later than that, but for those of the pipe */
+	/* No line of the file is later than this. Lines that come through the pipe may be. */
 	uint64_t changed_ns;
-	/* it is packed, and its end is missing */
+	/* The packed log is truncated. */
 	bool damaged;
 };
 
-/* "-" is standard input. 0; a negative errno with a text, also of what is packed in a way that
- * nobody can read here. */
+/*
+ * Opens a log; "-" is standard input. Returns 0, or a negative errno with a text, also for formats
+ * that cannot be read.
+ */
 int log_input_open(const char *path, bool as_it_comes, struct log_input *ret_input,
 		   struct error *error);
 void log_input_done(struct log_input *input);
 
-/* Of the kept file. As read() has it, but for what a signal interrupts. */
+/*
+ * Reads from the file, as pread() does, and tries again after a signal. Returns bytes or a negative
+ * errno.
+ */
 ssize_t log_input_read_at(const struct log_input *input, char *data, size_t size, uint64_t offset);
-/* What comes through the pipe next; *ret_idle when nothing did for a while, and then 0. 0 is the
- * end, else. */
+/*
+ * Reads the next bytes of the pipe. Returns their number, 0 at the end, or a negative errno. Sets
+ * *ret_idle and returns 0 if nothing arrived for a while.
+ */
 ssize_t log_input_read_pipe(const struct log_input *input, char *data, size_t size, bool *ret_idle);

@@ -8,11 +8,17 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
+#include "base/cleanup.h"
 #include "cli/options/conf.h"
+#include "draw/lines.h"
+#include "store/disk/files.h"
+
+#define MESSAGE_INDENT 4
 
 static const char *called = "perftape";
 
-/* On the command line. */
+/* Looks only at the command line, not at the settings file. */
 static const char *given_value(const struct invocation *invocation, const char *name)
 {
 	for (size_t i = invocation->given_count; i-- > 0;)
@@ -41,6 +47,16 @@ bool option_typed(const struct invocation *invocation, const char *name)
 	return given_value(invocation, name) != NULL;
 }
 
+/*
+ * Tells whether to use the host's store: for a user without a store, in all commands except record
+ * and import.
+ */
+static bool is_of_host(const struct invocation *invocation, const char *own)
+{
+	return invocation->command != &command_record && invocation->command != &command_import &&
+	       access(own, F_OK) < 0 && access(STORE_OF_HOST, F_OK) == 0;
+}
+
 const char *store_path(const struct invocation *invocation)
 {
 	const char *given = given_value(invocation, "store"), *state, *home;
@@ -55,7 +71,7 @@ const char *store_path(const struct invocation *invocation)
 	if (given)
 		return given;
 	if (geteuid() == 0)
-		return "/var/lib/perftape";
+		return STORE_OF_HOST;
 	state = getenv("XDG_STATE_HOME");
 	home = getenv("HOME");
 	if (state && *state)
@@ -63,7 +79,7 @@ const char *store_path(const struct invocation *invocation)
 	else
 		snprintf(path, sizeof(path), "%s/.local/state/perftape",
 			 home && *home ? home : ".");
-	return path;
+	return is_of_host(invocation, path) ? STORE_OF_HOST : path;
 }
 
 const char *program_name(void)
@@ -79,11 +95,56 @@ void program_name_set(const char *argv0)
 		called = argv0;
 }
 
-static void print_line(const char *format, va_list args)
+static void message_put(const char *message, struct buffer *lines, unsigned int *ret_rows)
 {
-	fputs("perftape: ", stderr);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
+	struct terminal terminal;
+
+	terminal_read(&terminal, STDERR_FILENO, TERMINAL_COLOR_NEVER);
+	/* Copies bytes, because a locale without UTF-8 must not change paths. */
+	terminal.unicode = true;
+	*ret_rows = lines_put(&terminal, (struct lines_shape){ .indent = MESSAGE_INDENT }, message,
+			      lines);
+}
+
+unsigned int message_rows(const char *text)
+{
+	_cleanup_(buffer_done) struct buffer message = { 0 }, lines = { 0 };
+	unsigned int rows;
+
+	buffer_printf(&message, "perftape: %s", text);
+	buffer_u8(&message, 0);
+	if (buffer_failed(&message))
+		return 1;
+	message_put((const char *)message.data, &lines, &rows);
+	return rows;
+}
+
+/* Writes whole lines, because other processes may write to the same terminal. */
+static void message_print(const char *format, va_list args)
+{
+	_cleanup_(buffer_done) struct buffer message = { 0 }, lines = { 0 };
+	_cleanup_free_ char *text = NULL;
+	unsigned int rows;
+
+	if (vasprintf(&text, format, args) < 0) {
+		text = NULL;
+		fputs("perftape: out of memory\n", stderr);
+		return;
+	}
+	buffer_printf(&message, "perftape: %s", text);
+	if (isatty(STDERR_FILENO)) {
+		buffer_u8(&message, 0);
+		if (!buffer_failed(&message))
+			message_put((const char *)message.data, &lines, &rows);
+	} else {
+		buffer_bytes(&lines, message.data, message.size);
+		buffer_u8(&lines, '\n');
+	}
+	/* without memory for the layout, print the message unwrapped */
+	if (buffer_failed(&message) || buffer_failed(&lines))
+		fprintf(stderr, "perftape: %s\n", text);
+	else
+		fwrite(lines.data, 1, lines.size, stderr);
 }
 
 void say(const struct invocation *invocation, const char *format, ...)
@@ -93,13 +154,40 @@ void say(const struct invocation *invocation, const char *format, ...)
 	if (option_given(invocation, "quiet"))
 		return;
 	va_start(args, format);
-	print_line(format, args);
+	message_print(format, args);
 	va_end(args);
+}
+
+void warn(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	message_print(format, args);
+	va_end(args);
+}
+
+void print_shell_command(const char *command)
+{
+	_cleanup_(buffer_done) struct buffer lines = { 0 };
+	struct terminal terminal;
+
+	terminal_read(&terminal, STDERR_FILENO, TERMINAL_COLOR_NEVER);
+	terminal.unicode = true;
+	if (!isatty(STDERR_FILENO))
+		terminal.wrap = 0;
+	buffer_text(&lines, "  ");
+	lines_put_command(&terminal, (struct lines_shape){ 2, 2 * MESSAGE_INDENT, false }, command,
+			  &lines);
+	if (buffer_failed(&lines))
+		fprintf(stderr, "  %s\n", command);
+	else
+		fwrite(lines.data, 1, lines.size, stderr);
 }
 
 int fail(int code, const struct error *error)
 {
-	fprintf(stderr, "perftape: %s\n", error && error->text[0] ? error->text : strerror(-code));
+	warn("%s", error && error->text[0] ? error->text : strerror(-code));
 	return EXIT_FAILED;
 }
 
@@ -108,7 +196,7 @@ int usage_error(const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	print_line(format, args);
+	message_print(format, args);
 	va_end(args);
 	return EXIT_USAGE;
 }
@@ -119,16 +207,16 @@ int option_error(const struct invocation *invocation, const char *name, const ch
 		given_value(invocation, name) || !invocation->conf
 			? NULL
 			: conf_find(invocation->conf, invocation->command, name);
+	_cleanup_free_ char *text = NULL;
 	va_list args;
 
-	if (setting)
-		fprintf(stderr, "perftape: %s:%u: %s ", invocation->conf->path, setting->line,
-			name);
-	else
-		fprintf(stderr, "perftape: --%s ", name);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
 	va_end(args);
-	fputc('\n', stderr);
+	if (setting)
+		warn("%s:%u: %s %s", invocation->conf->path, setting->line, name, text ? text : "");
+	else
+		warn("--%s %s", name, text ? text : "");
 	return EXIT_USAGE;
 }

@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * What a command is: a row of the table in main.c, made by one file. Its options are a table too,
- * from which the parser,
- * --help and the tests of the manual work.
+ * A command: a row of the table in main.c, defined in one file. Its options are a table, which the
+ * parser, --help and the tests of the manual read.
  */
 
 #include <stdbool.h>
@@ -16,28 +15,30 @@ enum exit_code {
 	EXIT_DONE = 0,
 	EXIT_FAILED = 1,
 	EXIT_USAGE = 2,
-	/* nothing is recorded in that window */
+	/* Nothing is recorded in the window. */
 	EXIT_NOTHING = 3,
-	/* with --strict: not all of it is there */
+	/* With --strict: the window is not fully covered. */
 	EXIT_PARTIAL = 4,
-	/* of an audit: something is wrong */
+	/* The audit has findings. */
 	EXIT_FINDINGS = 5,
 };
 
-/* argument is NULL for a flag, else what stands for its value in --help. A table ends with a NULL
- * name. */
+/*
+ * A row of a table of options. The table ends with a NULL name. `argument` is NULL for a flag, else
+ * the placeholder of the value in --help.
+ */
 struct option {
 	const char *name;
-	/* 0: none */
+	/* 0: none. */
 	char letter;
 	const char *argument;
 	const char *help;
 };
 
-/* A row for commands that can say it for programs. */
-#define JSON_OPTION                                              \
-	{                                                        \
-		"json", 0, NULL, "print JSON, one object a line" \
+/* The row for commands that can print JSON. */
+#define JSON_OPTION                                                   \
+	{                                                             \
+		"json", 0, NULL, "print JSON, an object on each line" \
 	}
 
 #define OPTIONS_MAX 32
@@ -47,17 +48,17 @@ struct conf;
 
 struct command {
 	const char *name;
-	/* what stands for its words in --help; NULL: it takes none */
+	/* The placeholder of the command's words in --help; NULL: the command has none. */
 	const char *arguments;
 	const char *summary;
-	/* more lines for --help, or NULL */
+	/* More lines for --help, or NULL. */
 	const char *about;
 	const struct option *options;
-	/* an exit_code */
+	/* Returns an exit_code. */
 	int (*run)(const struct invocation *invocation);
 };
 
-/* One call: the command and what was given to it. Borrowed from argv. */
+/* One call of a command, with its options and words. Borrows from argv. */
 struct invocation {
 	const struct command *command;
 	struct {
@@ -65,10 +66,10 @@ struct invocation {
 		const char *value;
 	} given[OPTIONS_MAX];
 	size_t given_count;
-	/* that are no options */
+	/* Arguments that are not options. */
 	char **words;
 	size_t word_count;
-	/* the settings of the file */
+	/* The contents of the settings file. */
 	const struct conf *conf;
 };
 
@@ -93,28 +94,48 @@ extern const struct command command_top;
 extern const struct command command_vacuum;
 extern const struct command command_verify;
 
-/* The value of an option, "" for a flag, NULL where it was not given, nor set in the file of
- * settings. The last one given counts. */
+/*
+ * Returns the value of an option; "" for a flag; NULL if neither the command line nor the settings
+ * file contains it. If an option is given several times, the last one counts. The command line
+ * beats the file.
+ */
 const char *option_value(const struct invocation *invocation, const char *name);
 bool option_given(const struct invocation *invocation, const char *name);
-/* On the command line, and not in the file of settings. */
+/* Tells whether the option is on the command line. */
 bool option_typed(const struct invocation *invocation, const char *name);
 
-/* The store: --store, else $PERFTAPE_STORE, else as the settings say, else /var/lib/perftape for
- * root, else under $XDG_STATE_HOME or ~/.local/state. */
+/*
+ * Returns the store: --store, else $PERFTAPE_STORE, else the store in the settings file, else
+ * /var/lib/perftape for root, else a folder below $XDG_STATE_HOME or ~/.local/state. A user without
+ * a store reads that of root. Valid until the next call.
+ */
 const char *store_path(const struct invocation *invocation);
 
-/* How the person called us, for commands to paste: "./run", or argv[0]. */
+/* Returns the program's name as the user typed it, for commands to paste: "./run", or argv[0]. */
 const char *program_name(void);
 void program_name_set(const char *argv0);
 
-/* One line on standard error, "perftape: " first; with -q only errors are said. */
+/*
+ * Prints a message on standard error after "perftape: ", wrapped on a terminal. Prints nothing with
+ * -q.
+ */
 void say(const struct invocation *invocation, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Prints the error (strerror(-code) when it has no text) and gives the exit code of a failure. */
+/* Prints a message as say() does, but with -q too. For failures, and for data that is missing. */
+void warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/*
+ * Prints a command to paste on standard error, indented. On a terminal, backslashes continue a long
+ * command.
+ */
+void print_shell_command(const char *command);
+/* Returns the number of lines that a message takes on a terminal. */
+unsigned int message_rows(const char *text);
+/* Prints the error, or strerror(-code) if it has no text. Returns EXIT_FAILED. */
 int fail(int code, const struct error *error);
-/* About the value of an option, which is named as it was given: "--ring", or "perftape.conf:3:
- * ring". */
+/*
+ * Prints a message about the value of an option, and names the option as it was given: "--ring", or
+ * "perftape.conf:3: ring". Returns EXIT_USAGE.
+ */
 int option_error(const struct invocation *invocation, const char *name, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -9,11 +9,11 @@
 
 #define FILE_MAX_BYTES (1u << 20)
 
-/* Which commands have a section: those that run unattended. */
+/* Commands that have a section in the settings file: those that run unattended. */
 static const struct command *const sections[] = { &command_record };
 
-/* These say what a call is to do, not how. */
-static const char *const not_settings[] = { "config", "help", "version" };
+/* These options apply to one call, so they are not settings. */
+static const char *const not_settings[] = { "config", "help", "version", "force" };
 
 void conf_done(struct conf *settings)
 {
@@ -38,9 +38,9 @@ static const struct option *options_of(const struct command *section)
 	return section ? section->options : global_options;
 }
 
-static bool is_setting(const struct command *section, const char *name)
+static bool is_setting(const char *name)
 {
-	for (size_t i = 0; !section && i < ARRAY_SIZE(not_settings); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(not_settings); i++)
 		if (strcmp(not_settings[i], name) == 0)
 			return false;
 	return true;
@@ -49,26 +49,26 @@ static bool is_setting(const struct command *section, const char *name)
 static const struct option *conf_find_option(const struct command *section, const char *name)
 {
 	for (const struct option *option = options_of(section); option->name; option++)
-		if (strcmp(option->name, name) == 0 && is_setting(section, name))
+		if (strcmp(option->name, name) == 0 && is_setting(name))
 			return option;
 	return NULL;
 }
 
 static int unknown_setting(const struct command *section, const char *name, struct error *error)
 {
-	struct did_you_mean nearest;
+	struct did_you_mean did_you_mean;
 
 	if (!section && conf_find_option(&command_record, name))
 		return error_set(error, -EINVAL,
-				 "'%s' is a setting of record: it belongs behind a line [record]",
+				 "'%s' is a setting of record; write it after a line [record]",
 				 name);
-	did_you_mean_init(&nearest, name);
+	did_you_mean_init(&did_you_mean, name);
 	for (const struct option *option = options_of(section); option->name; option++)
-		if (is_setting(section, option->name))
-			did_you_mean_offer(&nearest, option->name);
-	if (nearest.best)
+		if (is_setting(option->name))
+			did_you_mean_offer(&did_you_mean, option->name);
+	if (did_you_mean.best)
 		return error_set(error, -EINVAL, "unknown setting '%s'; did you mean '%s'?", name,
-				 nearest.best);
+				 did_you_mean.best);
 	return error_set(error, -EINVAL, "unknown setting '%s'", name);
 }
 
@@ -77,7 +77,7 @@ static int conf_read_section(char *line, const struct command **section, struct 
 	size_t size = strlen(line);
 
 	if (line[size - 1] != ']')
-		return error_set(error, -EINVAL, "'%s' has no ] at its end", line);
+		return error_set(error, -EINVAL, "'%s' does not end in ]", line);
 	line[size - 1] = 0;
 	line = conf_trim(line + 1);
 	for (size_t i = 0; i < ARRAY_SIZE(sections); i++)
@@ -85,7 +85,7 @@ static int conf_read_section(char *line, const struct command **section, struct 
 			*section = sections[i];
 			return 0;
 		}
-	return error_set(error, -EINVAL, "unknown section [%s]; there is [record]", line);
+	return error_set(error, -EINVAL, "unknown section [%s]; use [record]", line);
 }
 
 static int read_flag(const char *name, const char **value, struct error *error)
@@ -114,7 +114,7 @@ static int read_setting(struct conf *settings, char *line, unsigned int number,
 	int r = 0;
 
 	if (!value)
-		return error_set(error, -EINVAL, "'%s' is no setting; write name = value", line);
+		return error_set(error, -EINVAL, "'%s' is not a setting; write name = value", line);
 	*value++ = 0;
 	name = conf_trim(line);
 	setting.value = conf_trim(value);
@@ -131,11 +131,25 @@ static int read_setting(struct conf *settings, char *line, unsigned int number,
 	return r;
 }
 
+/*
+ * Cuts a comment off a line. A # begins a comment only at the start of the line or after a blank,
+ * because a value may contain a #.
+ */
+static void conf_cut_comment(char *line)
+{
+	for (char *at = strchr(line, '#'); at; at = strchr(at + 1, '#'))
+		if (at == line || isspace((unsigned char)at[-1])) {
+			*at = 0;
+			return;
+		}
+}
+
 static int read_line(struct conf *settings, char *line, unsigned int number,
 		     const struct command **section, struct error *error)
 {
 	int r = 0;
 
+	conf_cut_comment(line);
 	line = conf_trim(line);
 	if (*line == '[')
 		r = conf_read_section(line, section, error);

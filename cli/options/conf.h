@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * The file of settings: values of options that are not on the command line. `name = value`, a line
- * each, by the long names of the options; those of every command first, those of a command behind
- * its name in brackets. A flag is yes or no.
+ * The settings file: values of options that are not on the command line. Each line is `name =
+ * value`, with the long name of an option. Options that every command has come first. The
+ * options of one command follow the command's name in brackets. A flag is yes or no.
  *
  *   # /etc/perftape/perftape.conf
  *   store = /srv/perftape
@@ -20,27 +20,27 @@
 
 struct conf_row {
 	const struct option *option;
-	/* NULL: of every command */
+	/* NULL: an option that every command has. */
 	const char *section;
-	/* of a flag: "", or NULL for no */
+	/* For a flag: "" for yes, NULL for no. */
 	const char *value;
 	unsigned int line;
 };
 
 struct conf {
 	const char *path;
-	/* in which the values are */
+	/* The bytes of the file; the values point into it. */
 	char *text;
 	array_of(struct conf_row) list;
 };
 
 /*
- * Reads a file; without `required` one that is not there is empty. 0, or the error names file and
- * line. The path is borrowed.
+ * Reads a settings file. A missing file is empty unless `required` is set. Returns 0, or a negative
+ * errno with file and line in `error`. Borrows the path.
  */
 int conf_read(const char *path, bool required, struct conf *ret_settings, struct error *error);
 void conf_done(struct conf *settings);
 
-/* The last one for a command, NULL when there is none. */
+/* Returns the last setting that applies to a command, or NULL. */
 const struct conf_row *conf_find(const struct conf *settings, const struct command *command,
 				 const char *name);

@@ -7,44 +7,45 @@
 
 #define NAME_SIZE 32
 
-/* Letters to insert, delete or replace to make b of a; names longer than a row of the table are far
- * from everything. */
+/*
+ * Returns how many letters to insert, delete, replace or swap with their neighbour to turn a into
+ * b. Returns NAME_SIZE for names that are too long to compare.
+ */
 static size_t did_you_mean_distance(const char *a, const char *b)
 {
-	size_t row[NAME_SIZE + 1], a_size = strlen(a), b_size = strlen(b);
+	size_t a_size = strlen(a), b_size = strlen(b), rows[NAME_SIZE + 1][NAME_SIZE + 1];
 
 	if (a_size > NAME_SIZE || b_size > NAME_SIZE)
 		return NAME_SIZE;
-	for (size_t j = 0; j <= b_size; j++)
-		row[j] = j;
-	for (size_t i = 1; i <= a_size; i++) {
-		size_t corner = row[0];
-
-		row[0] = i;
-		for (size_t j = 1; j <= b_size; j++) {
-			size_t above = row[j];
-
-			row[j] = MIN(MIN(row[j], row[j - 1]) + 1, corner + (a[i - 1] != b[j - 1]));
-			corner = above;
+	for (size_t i = 0; i <= a_size; i++)
+		for (size_t j = 0; j <= b_size; j++) {
+			if (!i || !j) {
+				rows[i][j] = i + j;
+				continue;
+			}
+			rows[i][j] = MIN(MIN(rows[i - 1][j], rows[i][j - 1]) + 1,
+					 rows[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				rows[i][j] = MIN(rows[i][j], rows[i - 2][j - 2] + 1);
 		}
-	}
-	return row[b_size];
+	return rows[a_size][b_size];
 }
 
-void did_you_mean_init(struct did_you_mean *nearest, const char *text)
+void did_you_mean_init(struct did_you_mean *did_you_mean, const char *text)
 {
-	*nearest = (struct did_you_mean){ .text = text, .distance = (strlen(text) + 1) / 2 };
+	*did_you_mean = (struct did_you_mean){ .text = text, .distance = (strlen(text) + 1) / 2 };
 }
 
-void did_you_mean_offer(struct did_you_mean *nearest, const char *name)
+void did_you_mean_offer(struct did_you_mean *did_you_mean, const char *name)
 {
-	size_t changes = did_you_mean_distance(nearest->text, name);
+	size_t changes = did_you_mean_distance(did_you_mean->text, name);
 
-	/* the start of a name is near it, however long the rest */
-	if (strlen(nearest->text) >= 2 && strncmp(name, nearest->text, strlen(nearest->text)) == 0)
+	/* a prefix counts as equal, whatever follows */
+	if (strlen(did_you_mean->text) >= 2 &&
+	    strncmp(name, did_you_mean->text, strlen(did_you_mean->text)) == 0)
 		changes = 0;
-	if (changes < nearest->distance) {
-		nearest->distance = changes;
-		nearest->best = name;
+	if (changes < did_you_mean->distance) {
+		did_you_mean->distance = changes;
+		did_you_mean->best = name;
 	}
 }

@@ -4,15 +4,14 @@
 #include <stddef.h>
 
 /*
- * The name that a person may have meant: of those offered one after the other, the one with the
- * fewest letters to change, when that is fewer than half of them.
+ * Finds the offered name that is most similar to a text. At least half of the letters must match.
  */
 struct did_you_mean {
 	const char *text;
-	/* NULL: none is near */
+	/* NULL: no name is similar. */
 	const char *best;
 	size_t distance;
 };
 
-void did_you_mean_init(struct did_you_mean *nearest, const char *text);
-void did_you_mean_offer(struct did_you_mean *nearest, const char *name);
+void did_you_mean_init(struct did_you_mean *did_you_mean, const char *text);
+void did_you_mean_offer(struct did_you_mean *did_you_mean, const char *name);

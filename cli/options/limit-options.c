@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cli/options/limit-options.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,14 +13,20 @@ static int limit_options_parse_length(const struct invocation *invocation, const
 				      uint64_t *limit_ns)
 {
 	const char *text = option_value(invocation, name);
+	int r = 0;
 
 	if (!text)
 		return EXIT_DONE;
 	if (strcmp(text, "none") == 0)
 		*limit_ns = UINT64_MAX;
-	else if (duration_parse(text, limit_ns) < 0)
+	else
+		r = duration_parse(text, limit_ns);
+	if (r == -EDOM)
+		return option_error(invocation, name, "'%s': length needs a unit, as %sd", text,
+				    text);
+	if (r < 0)
 		return option_error(invocation, name,
-				    "'%s' is no length of time; write 12h, 14d or none", text);
+				    "'%s' is not a length of time; write 12h, 14d or none", text);
 	return EXIT_DONE;
 }
 
@@ -27,18 +34,24 @@ static int parse_size(const struct invocation *invocation, const char *name, uin
 		      uint64_t *limit_bytes)
 {
 	const char *text = option_value(invocation, name);
+	int r = 0;
 
 	if (!text)
 		return EXIT_DONE;
 	if (strcmp(text, "none") == 0)
 		*limit_bytes = none;
-	else if (size_parse(text, limit_bytes) < 0)
-		return option_error(invocation, name, "'%s' is no size; write 500M, 20G or none",
+	else
+		r = size_parse(text, limit_bytes);
+	if (r == -EDOM)
+		return option_error(invocation, name, "'%s': size needs a unit, as %sG", text,
+				    text);
+	if (r < 0)
+		return option_error(invocation, name, "'%s' is not a size; write 500M, 20G or none",
 				    text);
 	return EXIT_DONE;
 }
 
-/* "5%" is of the file system that the store is on. */
+/* Parses a size. "5%" means a part of the store's file system. */
 static int parse_free(const struct invocation *invocation, uint64_t *limit_bytes)
 {
 	const char *text = option_value(invocation, "keep-free");
@@ -52,8 +65,8 @@ static int parse_free(const struct invocation *invocation, uint64_t *limit_bytes
 		return parse_size(invocation, "keep-free", 0, limit_bytes);
 	percent = strtod(text, &end);
 	if (strcmp(end, "%") != 0 || text[0] < '0' || text[0] > '9' || percent >= 100)
-		return option_error(invocation, "keep-free", "'%s' is no part of a disk; write 5%%",
-				    text);
+		return option_error(invocation, "keep-free",
+				    "'%s' is not a part of a disk; write 5%%", text);
 	r = store_disk_bytes(store_path(invocation), &disk_bytes, &error);
 	if (r < 0)
 		return fail(r, &error);
@@ -61,13 +74,12 @@ static int parse_free(const struct invocation *invocation, uint64_t *limit_bytes
 	return EXIT_DONE;
 }
 
-/* 0 is often meant as no limit, and would remove all. */
+/* Refuses 0, because a user may mean "no limit" by it, although it would remove everything. */
 static int check_zero(const struct invocation *invocation, const char *name, uint64_t limit)
 {
 	if (!option_given(invocation, name) || limit)
 		return EXIT_DONE;
-	return option_error(invocation, name,
-			    "0 keeps nothing; write none where there is no limit");
+	return option_error(invocation, name, "0 keeps nothing; write none for no limit");
 }
 
 bool limit_options_has(const char *name)

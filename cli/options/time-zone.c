@@ -13,7 +13,7 @@
 
 #define FOLDER "/usr/share/zoneinfo"
 
-/* "CET-1", "<+0330>-3:30": a name, and how far west; what follows is not looked at. */
+/* Matches the start of "CET-1" or "<+0330>-3:30"; the rest is not checked. */
 static bool is_rule(const char *zone)
 {
 	size_t size;
@@ -49,7 +49,7 @@ static bool is_file_of_zone(const char *zone)
 
 bool time_zone_is_known(const char *zone)
 {
-	/* what is meant by these is what the library makes of them, also without the files */
+	/* the C library knows these without a zone file */
 	static const char *const utc[] = { "UTC", "GMT", "UCT", "Zulu", "Universal", "Etc/UTC" };
 
 	if (zone && *zone == ':')

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* The C library takes a time zone that it does not know for UTC, without a word. */
+/* Checks time zones, because the C library silently treats an unknown one as UTC. */
 
 #include <stdbool.h>
 
-/* Is it a value of TZ that means something here: a file of zones, or a rule such as CET-1CEST? NULL
- * and "" do. */
+/*
+ * Tells whether a value of TZ is known: a zone file, or a rule such as CET-1CEST. True for NULL and
+ * "".
+ */
 bool time_zone_is_known(const char *zone);

@@ -18,7 +18,7 @@ void book_done(struct book *book)
 	episodes_done(&book->episodes);
 }
 
-/* What a store holds may be of a newer perftape's making. */
+/* A newer perftape may have written a severity that this one does not know. */
 static int incident_book_add_kind(struct book *book, const struct store_incident *incident,
 				  uint32_t *ret_kind)
 {
@@ -66,7 +66,7 @@ static int incident_book_see(void *context, const struct store_incident *inciden
 	return array_push(&book->rows, row);
 }
 
-/* The wall clock between two of the kernel's stamps is slewed. */
+/* Compares with some slack, because the wall clock is slewed between two stamps of the kernel. */
 static bool is_about(uint64_t number, uint64_t unit_ns, uint64_t length_ns)
 {
 	uint64_t slack_ns = length_ns / 1000 + NSEC_PER_USEC;
@@ -75,8 +75,10 @@ static bool is_about(uint64_t number, uint64_t unit_ns, uint64_t length_ns)
 	       number * unit_ns + slack_ns >= length_ns;
 }
 
-/* A stall that the line measured is in one of its fields; else it is what its kind has at the
- * least. */
+/*
+ * Tells whether a field states the length of the stall. Otherwise the length comes from the kind,
+ * as a lower bound.
+ */
 static bool states_age(const struct fields *fields, uint64_t stall_ns)
 {
 	static const uint64_t units[] = { 1, NSEC_PER_USEC, NSEC_PER_MSEC, NSEC_PER_SEC };
@@ -123,7 +125,7 @@ int book_incident(const struct book *book, const struct book_row *row, struct bu
 	return 0;
 }
 
-/* Texts no longer move once all rows are there. */
+/* Makes the episodes. Runs after all rows are read, because adding rows moves the texts. */
 static int make_episodes(struct book *book)
 {
 	_cleanup_(buffer_done) struct buffer names = { 0 };
@@ -162,8 +164,32 @@ int book_open(struct store_reader *reader, struct book *ret_book, struct error *
 	return r;
 }
 
-/* No segment is longer: the first one that may reach beyond a moment. They are in the order of
- * their begins. */
+int book_describe_unread(struct store_reader *reader, struct buffer *text, struct error *error)
+{
+	struct store_segments segments = { 0 };
+	const struct store_segment *first = NULL;
+	size_t count = 0;
+	int r = store_reader_find(reader, 0, UINT64_MAX, &segments, error);
+
+	for (size_t i = 0; r == 0 && i < segments.list.count; i++) {
+		const struct store_segment *segment = &segments.list.items[i];
+
+		if (!*segment->damage)
+			continue;
+		first = first ? first : segment;
+		count++;
+	}
+	if (count == 1)
+		buffer_printf(text, "%s: %s; incidents in it may be missing", first->name,
+			      first->damage);
+	else if (count)
+		buffer_printf(text, "%s: %s; incidents in it and in %zu others may be missing",
+			      first->name, first->damage, count - 1);
+	array_done(&segments.list);
+	return r;
+}
+
+/* No segment is longer than this. */
 #define SEGMENT_MAX_NS (7200 * NSEC_PER_SEC)
 
 static size_t first_segment(const struct store_segments *segments, uint64_t time_ns)
@@ -195,7 +221,7 @@ bool same_boot(const char *a, const char *b)
 	}
 }
 
-/* What does not say its boot may be of any. */
+/* An unknown boot matches any. */
 static bool may_be_of(const struct store_segment *segment, const char *boot_id)
 {
 	return !*boot_id || !*segment->boot_id || same_boot(segment->boot_id, boot_id);
@@ -226,7 +252,7 @@ enum covered segments_covered(const struct store_segments *segments, const char 
 {
 	uint64_t recorded_ns;
 
-	/* a moment is a window of a nanosecond */
+	/* Treats a moment as a window of a nanosecond. */
 	to_ns = MAX(to_ns, from_ns + 1);
 	recorded_ns = segments_recorded(segments, boot_id, from_ns, to_ns);
 	if (!recorded_ns)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* All incidents that a store knows of, and the episodes that they make. */
+/* All incidents that a store knows, and the episodes that they form. */
 
 #include "base/intern.h"
 #include "incidents/logs/episode.h"
@@ -10,37 +10,47 @@
 
 struct book_row {
 	uint64_t id;
-	/* of the wall clock */
+	/* Wall clock. */
 	uint64_t time_ns;
-	/* when its stall began */
+	/* The start of the stall on the wall clock. */
 	uint64_t stall_ns;
 	uint64_t error_ns;
-	/* 0: not known */
+	/* 0: unknown. */
 	uint64_t perf_ns;
-	/* of the book's */
+	/* Index of the kind in book.kinds. */
 	uint32_t kind;
-	/* strings */
+	/* Ids of strings. */
 	uint32_t text, source, fields, boot_id;
-	/* no segment has it */
+	/* The incident comes from the store's notes, not from a segment. */
 	bool noted;
 	size_t episode;
 };
 
 struct book {
-	/* by time */
+	/* Sorted by time. */
 	array_of(struct book_row) rows;
-	/* with name and severity alone */
+	/* Only names and severities are set. */
 	array_of(struct kind) kinds;
 	struct strings strings;
 	struct episodes episodes;
-	/* that there are incidents of, by their begin */
+	/* The segments around the incidents, sorted by their begin. */
 	struct store_segments segments;
 };
 
 int book_open(struct store_reader *reader, struct book *ret_book, struct error *error);
 void book_done(struct book *book);
 
-/* A row as an incident, which borrows from the book and from `names`. 0 or -ENOMEM. */
+/*
+ * Appends "NAME: DAMAGE; incidents in it may be missing" for the first segment that cannot be read,
+ * and the number of the other unreadable ones. Appends nothing if all segments can be read. Returns
+ * 0 or a negative errno.
+ */
+int book_describe_unread(struct store_reader *reader, struct buffer *text, struct error *error);
+
+/*
+ * Makes an incident from a row. The incident borrows from the book and from `names`. Returns 0 or
+ * -ENOMEM.
+ */
 int book_incident(const struct book *book, const struct book_row *row, struct buffer *names,
 		  char device[64], struct incident *ret_incident);
 
@@ -49,15 +59,18 @@ static inline const char *book_text(const struct book *book, uint32_t text)
 	return strings_at(&book->strings, text);
 }
 
-/* Journals write a boot id without its dashes. */
+/* Compares boot IDs. Ignores dashes, because journals leave them out. */
 bool same_boot(const char *a, const char *b);
 
-/* How much of [from, to) of the wall clock was recorded, of that boot; "": of any. */
+/* Returns how much of [from, to) of the wall clock was recorded in a boot; "": in any boot. */
 uint64_t segments_recorded(const struct store_segments *segments, const char *boot_id,
 			   uint64_t from_ns, uint64_t to_ns);
-/* The same of [from, to], in words. */
+/* Returns as an enum how much of [from, to] was recorded. */
 enum covered segments_covered(const struct store_segments *segments, const char *boot_id,
 			      uint64_t from_ns, uint64_t to_ns);
 
-/* "ena_reset" is "ena.reset", and all kinds that go on from there with another word. */
+/*
+ * Tells whether a kind matches: "ena_reset" matches "ena.reset" and every kind that continues that
+ * name with another word.
+ */
 bool book_kind_is(const char *kind, const char *asked, size_t size);

@@ -26,7 +26,7 @@ static int choose_last(const struct book *book, const struct episode **ret_episo
 	if (!last)
 		return error_set(
 			error, -ENOENT,
-			"no incident is known; to put those of a log into the store: perftape incidents scan --add FILE");
+			"no incident is known; add a log: perftape incidents scan --add FILE");
 	*ret_episode = last;
 	return 0;
 }
@@ -52,12 +52,11 @@ static int choose_id(const struct book *book, uint64_t id, const struct episode 
 			       : error_set(error, -ENOENT, "no incident has the number %llu",
 					   (unsigned long long)id);
 	return error_set(
-		error, -ENOENT,
-		"no incident has the number %llu; they go from %llu to %llu: perftape incidents",
+		error, -ENOENT, "no incident has the number %llu; the store has %llu to %llu",
 		(unsigned long long)id, (unsigned long long)least, (unsigned long long)most);
 }
 
-/* "a, b and c": the kinds that there are. */
+/* Puts the kinds of the store, such as "a, b, c". */
 static void list_kinds(const struct book *book, struct buffer *text)
 {
 	size_t shown = 0;
@@ -85,11 +84,14 @@ static int no_kind(const struct book *book, const char *asked, size_t size, stru
 	if (choose_last(book, &any, error) < 0)
 		return -ENOENT;
 	list_kinds(book, &kinds);
-	return error_set(error, -ENOENT, "no incident of kind %.*s is known; there are: %s",
-			 (int)size, asked, kinds.data ? (char *)kinds.data : "");
+	return error_set(error, -ENOENT, "no incident of kind %.*s is known; the store has: %s",
+			 (int)size, asked, buffer_shown(&kinds));
 }
 
-/* The number of episodes with such a line, and the one of that number, 0: the last. */
+/*
+ * Returns the number of episodes with a line of that kind. Sets the episode with `number`, or the
+ * last one if `number` is 0.
+ */
 static size_t incident_choice_find_kind(const struct book *book, const char *asked, size_t size,
 					uint64_t number, const struct episode **ret_episode)
 {
@@ -115,9 +117,8 @@ static int choose_kind(const struct book *book, const char *asked, size_t size, 
 	if (!count)
 		return no_kind(book, asked, size, error);
 	if (number > count)
-		return error_set(error, -ENOENT, "of kind %.*s there %s %zu, not %llu", (int)size,
-				 asked, count == 1 ? "is only" : "are only", count,
-				 (unsigned long long)number);
+		return error_set(error, -ENOENT, "%.*s: the store has %zu, not %llu", (int)size,
+				 asked, count, (unsigned long long)number);
 	return 0;
 }
 
@@ -143,8 +144,7 @@ int incident_choose(const struct book *book, const char *asked, const struct epi
 	if (size && isalpha((unsigned char)*asked) &&
 	    (!asked[size] || strcmp(which, "last") == 0 || (is_number(which, &number) && number)))
 		return choose_kind(book, asked, size, number, ret_episode, error);
-	return error_set(
-		error, -EINVAL,
-		"'%s' names no incident; give its number, last, a kind such as ena_reset, ena_reset:3 or ena_reset:last",
-		asked);
+	return error_set(error, -EINVAL,
+			 "'%s' does not name an incident; use 42, last, ena_reset or ena_reset:3",
+			 asked);
 }

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* The one incident that a person names: ID, last, KIND, KIND:N, KIND:last. */
+/* Finds the incident that a user names: ID, last, KIND, KIND:N or KIND:last. */
 
 #include "cli/window/incident-book.h"
 
 /*
- * Which episode is meant: a number names the one that the incident is part of; N counts episodes
- * from the oldest; a kind alone, its last. Last is the last one of some weight. 0; -EINVAL when
- * that is no such form, -ENOENT when there is none: the text says what there is.
+ * Finds an episode. An ID means the episode of that incident. In KIND:N, N counts the episodes of a
+ * kind from the oldest. KIND alone means the last episode of the kind. "last" prefers episodes that
+ * are not informational.
+ *
+ * Returns 0; -EINVAL if `asked` has none of these forms; -ENOENT if there is no such incident, and
+ * then the text lists the existing ones.
  */
 int incident_choose(const struct book *book, const char *asked, const struct episode **ret_episode,
 		    struct error *error);

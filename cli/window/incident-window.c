@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cli/window/incident-window.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 #include "base/cleanup.h"
@@ -8,19 +9,27 @@
 #include "cli/window/incident-choice.h"
 #include "cli/window/queue-map.h"
 #include "incidents/logs/classify.h"
+#include "query/window/when.h"
+
+/* Between a time and a message. */
+#define SEPARATORS " \t,:;|-"
 
 static int incident_window_parse_length(const struct invocation *invocation, const char *name,
 					uint64_t usual_ns, uint64_t *ret_ns)
 {
 	const char *text = option_value(invocation, name);
+	int r = text ? duration_parse(text, ret_ns) : 0;
 
-	*ret_ns = usual_ns;
-	if (!text || duration_parse(text, ret_ns) == 0)
+	if (!text)
+		*ret_ns = usual_ns;
+	if (r == 0)
 		return EXIT_DONE;
-	return usage_error("--%s '%s' is no length; write 250ms, 5s, 2m, 12h or 7d", name, text);
+	if (r == -EDOM)
+		return usage_error("--%s '%s': length needs a unit, as %ss", name, text, text);
+	return usage_error("--%s '%s' is not a length; write 250ms, 5s, 2m, 12h or 7d", name, text);
 }
 
-/* So much before and after it as was asked for. */
+/* Adds --before and --after to a range. */
 static int incident_window_around(const struct invocation *invocation, uint64_t from_ns,
 				  uint64_t at_ns, uint64_t to_ns, struct window *ret_window)
 {
@@ -39,7 +48,7 @@ static int incident_window_around(const struct invocation *invocation, uint64_t 
 	return EXIT_DONE;
 }
 
-/* ", queue 5 on CPU 39", as far as it is known. */
+/* Writes ", queue 5 on CPU 39", or only the parts that are known. */
 static void describe_queue(const struct episode *episode, char text[64])
 {
 	size_t size = 0;
@@ -52,22 +61,47 @@ static void describe_queue(const struct episode *episode, char text[64])
 	text[size] = 0;
 }
 
-static void incident_window_describe(const struct episode *episode, struct window *window)
+void incident_describe(const struct episode *episode, char *text, size_t size)
 {
 	char stall[32], length[32], queue[64];
 	bool stalled = episode->stall_ns > 0;
 	uint64_t length_ns = episode->last.realtime_ns - episode->first.realtime_ns;
 
 	describe_queue(episode, queue);
-	snprintf(window->note, sizeof(window->note), "incident %llu, %s%s%s%s%s%s%s%s",
-		 (unsigned long long)episode->id, episode->kind->name,
-		 *episode->device || *episode->comm ? " of " : "",
+	snprintf(text, size, "incident %llu, %s%s%s%s%s%s%s%s", (unsigned long long)episode->id,
+		 episode->kind->name, *episode->device || *episode->comm ? " of " : "",
 		 *episode->device ? episode->device : episode->comm, queue,
 		 stalled ? ", stalled for " : "",
 		 stalled ? duration_format(episode->stall_ns, stall, sizeof(stall)) : "",
 		 length_ns >= NSEC_PER_SEC ? ", went on for " : "",
 		 length_ns >= NSEC_PER_SEC ? duration_format(length_ns, length, sizeof(length))
 					   : "");
+}
+
+/* Prints which segments cannot be read. Returns true if there are any. */
+static bool warn_unread(struct store_reader *reader)
+{
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+
+	if (book_describe_unread(reader, &text, NULL) < 0 || !text.size || buffer_failed(&text))
+		return false;
+	warn("%.*s", (int)text.size, (char *)text.data);
+	return true;
+}
+
+/* Explains why no incident was found: the incident may be in a segment that cannot be read. */
+static int incident_window_none(struct store_reader *reader, const struct book *book,
+				const struct error *error)
+{
+	bool known = book->rows.count || !reader;
+
+	if (known)
+		fail(-ENOENT, error);
+	if (reader && warn_unread(reader))
+		return known ? EXIT_NOTHING : EXIT_FAILED;
+	if (!known)
+		fail(-ENOENT, error);
+	return EXIT_NOTHING;
 }
 
 int incident_window(const struct invocation *invocation, struct window *ret_window)
@@ -85,6 +119,8 @@ int incident_window(const struct invocation *invocation, struct window *ret_wind
 		r = incident_choose(&book, option_value(invocation, "incident"), &episode, &error);
 	if (r == -EINVAL)
 		code = usage_error("--incident: %s", error.text);
+	else if (r == -ENOENT)
+		code = incident_window_none(reader, &book, &error);
 	else if (r < 0)
 		code = fail(r, &error);
 	else
@@ -92,10 +128,14 @@ int incident_window(const struct invocation *invocation, struct window *ret_wind
 			invocation, MIN(episode->start_ns, episode->first.realtime_ns),
 			episode->first.realtime_ns, episode->last.realtime_ns, &window);
 	if (code == EXIT_DONE) {
-		incident_window_describe(episode, &window);
+		/*
+		 * a file has few segments, and its last incident may be in a part that cannot be
+		 * read
+		 */
+		if (store_reader_is_file(reader))
+			warn_unread(reader);
+		incident_describe(episode, window.note, sizeof(window.note));
 		*ret_window = window;
-	} else if (r == -ENOENT) {
-		code = EXIT_NOTHING;
 	}
 	book_done(&book);
 	return code;
@@ -111,78 +151,167 @@ struct pasted {
 	char kind[64];
 	char queue[64];
 	int failed;
+	/* The characters that may separate a time from a message. */
+	struct moment said;
+	/* Why the line's time cannot be read; "": it can. */
+	struct error unclear;
 };
 
-/* The same of a line alone. */
-static void note_queue(struct pasted *pasted, const struct incident *given)
+/* Writes the queue that a single line names. */
+static int note_queue(struct pasted *pasted, const struct incident *given)
 {
 	struct incident incident = *given;
 	struct episodes alone = { 0 };
 	char queue_cpu[QUEUE_CPU_SIZE];
+	int r;
 
 	queue_map_add(&pasted->map, &pasted->place, &incident.fields, queue_cpu);
-	if (episodes_add(&alone, &incident, NULL) == 0)
+	r = episodes_add(&alone, &incident, NULL);
+	if (r == 0)
 		describe_queue(&alone.list.items[0], pasted->queue);
 	episodes_done(&alone);
+	return r;
 }
 
-static void take_first(void *context, const struct incident *incident)
+/* Refuses a stamp with an unclear zone, unless the kernel's own stamp shows the time. */
+static void check_zone(struct pasted *pasted, const struct moment *moment)
+{
+	if (*moment->unclear && !moment->has_uptime)
+		error_set(&pasted->unclear, -EINVAL,
+			  "%s names several time zones; write UTC, or an offset such as +01:00",
+			  moment->unclear);
+}
+
+static void take_first(void *context, const struct incident *given)
 {
 	struct pasted *pasted = context;
+	struct incident incident = *given;
 
 	if (pasted->found)
 		return;
+	check_zone(pasted, &incident.moment);
+	if (!incident.moment.has_time && !incident.moment.has_uptime)
+		incident.moment = pasted->said;
 	pasted->found = true;
-	pasted->failed = log_map_place(&pasted->map, incident, &pasted->place);
-	note_queue(pasted, incident);
-	pasted->has_stall = incident->has_stall;
-	pasted->forged = incident->forged || pasted->place.forged;
-	pasted->stall_ns = incident->stall_ns;
-	snprintf(pasted->kind, sizeof(pasted->kind), "%s", incident->kind->name);
+	pasted->failed = log_map_place(&pasted->map, &incident, &pasted->place);
+	if (pasted->failed == 0)
+		pasted->failed = note_queue(pasted, &incident);
+	pasted->has_stall = incident.has_stall;
+	pasted->forged = incident.forged || pasted->place.forged;
+	pasted->stall_ns = incident.stall_ns;
+	snprintf(pasted->kind, sizeof(pasted->kind), "%s", incident.kind->name);
 }
 
-/* A line that is no incident has a time perhaps. */
-static void incident_window_take_time(struct pasted *pasted, const struct scanner_options *options,
-				      const char *text)
+/* Finds the first incident in a text. */
+static int find_incident(const struct scanner_options *options, const char *text)
+{
+	_cleanup_(cleanup_scanner) struct scanner *scanner = NULL;
+	struct scan_summary summary;
+	int r = scanner_new(options, &scanner);
+
+	if (r == 0 && *text)
+		r = scanner_feed(scanner, text, strlen(text));
+	return r == 0 ? scanner_finish(scanner, &summary) : r;
+}
+
+/* a line without an incident may still have a stamp */
+static void take_stamp_alone(struct pasted *pasted, const struct scanner_options *options,
+			     const char *line)
 {
 	static const struct kind none = { .name = (char *)"" };
 	_cleanup_(log_prefix_done) struct log_prefix prefix;
-	struct incident incident = { .kind = &none, .device = "", .boot_id = "", .line = text };
+	struct incident incident = { .kind = &none, .device = "", .boot_id = "", .line = line };
 	struct log_clock clock;
 
 	log_prefix_init(&prefix);
-	log_prefix_read(&prefix, text, strcspn(text, "\n"));
+	log_prefix_read(&prefix, line, strlen(line));
+	if (buffer_failed(&prefix.scratch))
+		pasted->failed = -ENOMEM;
 	log_clock_init(&clock, &options->clock);
 	log_clock_take(&clock, &prefix, &incident.moment);
 	incident.boot_id = prefix.boot_id;
-	if (incident.moment.has_time || incident.moment.has_uptime)
+	check_zone(pasted, &incident.moment);
+	if (incident.moment.has_time || incident.moment.has_uptime || pasted->said.has_time)
 		take_first(pasted, &incident);
+}
+
+/*
+ * Sets *ret_rest to the line without its time and without the characters that separate the time
+ * from the message.
+ */
+static int cut_time(const char *line, const struct when *when, char **ret_rest)
+{
+	size_t before = when->begin, after = when->begin + when->size;
+
+	while (before && strchr(SEPARATORS, line[before - 1]))
+		before--;
+	after += strspn(line + after, SEPARATORS);
+	if (asprintf(ret_rest, "%.*s%s%s", (int)before, line, before && line[after] ? " " : "",
+		     line + after) >= 0)
+		return 0;
+	*ret_rest = NULL;
+	return -ENOMEM;
+}
+
+/*
+ * Reads a line without a stamp at its start. People write the time anywhere: "ENA reset 12:24:49",
+ * "12:24:49 UTC TX q 5 is paused for too long".
+ */
+static int take_time_anywhere(struct pasted *pasted, const struct scanner_options *options,
+			      const char *line)
+{
+	_cleanup_free_ char *rest = NULL;
+	struct when when;
+	int r = when_find(line, options->clock.end_ns, options->clock.utc, &when, &pasted->unclear);
+
+	if (r != 1)
+		return 0;
+	pasted->said = (struct moment){ .has_time = true,
+					.realtime_ns = when.realtime_ns,
+					.error_ns = when.unit_ns + NSEC_PER_SEC };
+	r = cut_time(line, &when, &rest);
+	if (r == 0)
+		r = find_incident(options, rest);
+	return r;
+}
+
+/* Returns 1 if a logger or the kernel put a stamp into the line, 0 if not, or -ENOMEM. */
+static int has_stamp(const char *line)
+{
+	_cleanup_(log_prefix_done) struct log_prefix prefix;
+
+	log_prefix_init(&prefix);
+	log_prefix_read(&prefix, line, strlen(line));
+	if (buffer_failed(&prefix.scratch))
+		return -ENOMEM;
+	return prefix.wall.quality || prefix.uptime_quality || prefix.shipper.quality;
 }
 
 static int incident_window_read_text(struct pasted *pasted, const struct invocation *invocation,
 				     const char *text, struct error *error)
 {
 	_cleanup_(cleanup_catalogue) struct catalogue *catalogue = NULL;
-	_cleanup_(cleanup_scanner) struct scanner *scanner = NULL;
+	_cleanup_free_ char *line = strndup(text, strcspn(text, "\n"));
 	struct scanner_options options = {
 		.clock = { .end_ns = clock_ns(CLOCK_REALTIME),
 			   .utc = option_given(invocation, "utc") },
-		.trust_users = true, /* who pastes a line means it */
+		/* a user who pastes a line trusts it */
+		.trust_users = true,
 		.give = take_first,
 		.context = pasted,
 	};
-	struct scan_summary summary;
-	int r = catalogue_new(INCIDENTS_FOLDER, &catalogue, error);
+	int r = line ? catalogue_new(INCIDENTS_FOLDER, &catalogue, error) : -ENOMEM;
 
 	options.catalogue = catalogue;
 	if (r == 0)
-		r = scanner_new(&options, &scanner);
+		r = *text == '{' ? 1 : has_stamp(line);
 	if (r == 0)
-		r = scanner_feed(scanner, text, strlen(text));
-	if (r == 0)
-		r = scanner_finish(scanner, &summary);
+		r = take_time_anywhere(pasted, &options, line);
+	r = MIN(r, 0);
 	if (r == 0 && !pasted->found)
-		incident_window_take_time(pasted, &options, text);
+		r = find_incident(&options, text);
+	if (r == 0 && !pasted->found)
+		take_stamp_alone(pasted, &options, line);
 	return r < 0 ? r : pasted->failed;
 }
 
@@ -199,18 +328,25 @@ static int window_of(const struct invocation *invocation, const struct pasted *p
 	if (r != EXIT_DONE)
 		return r;
 	if (pasted->place.alike > 1)
-		snprintf(alike, sizeof(alike), " (of %zu that say the same, the last)",
+		snprintf(alike, sizeof(alike), " (the last of %zu equal lines)",
 			 pasted->place.alike);
-	snprintf(window.note, sizeof(window.note), "%s%s%s%sthe time of that line %s%s, to %s",
-		 pasted->forged ? "a user wrote that, not the kernel: " : "", pasted->kind,
+	snprintf(window.note, sizeof(window.note), "%s%s%s%sthe time of the line %s%s, within %s",
+		 pasted->forged ? "a user wrote this line, not the kernel: " : "", pasted->kind,
 		 pasted->queue, *pasted->kind ? "; " : "",
-		 pasted->place.how == LOG_PLACE_LINE	  ? "is that of the recorded one"
-		 : pasted->place.how == LOG_PLACE_ANCHORS ? "is known by the kernel's stamp"
-							  : "is as the line says",
+		 pasted->place.how == LOG_PLACE_LINE	  ? "is that of the recorded line"
+		 : pasted->place.how == LOG_PLACE_ANCHORS ? "comes from the kernel's stamp"
+							  : "comes from the line",
 		 alike,
 		 duration_format(MAX(moment->error_ns, NSEC_PER_USEC), error, sizeof(error)));
 	*ret_window = window;
 	return EXIT_DONE;
+}
+
+/* The exit code is that for an unknown incident, because the store contains no such time. */
+static int unknown_boot(const char *boot)
+{
+	warn("--boot %s: unknown boot; perftape segments --json lists the ids", boot);
+	return EXIT_NOTHING;
 }
 
 int line_window(const struct invocation *invocation, struct window *ret_window)
@@ -227,16 +363,16 @@ int line_window(const struct invocation *invocation, struct window *ret_window)
 	if (r < 0)
 		code = fail(r, &error);
 	else if (!log_map_has_boot(&pasted.map))
-		code = usage_error(
-			"--boot %s: the store has no such boot; perftape segments --json has their ids",
-			pasted.map.boot);
+		code = unknown_boot(pasted.map.boot);
+	else if (*pasted.unclear.text)
+		code = usage_error("--line: %s", pasted.unclear.text);
 	else if (!pasted.found)
-		code = usage_error("--line: there is neither an incident nor a time in that text");
+		code = usage_error("--line: the text contains neither an incident nor a time");
 	else if (!pasted.place.moment.has_time)
 		code = usage_error(
 			pasted.place.moment.has_uptime
-				? "--line: %s says an uptime that no boot in the store has reached"
-				: "--line: %s says no time, and the store has no such line",
+				? "--line: %s has an uptime that no boot in the store reached"
+				: "--line: %s has no time, and the store has no such line",
 			*pasted.kind ? pasted.kind : "that line");
 	else
 		code = window_of(invocation, &pasted, ret_window);

@@ -1,13 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* The window of an incident: --incident, or of a line that somebody has: --line. */
+/* The window of an incident (--incident), or of a pasted line (--line). */
 
 #include "cli/options/command.h"
+#include "incidents/logs/episode.h"
 #include "query/window/window.h"
 
-/* From before the stall began to after the end of the episode. An exit code, EXIT_DONE when
- * *ret_window is set. */
+/* Writes "incident 17, ena.reset of ens5, queue 5 on CPU 39, stalled for 5.9 s". */
+void incident_describe(const struct episode *episode, char *text, size_t size);
+
+/*
+ * Sets the window from before the stall to after the end of the episode. Returns an exit code;
+ * *ret_window is set with EXIT_DONE.
+ */
 int incident_window(const struct invocation *invocation, struct window *ret_window);
-/* Around what the first incident of the text tells of, or around the time that it says. */
+/*
+ * Sets the window around the first incident of the text, or, without an incident, around the time
+ * in the text. Returns an exit code.
+ */
 int line_window(const struct invocation *invocation, struct window *ret_window);

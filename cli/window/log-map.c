@@ -2,14 +2,17 @@
 #include "cli/window/log-map.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <strings.h>
 
 #include "base/clock.h"
 #include "incidents/patterns/field-rows.h"
 #include "tape/clocks.h"
 
-/* How late a logger may be that is starved, or how far a log's clock may be off, beside what it
- * says itself. */
+/*
+ * A starved logger may write a line late, and a log's clock may be off. The time of a line may be
+ * wrong by this much more than the log itself says.
+ */
 #define LATE_NS (900 * NSEC_PER_SEC)
 
 int log_map_open(const char *path, struct log_map *ret_map, struct error *error)
@@ -36,7 +39,7 @@ void log_map_done(struct log_map *map)
 	store_reader_close(map->reader);
 }
 
-/* Whether it is the boot that was asked for. */
+/* Tells whether the boot is the chosen one. */
 static bool log_map_counts(const struct log_map *map, const char *boot_id)
 {
 	return !map->boot || strncasecmp(boot_id, map->boot, strlen(map->boot)) == 0;
@@ -61,17 +64,24 @@ static uint64_t log_map_outside(uint64_t time_ns, uint64_t from_ns, uint64_t to_
 bool log_map_load(struct log_map *map, const struct store_segment *segment)
 {
 	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_CONTEXT, 1 };
+	int r;
 
 	if (map->tape && strcmp(map->tape_name, segment->name) == 0)
 		return true;
 	map->tape = tape_free(map->tape);
-	if (store_reader_load(map->reader, segment, &want, &map->tape, NULL) < 0)
+	r = store_reader_load(map->reader, segment, &want, &map->tape, NULL);
+	if (r == -ENOMEM)
+		map->failed = r;
+	if (r < 0)
 		return false;
 	memcpy(map->tape_name, segment->name, sizeof(map->tape_name));
 	return map->tape->anchors.count > 0;
 }
 
-/* Where the stamp lies by what the segment's header says, and by how much that may be wrong. */
+/*
+ * Sets by how much the stamp is outside of the segment according to the segment's header. Returns
+ * false if the line cannot be of that boot.
+ */
 static bool is_possible(const struct store_segment *segment, const struct incident *incident,
 			uint64_t *ret_off_ns)
 {
@@ -81,7 +91,7 @@ static bool is_possible(const struct store_segment *segment, const struct incide
 		log_map_outside(said->uptime_ns, segment->perf_begin_ns, segment->perf_end_ns);
 
 	*ret_off_ns = off_ns;
-	/* what is still to come was said in another boot, or on another host */
+	/* a time in the future means that the line is of another boot or host */
 	if (off_ns && time_ns > clock_ns(CLOCK_REALTIME) + clocks_error_beside(LATE_NS, off_ns))
 		return false;
 	if (*segment->damage ||
@@ -91,8 +101,11 @@ static bool is_possible(const struct store_segment *segment, const struct incide
 					  clocks_error_beside(LATE_NS + said->error_ns, off_ns);
 }
 
-/* The segment nearest to a stamp, of the boot that the log says, or of one of which its time is
- * true. Of the latest where it says nothing. */
+/*
+ * Returns the segment nearest to a stamp, or NULL. The segment is of the boot that the log names.
+ * Without a name, it is of a boot in which the time of the line is possible, else of the latest
+ * boot.
+ */
 static const struct store_segment *nearest_segment(const struct log_map *map,
 						   const struct incident *incident)
 {
@@ -137,7 +150,7 @@ static bool same_value(const struct field *a, const struct field *b)
 	return b && a->size == b->size && memcmp(a->value, b->value, a->size) == 0;
 }
 
-/* A log may have been cut: what both have is the same. */
+/* Compares only fields that both lines have, because a log may be truncated. */
 static bool same_fields(const struct fields *a, const struct fields *b)
 {
 	for (size_t i = 0; i < a->count; i++) {
@@ -158,7 +171,7 @@ static bool may_be_row(const struct log_map *map, const struct book_row *row,
 	if ((*place->boot_id && *boot_id && !same_boot(place->boot_id, boot_id)) ||
 	    !log_map_counts(map, boot_id))
 		return false;
-	/* stamps are the same number, down to where a format cuts them off */
+	/* the two stamps must be equal, except for digits that a log format drops */
 	if (place->how == LOG_PLACE_ANCHORS && row->perf_ns)
 		return log_map_outside(row->perf_ns, moment->uptime_ns, moment->uptime_ns) <
 		       NSEC_PER_MSEC;
@@ -167,7 +180,7 @@ static bool may_be_row(const struct log_map *map, const struct book_row *row,
 		       LATE_NS + moment->error_ns;
 }
 
-/* The first row that is not before a moment. */
+/* Returns the first row that is not before a moment. */
 static size_t first_row(const struct book *book, uint64_t time_ns)
 {
 	size_t low = 0, high = book->rows.count;
@@ -183,7 +196,7 @@ static size_t first_row(const struct book *book, uint64_t time_ns)
 	return low;
 }
 
-/* The recorded incident that it is: of the same kind and fields, and the nearest. */
+/* Returns the nearest recorded incident of the same kind and fields, or NULL. */
 static const struct book_row *log_map_find_row(struct log_map *map, const struct incident *incident,
 					       struct log_place *place)
 {
@@ -219,9 +232,11 @@ static const struct book_row *log_map_find_row(struct log_map *map, const struct
 		found = row;
 		least_ns = apart_ns;
 	}
+	if (buffer_failed(&names))
+		map->failed = -ENOMEM;
 	if (place->alike > 1 && !map->guesses)
 		return NULL;
-	/* several that say the same, and none of them near enough to be the one */
+	/* several recorded lines are equal, and none is near enough to be sure */
 	if (found && least_ns > place->moment.error_ns && others > 1)
 		return NULL;
 	return found;
@@ -244,10 +259,13 @@ static void log_map_take_row(const struct log_map *map, const struct book_row *r
 	place->id = row->id;
 }
 
-/* How late a line may come to the recorder: it is in the next segment then. */
+/* The recorder may read a line this late, so the line may be in the next segment. */
 #define READ_NS (5 * NSEC_PER_SEC)
 
-/* A format may cut its stamp off, and have what is around a line before it. */
+/*
+ * Tells whether the recorded line is the incident's line and was written by a user. Some log
+ * formats truncate the stamp, and put text around the line.
+ */
 static bool is_users_line(const struct tape *tape, const struct tape_line *line,
 			  const struct incident *incident)
 {
@@ -270,7 +288,7 @@ static bool has_users_line(struct log_map *map, const struct store_segment *segm
 	return false;
 }
 
-/* It was recorded as a user's, there or in the next segment. */
+/* Tells whether a user wrote the line, according to the segment of its time or the next segment. */
 static bool is_users(struct log_map *map, const struct incident *incident)
 {
 	const struct store_segment *segment = nearest_segment(map, incident), *next, *end;
@@ -315,5 +333,5 @@ int log_map_place(struct log_map *map, const struct incident *incident, struct l
 		place.forged = is_users(map, incident);
 	place.covered = log_map_covered(map, incident, &place);
 	*ret_place = place;
-	return 0;
+	return map->failed;
 }

@@ -2,59 +2,61 @@
 #pragma once
 
 /*
- * Where in a store's time the lines of a foreign log lie. A kernel's stamp is of the clock that
- * samples have: the anchors of that boot tell the wall clock of it, whatever the log says. Where
- * the very line was recorded, its own stamp counts.
+ * Places the lines of a log in the time of a store. A kernel stamp uses the clock of the samples,
+ * so the anchors of that boot convert it to the wall clock, and the time in the log does not
+ * matter. If the recorder recorded the same line, the stamp of the recorded line counts.
  */
 
 #include "cli/window/incident-book.h"
 
 struct log_map {
-	/* NULL: no store, and nothing is placed */
+	/* NULL: no store, so nothing is placed. */
 	struct store_reader *reader;
 	struct book book;
-	/* all */
+	/* All segments of the store. */
 	struct store_segments segments;
-	/* the beginning of the id of the only boot that counts; NULL: any; borrowed */
+	/* The start of the chosen boot's ID; NULL: any boot; borrowed. */
 	const char *boot;
-	/* of several recorded lines that say the same it is the last, where the log says no time */
+	/* If several recorded lines are equal and the log has no time, takes the last one. */
 	bool guesses;
-	/* the last one that was looked into, for its anchors and gauges */
+	/* The last tape that was loaded, for its anchors and gauges. */
 	struct tape *tape;
 	char tape_name[64];
+	/* -ENOMEM if a tape could not be loaded because memory ran out */
+	int failed;
 };
 
-/* How it is known when a line was said. */
+/* Where the time of a line comes from. */
 enum log_place_how {
-	/* as the log says */
+	/* The time in the log. */
 	LOG_PLACE_LOG,
 	LOG_PLACE_ANCHORS,
-	/* it was recorded */
+	/* The stamp of the recorded line. */
 	LOG_PLACE_LINE,
 };
 
 struct log_place {
 	struct moment moment;
-	/* "" where it is not known */
+	/* "": unknown. */
 	char boot_id[40];
 	enum log_place_how how;
-	/* of the incident that the store has of it; 0: it has none */
+	/* The ID of the recorded incident; 0: none. */
 	uint64_t id;
-	/* how many recorded lines say the same, where the log says no time */
+	/* How many recorded lines are equal to this one, if the log has no time. */
 	size_t alike;
 	enum covered covered;
-	/* the recorder saw that a user wrote that line, not the kernel */
+	/* The recorder saw that a user wrote the line, not the kernel. */
 	bool forged;
 };
 
 int log_map_open(const char *path, struct log_map *ret_map, struct error *error);
 void log_map_done(struct log_map *map);
 
-/* Puts a segment into map->tape. False when it cannot be read. */
+/* Loads a segment into map->tape. Returns false if it cannot be read. */
 bool log_map_load(struct log_map *map, const struct store_segment *segment);
-/* Whether the store has the boot that counts. */
+/* Tells whether the store contains the chosen boot. */
 bool log_map_has_boot(const struct log_map *map);
 
-/* 0; -ENOMEM. */
+/* Places an incident. Returns 0 or -ENOMEM. */
 int log_map_place(struct log_map *map, const struct incident *incident,
 		  struct log_place *ret_place);

@@ -5,11 +5,13 @@
 
 #include "base/clock.h"
 
-/* The map is read once a minute; a recorder may have been away for as long as it takes to start
- * again. */
+/*
+ * A value holds this long. The map of queues is read once a minute, and a recorder may take minutes
+ * to start again.
+ */
 #define MAP_NS (300 * NSEC_PER_SEC)
 
-/* When a line was said whose time is less sure, another CPU may have served it. */
+/* If the time of a line is less certain than this, another CPU may have served the queue then. */
 #define SURE_NS (60 * NSEC_PER_SEC)
 
 struct lookup {
@@ -25,7 +27,7 @@ static const struct tape_gauge *find_gauge(const struct tape *tape, const char *
 	return NULL;
 }
 
-/* The gauge's last value up to a moment of the wall clock. */
+/* Finds the gauge's last value up to a moment of the wall clock. */
 static bool queue_map_value_at(const struct tape *tape, const char *name, uint64_t realtime_ns,
 			       uint32_t *ret_cpu)
 {
@@ -55,8 +57,9 @@ static bool find_in(struct log_map *map, const struct store_segment *segment, co
 	return queue_map_value_at(map->tape, name, realtime_ns, ret_cpu);
 }
 
-/* In the segment that the moment lies in, and in those before in which the value may be that still
- * counts. */
+/*
+ * Searches the segment that contains the moment, and the earlier segments whose value still holds.
+ */
 static bool queue_map_find(void *context, const char *device, uint64_t queue, uint32_t *ret_cpu)
 {
 	struct lookup *lookup = context;

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Which CPU served the queue that a line of a foreign log names, by what was recorded of the host
- * at its time. */
+/* Finds the CPU that served the queue of a log line, from recorded gauges and lines. */
 
 #include "cli/window/log-map.h"
 #include "incidents/patterns/queue-cpu.h"
 
 /*
- * Adds the field, if the line names a queue and it is known: of the recorded line, or as the map of
- * the queues was last read before, in the same boot and not long ago. The text is what the field
- * borrows.
+ * Adds the CPU as a field if the line names a queue and the CPU of this queue is known. The CPU
+ * comes from the recorded line, or from the map of queues that was read shortly before in the same
+ * boot. The field borrows `text`.
  */
 void queue_map_add(struct log_map *map, const struct log_place *place, struct fields *fields,
 		   char text[QUEUE_CPU_SIZE]);

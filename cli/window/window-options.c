@@ -2,7 +2,9 @@
 #include "cli/window/window-options.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -22,7 +24,7 @@ bool window_given(const struct invocation *invocation)
 	return false;
 }
 
-/* --since is --from under another name. */
+/* --since is another name for --from. */
 static int window_options_either(const struct invocation *invocation, const char *name,
 				 const char *other, const char **ret_value)
 {
@@ -35,7 +37,7 @@ static int window_options_either(const struct invocation *invocation, const char
 	return EXIT_DONE;
 }
 
-/* The moment is that of an incident. EXIT_DONE with *ret_done false: none was named. */
+/* Sets the window of an incident. Sets *ret_done to false if no option names an incident. */
 static int parse_incident(const struct invocation *invocation, struct window *ret_window,
 			  bool *ret_done)
 {
@@ -55,7 +57,7 @@ static int parse_incident(const struct invocation *invocation, struct window *re
 	return line ? line_window(invocation, ret_window) : EXIT_DONE;
 }
 
-/* The store is opened for this alone: most windows need none to be understood. */
+/* Converts an uptime. Opens the store only here, because most windows do not need it. */
 static int window_options_find_uptime(void *context, uint64_t uptime_ns, uint64_t *ret_realtime_ns,
 				      char *note, size_t size, struct error *error)
 {
@@ -77,8 +79,82 @@ static int window_options_find_uptime(void *context, uint64_t uptime_ns, uint64_
 	snprintf(note, size, "%s, within %s%s%.8s%s%s%s", time, off,
 		 moment.boot_id[0] ? ", of boot " : "", moment.boot_id,
 		 moment.beside_ns ? ", " : "", moment.beside_ns ? apart : "",
-		 moment.beside_ns ? " beside what is recorded of that boot" : "");
+		 moment.beside_ns ? " outside the recorded part of that boot" : "");
 	return 0;
+}
+
+static uint64_t number_of(const struct tape *tape, const char *fact)
+{
+	return strtoull(tape_fact(tape, fact), NULL, 10);
+}
+
+static void widen(struct window *window, uint64_t from_ns, uint64_t to_ns)
+{
+	window->from_ns = window->to_ns ? MIN(window->from_ns, from_ns) : from_ns;
+	window->to_ns = MAX(window->to_ns, to_ns);
+}
+
+/* Adds the window that a segment of a snapshot states. Snapshots of older versions state none. */
+static int add_stated(struct store_reader *reader, const struct store_segment *segment,
+		      struct window *window, struct error *error)
+{
+	static const struct segment_want want = { 0, UINT64_MAX, 0, 1 };
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+	uint64_t from_ns, to_ns;
+	int r = store_reader_load(reader, segment, &want, &tape, error);
+
+	if (r < 0)
+		return error_is_exhaustion(r) ? r : 0;
+	from_ns = number_of(tape, TAPE_WINDOW_FROM);
+	to_ns = number_of(tape, TAPE_WINDOW_TO);
+	if (from_ns >= to_ns)
+		return 0;
+	widen(window, from_ns, to_ns);
+	window->at_ns = window->at_ns ? window->at_ns : number_of(tape, TAPE_WINDOW_AT);
+	return 0;
+}
+
+/* Finds the window that a snapshot states. If it states none, uses the time of its segments. */
+static int window_options_read_file(struct store_reader *reader, struct window *ret_window,
+				    struct error *error)
+{
+	struct window stated = { 0 }, recorded = { 0 };
+	struct store_segments segments = { 0 };
+	int r = store_reader_find(reader, 0, UINT64_MAX, &segments, error);
+
+	for (size_t i = 0; r == 0 && i < segments.list.count; i++) {
+		const struct store_segment *segment = &segments.list.items[i];
+
+		if (segment->begin_ns)
+			widen(&recorded, segment->begin_ns, segment->end_ns);
+		if (!*segment->damage)
+			r = add_stated(reader, segment, &stated, error);
+	}
+	array_done(&segments.list);
+	*ret_window = stated.to_ns ? stated : recorded;
+	return r;
+}
+
+/*
+ * Uses a .tape file's own window if the user selected none. Sets *ret_done to false for other
+ * stores.
+ */
+static int window_options_take_file(const struct invocation *invocation, struct window *ret_window,
+				    bool *ret_done)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	struct error error = { 0 };
+	struct stat about;
+	int r;
+
+	*ret_done = !window_given(invocation) && stat(store_path(invocation), &about) == 0 &&
+		    S_ISREG(about.st_mode);
+	if (!*ret_done)
+		return EXIT_DONE;
+	r = store_reader_open(store_path(invocation), &reader, &error);
+	if (r == 0)
+		r = window_options_read_file(reader, ret_window, &error);
+	return r < 0 ? fail(r, &error) : EXIT_DONE;
 }
 
 int window_option_parse(const struct invocation *invocation, struct window *ret_window)
@@ -94,8 +170,10 @@ int window_option_parse(const struct invocation *invocation, struct window *ret_
 	};
 	struct error error = { 0 };
 	bool done;
-	int r = parse_incident(invocation, ret_window, &done);
+	int r = window_options_take_file(invocation, ret_window, &done);
 
+	if (r == EXIT_DONE && !done)
+		r = parse_incident(invocation, ret_window, &done);
 	if (r != EXIT_DONE || done)
 		return r;
 	r = window_options_either(invocation, "from", "since", &request.from);
@@ -106,7 +184,13 @@ int window_option_parse(const struct invocation *invocation, struct window *ret_
 	request.from_name = option_given(invocation, "since") ? "--since" : NULL;
 	request.to_name = option_given(invocation, "until") ? "--until" : NULL;
 	r = window_parse(&request, ret_window, &error);
-	return r == -EINVAL ? usage_error("%s", error.text) : r < 0 ? fail(r, &error) : EXIT_DONE;
+	if (r == -EINVAL)
+		return usage_error("%s", error.text);
+	if (r < 0)
+		fail(r, &error);
+	if (r == -ENXIO)
+		return EXIT_NOTHING;
+	return r < 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
 static int parse_ids(const struct invocation *invocation, const char *name,
@@ -130,8 +214,7 @@ int glob_option_check(const struct invocation *invocation, const char *name)
 	return usage_error("--%s: %s", name, error.text);
 }
 
-_Static_assert(GLOBS_MAX >= OPTIONS_MAX + 1,
-	       "each option may be a pattern, and one be of the settings");
+_Static_assert(GLOBS_MAX >= OPTIONS_MAX + 1, "every option, and a setting, may be a pattern");
 
 int globs_option_parse(const struct invocation *invocation, const char *name,
 		       struct globs *ret_globs)
@@ -161,7 +244,7 @@ int filter_options_parse(const struct invocation *invocation, struct filter *ret
 	ret_filter->cgroup = option_value(invocation, "cgroup");
 	ret_filter->no_idle = option_given(invocation, "no-idle");
 	if (option_given(invocation, "kernel") && option_given(invocation, "user"))
-		return usage_error("--kernel and --user leave nothing; give one");
+		return usage_error("--kernel and --user leave nothing together; give one");
 	if (option_given(invocation, "kernel"))
 		ret_filter->frames = FILTER_FRAMES_KERNEL;
 	else if (option_given(invocation, "user"))
@@ -183,7 +266,7 @@ void say_window(const struct invocation *invocation, const struct window *window
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 
 	window_describe(window, option_given(invocation, "utc"), &text);
-	say(invocation, "window %.*s", (int)text.size, text.data ? (char *)text.data : "");
+	say(invocation, "window %s", buffer_shown(&text));
 	if (window->note[0])
 		say(invocation, "note: %s", window->note);
 }

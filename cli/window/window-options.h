@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* The window that every reading command takes, and which of its samples: the options, and saying
- * them back. */
+/* Options for the window and the filter of a reading command. */
 
 #include <stdbool.h>
 
@@ -13,58 +12,60 @@
 
 /* Rows of a command's table. */
 #define MOMENT_OPTIONS                                                                            \
-	{ "at", 0, "TIME", "the moment to look at, with what is around it" },                     \
-		{ "before", 0, "LENGTH", "how much before it (default: 30s)" },                   \
-		{ "after", 0, "LENGTH", "how much after it (default: 5s)" },                      \
-		{ "from", 0, "TIME", "or: the start of the window" },                             \
-		{ "to", 0, "TIME", "and its end (default: now)" },                                \
+	{ "at", 0, "TIME", "moment in the window" },                                              \
+		{ "before", 0, "LENGTH", "length before the moment (default: 30s)" },             \
+		{ "after", 0, "LENGTH", "length after the moment (default: 5s)" },                \
+		{ "from", 0, "TIME", "or: start of the window" },                                 \
+		{ "to", 0, "TIME", "end of the window (default: now)" },                          \
 		{ "since", 0, "TIME", "the same as --from" },                                     \
 		{ "until", 0, "TIME", "the same as --to" },                                       \
-		{ "boot", 0, "ID", "of [uptime] times (default: the latest boot in the store)" }, \
+		{ "boot", 0, "ID", "boot of [uptime] times (default: the latest in the store)" }, \
 		{ "incident", 0, "ID",                                                            \
-		  "or: around an incident: 42, last, ena_reset, ena_reset:3" },                   \
+		  "or: around an incident, such as 42, last, ena_reset or ena_reset:3" },         \
 	{                                                                                         \
-		"line", 0, "TEXT", "or: around what a pasted line of any log tells of"            \
+		"line", 0, "TEXT", "or: around the incident or time of a pasted log line"         \
 	}
 
-#define WINDOW_OPTIONS                                                               \
-	MOMENT_OPTIONS,                                                              \
-	{                                                                            \
-		"strict", 0, NULL, "exit with 4 when not all of the window is there" \
+#define WINDOW_OPTIONS                                                              \
+	MOMENT_OPTIONS,                                                             \
+	{                                                                           \
+		"strict", 0, NULL, "exit with 4 if the window is not fully covered" \
 	}
 
-#define FILTER_OPTIONS                                                                    \
-	{ "cpu", 0, "LIST", "only these CPUs, such as 3,8-11" },                          \
-		{ "pid", 0, "LIST", "only these processes, such as 1240,1262" },          \
-		{ "tid", 0, "LIST", "only these threads" },                               \
-		{ "comm", 0, "GLOB", "only threads of such a name, as 'kube*'" },         \
-		{ "cgroup", 0, "GLOB", "only of such a cgroup, as '*/kubelet.service'" }, \
-		{ "no-idle", 0, NULL, "without idle CPUs; interrupts on them are work" }, \
-		{ "kernel", 0, NULL, "only the kernel's frames" },                        \
-	{                                                                                 \
-		"user", 0, NULL, "only the other frames"                                  \
+#define FILTER_OPTIONS                                                                           \
+	{ "cpu", 0, "LIST", "only these CPUs, such as 3,8-11" },                                 \
+		{ "pid", 0, "LIST", "only these processes, such as 1240,1262" },                 \
+		{ "tid", 0, "LIST", "only these threads" },                                      \
+		{ "comm", 0, "GLOB", "only threads whose name matches, such as 'kube*'" },       \
+		{ "cgroup", 0, "GLOB", "only cgroups that match, such as '*/kubelet.service'" }, \
+		{ "no-idle", 0, NULL, "leave out idle CPUs, but not their interrupts" },         \
+		{ "kernel", 0, NULL, "keep only kernel frames" },                                \
+	{                                                                                        \
+		"user", 0, NULL, "keep only user frames"                                         \
 	}
 
-/* For the `about` of a command. */
-#define WINDOW_ABOUT                                                                              \
-	"A moment: 2026-11-18T03:12:07+01:00, '2026-11-18 03:12', 03:12:07, 'yesterday 23:00',\n" \
-	"now, now-10m, '10m ago', @1762918327.25. Local time where no offset is given.\n"         \
-	"'[12345.678901]' is the kernel log's uptime.\n"                                          \
+/* Text for the `about` of a command. */
+#define WINDOW_ABOUT                                                                      \
+	"A moment: 2026-11-18T03:12:07+01:00, '2026-11-18 03:12', 3:12, '3:12 PM',\n"     \
+	"'12:24:49 UTC', 'Nov 19, 2026 12:24:49 PM UTC', 'yesterday 23:00', now-10m,\n"   \
+	"-20m, '10m ago', @1762918327.25. Times without a zone or an offset are local.\n" \
+	"'[12345.678901]' is an uptime of the kernel's log.\n"                            \
 	"A length: 250ms, 5s, 2m, 12h, 7d.\n"
 
-/* Was any window given? */
+/* Tells whether any window option was given. */
 bool window_given(const struct invocation *invocation);
-/* EXIT_DONE or another one: what was wrong has been said. */
+/* Parses the window. Returns EXIT_DONE, or another exit code after a message. */
 int window_option_parse(const struct invocation *invocation, struct window *ret_window);
-/* A pattern that was given is one (query/window/glob.h), or it was said what is wrong with it.
- * EXIT_DONE or EXIT_USAGE. */
+/* Checks a pattern (query/window/glob.h). Returns EXIT_DONE, or EXIT_USAGE after a message. */
 int glob_option_check(const struct invocation *invocation, const char *name);
-/* The same of each of several, of which one has to pass: the option adds up. They are the
- * invocation's. */
+/*
+ * Collects the patterns of a repeatable option and checks them. A name passes if it matches at
+ * least one of them. Borrows from the invocation.
+ */
 int globs_option_parse(const struct invocation *invocation, const char *name,
 		       struct globs *ret_globs);
-/* The filter borrows from the invocation. */
+/* Parses the filter, which borrows from the invocation. */
 int filter_options_parse(const struct invocation *invocation, struct filter *ret_filter);
 
-/* "window ... to ...": the one that was understood. */
+/* Prints the window in full. */
 void say_window(const struct invocation *invocation, const struct window *window);

@@ -113,7 +113,10 @@ static void classify_give(struct classify *classify, const struct log_prefix *pr
 	classify->options.give(classify->options.context, &incident);
 }
 
-/* Returns whether a word with a colon, like a program's name, may begin a kernel message. */
+/*
+ * Returns whether the first word, which has a colon like a program's name, may belong to a kernel
+ * message.
+ */
 static bool kernel_word(const char *text, size_t size)
 {
 	static const char *const words[] = {
@@ -127,7 +130,10 @@ static bool kernel_word(const char *text, size_t size)
 	return false;
 }
 
-/* Matches again, as if the message began before the text that was taken for its writer. */
+/*
+ * Matches again, with the text before the message, because that text may be a part of the message
+ * and not its writer.
+ */
 static const struct kind *classify_match_from(const struct catalogue *catalogue,
 					      const struct log_prefix *prefix, const char *text,
 					      struct fields *fields)

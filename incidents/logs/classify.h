@@ -3,7 +3,7 @@
 
 /*
  * Classifies one message after the other: its kind, its time, and whether the kernel wrote it. The
- * scanner uses it, and so does the reader of the live kernel log.
+ * scanner and the reader of the live kernel log use it.
  */
 
 #include "incidents/logs/scanner.h"
@@ -19,21 +19,22 @@ struct classify {
 	struct scanner_options options;
 	struct scan_summary summary;
 	struct log_clock clock;
-	/* The device and queue of the last ena.tx_lost that names its queue. */
+	/* The device and queue of the last ena.tx_lost message that names its queue. */
 	struct buffer lost_device;
 	uint64_t lost_qid;
-	/* The boot id that the log states for the lines below. */
+	/* The boot ID that the log states for the lines below it. */
 	char boot_id[33];
 };
 
 void classify_init(struct classify *classify, const struct scanner_options *options);
 void classify_done(struct classify *classify);
 /*
- * Returns the message's kind and its fields, or NULL. `truncated` accepts one that ends too early.
+ * Returns the message's kind and its fields, or NULL. With `truncated`, also accepts a message that
+ * ends too early.
  */
 const struct kind *classify_match(const struct classify *classify, const struct log_prefix *prefix,
 				  bool truncated, struct fields *fields);
-/* Advances the log's clock by this message, and gives it out if it is an incident. */
+/* Advances the log's clock by this message. If the message is an incident, calls give(). */
 void classify_take(struct classify *classify, const struct log_prefix *prefix,
 		   const struct line *line);
 

@@ -5,8 +5,13 @@
 
 #include "incidents/patterns/queue-cpu.h"
 
-#define LOOK_BACK 64 /* episodes to compare; if more are open, an incident starts a new one */
-#define ORDER_GAP 2000 /* incidents; without a clock, a dump of counters is shorter */
+/* An incident is compared with at most this many episodes; if none fits, it starts a new one. */
+#define LOOK_BACK 64
+/*
+ * Without a clock, at most this many incidents lie between two of an episode. A dump of counters
+ * has fewer.
+ */
+#define ORDER_GAP 2000
 
 void episodes_done(struct episodes *episodes)
 {
@@ -19,7 +24,7 @@ static size_t family_size(const char *kind)
 	return strcspn(kind, ".");
 }
 
-/* The kernel's network watchdog reports the same trouble as the device's driver. */
+/* The kernel's network watchdog reports the same fault as the device's driver. */
 static bool is_network(const char *kind)
 {
 	return !strncmp(kind, "ena.", 4) || !strncmp(kind, "net.", 4);
@@ -34,7 +39,7 @@ static bool same_family(const char *a, const char *b)
 	return size == family_size(b) && !memcmp(a, b, size);
 }
 
-/* Sets an empty text from a field. "(unnamed net_device)" is not a name. */
+/* Sets an empty text from a field. Ignores "(unnamed net_device)", because it is not a name. */
 static void episode_set_text(char *text, size_t room, const struct field *field)
 {
 	if (!field || *text || field->size >= room || (field->size && *field->value == '('))
@@ -109,7 +114,7 @@ static void reach_back(struct episode *episode, const struct incident *incident)
 	}
 }
 
-/* The killed task says more than the task that asked for memory. */
+/* the killed task says more than the task that requested memory */
 static bool is_first_kill(const struct episode *episode, const struct incident *incident)
 {
 	return episode->kind && !strcmp(episode->kind->name, "oom.invoked") &&

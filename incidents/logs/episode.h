@@ -3,8 +3,8 @@
 
 /*
  * An episode: incidents of one device and one family of kinds, each at most 30 s after the previous
- * one. A night of 9,467 resets is one episode. It has the name of its worst kind; of several
- * equally bad kinds, the first.
+ * one. A night of 9,467 resets is one episode. Its kind is the worst kind of its incidents; of
+ * several equally bad kinds, the first one.
  */
 
 #include "incidents/logs/scanner.h"
@@ -12,7 +12,7 @@
 #define EPISODE_GAP_NS (30 * 1000000000ull)
 
 struct episode {
-	/* The id of its first incident. */
+	/* The ID of the first incident. */
 	uint64_t id;
 	const struct kind *kind;
 	struct moment first, last;
@@ -38,14 +38,17 @@ struct episode {
 	uint32_t boot;
 	/* The line of the first incident. */
 	uint64_t line_number;
-	/* The number of its last incident in the log; replaces the time of lines without one. */
+	/*
+	 * The number of the last incident in the log. Without times, these numbers are compared
+	 * instead.
+	 */
 	uint64_t order;
 };
 
 struct episodes {
-	/* In the order of their first incidents. */
+	/* In the order of the episodes' first incidents. */
 	array_of(struct episode) list;
-	/* The number of incidents. */
+	/* The number of incidents so far. */
 	uint64_t count;
 };
 

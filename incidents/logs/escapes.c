@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 
-/* Drops the colour codes that programs send to terminals and logs keep. */
+/* Drops the colour codes that programs send to terminals and that logs keep. */
 static void drop_colours(struct buffer *scratch, struct text_cursor *cursor)
 {
 	const char *escape = memchr(cursor->at, '\x1b', text_cursor_left(cursor)),
@@ -31,7 +31,7 @@ static void drop_colours(struct buffer *scratch, struct text_cursor *cursor)
 	*cursor = (struct text_cursor){ copy, copy + size };
 }
 
-/* Decodes rsyslog's #012. */
+/* Decodes rsyslog's escapes such as #012. */
 static void drop_octal(struct buffer *scratch, struct text_cursor *cursor)
 {
 	size_t left = text_cursor_left(cursor), size = 0;
@@ -57,7 +57,7 @@ static void drop_octal(struct buffer *scratch, struct text_cursor *cursor)
 	*cursor = (struct text_cursor){ copy, copy + size };
 }
 
-/* Decodes &gt; and the like, in text copied from a web page's source. */
+/* Decodes escapes such as &gt; in text copied from a web page's source. */
 static void drop_entities(struct buffer *scratch, struct text_cursor *cursor)
 {
 	static const struct {

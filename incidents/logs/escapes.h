@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Undoes the spellings that loggers and web pages give to special bytes, such as rsyslog's #012 and
- * &gt;, and drops the colours of terminals. The cursor may then point into the scratch, which must
- * have room for copies of the text, because it must not move.
+ * Undoes the escapes of loggers and web pages, such as rsyslog's #012 and &gt;, and drops the
+ * colours of terminals. The cursor may then point into the scratch. The scratch must not move, so
+ * it must be large enough for copies of the text.
  */
 
 #include "base/bytes.h"

@@ -17,8 +17,8 @@ static void incident_json_put_time(struct buffer *out, uint64_t realtime_ns)
 }
 
 /*
- * Puts a value behind its key. Digits become a number without leading zeros, unless a double cannot
- * hold it.
+ * Puts the value of a key. Digits become a number without leading zeros, unless a double cannot
+ * represent the number.
  */
 static void incident_json_put_value(struct buffer *out, const struct field *field)
 {

@@ -34,7 +34,7 @@ void kmsg_unescape(const char *text, size_t size, struct buffer *out)
 	}
 }
 
-/* Takes ",caller=C12", or skips a field of a later kernel. */
+/* Takes ",caller=C12". Skips other fields, which a later kernel may write. */
 static void parse_extra(struct text_cursor *cursor, struct kmsg_record *record)
 {
 	struct text_cursor at = *cursor;

@@ -18,34 +18,35 @@
 #define KMSG_RECORD_MAX 8193 /* a read() into a smaller buffer loses the record */
 
 struct kmsg_record {
-	/* 0: the kernel itself; users cannot write this facility. */
+	/* 0: the kernel itself; users cannot write with this facility. */
 	unsigned int facility;
-	/* 0 (emerg) to 7 (debug). */
+	/* From 0 (emerg) to 7 (debug). */
 	unsigned int level;
 	uint64_t sequence;
-	/* On the clock of perf's samples. */
+	/* The time on the clock of perf's samples. */
 	uint64_t stamp_ns;
-	/* A continuation line that the kernel did not join. */
+	/* This is a continuation line, which the kernel did not join with the line before. */
 	bool fragment;
 	/* 'T': a task, 'C': a CPU, 0: unknown. */
 	char caller;
 	uint32_t caller_id;
 	/*
-	 * The message with each \xNN decoded and without blanks at its end; in the caller's buffer.
+	 * The message with each \xNN decoded and without blanks at its end. Points into the
+	 * caller's buffer.
 	 */
 	const char *text;
 	size_t text_size;
-	/* The lines of the dictionary; points into the data. */
+	/* The lines of the dictionary. Points into the record's data. */
 	const char *dictionary;
 	size_t dictionary_size;
 };
 
 /*
  * Parses a record, which may be truncated within its text. Appends the text to `text`, which must
- * not move afterwards. Returns 0, -EBADMSG for anything else, or -ENOMEM.
+ * not move afterwards. Returns 0, -EBADMSG if the data is not a record, or -ENOMEM.
  */
 int kmsg_parse(const char *data, size_t size, struct buffer *text, struct kmsg_record *ret_record);
-/* Returns a value of the dictionary, or NULL. Valid while the record's data lives. */
+/* Returns a value of the dictionary, or NULL. Valid as long as the record's data. */
 const char *kmsg_value(const struct kmsg_record *record, const char *key, size_t *ret_size);
 /* Appends text to `out` and decodes each \xNN. */
 void kmsg_unescape(const char *text, size_t size, struct buffer *out);

@@ -2,16 +2,20 @@
 #include "incidents/logs/log-clock.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 
 #define DAY_SECONDS 86400
-#define BACK_NS (10 * NSEC_PER_SEC) /* CPUs stamp out of order by less, a boot by more */
+/* CPUs stamp out of order by less than this, a new boot by more. */
+#define BACK_NS (10 * NSEC_PER_SEC)
 #define DRIFT 10000 /* uptime and wall clock drift apart by less than one part in this */
-#define LATE_MAX_NS (120 * (int64_t)NSEC_PER_SEC) /* more means that the clock was set */
-#define LATE_FOR_NS (300 * NSEC_PER_SEC) /* a lateness that lasts longer means the same */
+/* A larger lateness means that the clock was set. */
+#define LATE_MAX_NS (120 * (int64_t)NSEC_PER_SEC)
+/* A lateness that lasts longer also means that the clock was set. */
+#define LATE_FOR_NS (300 * NSEC_PER_SEC)
 #define ZONE_STEP 900 /* zones are multiples of a quarter of an hour */
 #define ZONE_NEAR 300 /* a larger delay of a shipper counts as another zone */
 
@@ -39,9 +43,9 @@ static long log_clock_offset_at(const struct log_clock *clock, time_t seconds)
 }
 
 /*
- * Returns the second since the epoch at which this host's clock shows `wall`. If an hour occurs
- * twice, the uptimes decide; without them it is the first, unless that would go back in time.
- * *ret_apart is the distance to the other occurrence if either is possible.
+ * Returns the epoch second at which this host's clock shows `wall`. If `wall` occurs twice, the
+ * uptimes decide between the two seconds. Without uptimes, the first one counts, unless time would
+ * then go back. If both remain possible, *ret_apart is their distance.
  */
 static int64_t log_clock_local_seconds(const struct log_clock *clock,
 				       const struct log_prefix *prefix, int64_t wall,
@@ -67,7 +71,7 @@ static int64_t log_clock_local_seconds(const struct log_clock *clock,
 
 		if (llabs(first - last - passed) > llabs(second - last - passed))
 			first = second;
-		/* as certain as the previous line */
+		/* this choice is as certain as that for the previous line */
 		*ret_apart = first == second ? 0 : clock->wall_apart_s;
 		return first;
 	}
@@ -83,7 +87,7 @@ static bool log_clock_absolute(const struct stamp *stamp, int64_t *ret_seconds)
 		*ret_seconds = stamp->realtime_ns / NSEC_PER_SEC;
 		return true;
 	}
-	if (!stamp->year || !stamp_seconds(stamp, stamp->year, ret_seconds))
+	if (*stamp->unclear || !stamp->year || !stamp_seconds(stamp, stamp->year, ret_seconds))
 		return false;
 	*ret_seconds -= stamp->offset_s;
 	return true;
@@ -98,7 +102,7 @@ static int year_of(int64_t seconds)
 }
 
 /*
- * Returns the latest year in which the stamp is not after the limit. Not each year has a 29th of
+ * Returns the latest year in which the stamp is not after the limit. Not every year has a 29th of
  * February.
  */
 static int latest_year(const struct stamp *stamp, int64_t limit)
@@ -186,6 +190,8 @@ static bool wall_seconds(struct log_clock *clock, const struct log_prefix *prefi
 	if (prefix->shipper.quality && log_clock_absolute(&prefix->shipper.stamp, &shipped) &&
 	    nearest_to_shipper(prefix, shipped, ret))
 		return true;
+	if (*stamp->unclear)
+		return false;
 	if (!stamp_seconds(stamp, stamp->year ? stamp->year : running_year(clock, stamp), &seconds))
 		return false;
 	*ret = stamp->zoned ? seconds - stamp->offset_s
@@ -216,7 +222,7 @@ static bool wall_time(struct log_clock *clock, const struct log_prefix *prefix,
 }
 
 /*
- * Moves a line that was logged late back to the time of the kernel's stamp. Lines that were not
+ * If a line was logged late, moves its time back to that of the kernel's stamp. Lines that were not
  * late set the offset.
  */
 static void log_clock_correct(struct log_clock *clock, const struct log_prefix *prefix,
@@ -295,5 +301,7 @@ void log_clock_take(struct log_clock *clock, const struct log_prefix *prefix,
 		moment.realtime_ns = moment.uptime_ns + clock->offset_ns;
 		moment.error_ns = NSEC_PER_SEC;
 	}
+	if (!moment.has_time)
+		memcpy(moment.unclear, prefix->wall.stamp.unclear, sizeof(moment.unclear));
 	*ret_moment = moment;
 }

@@ -12,7 +12,7 @@
 #define HOST_WORDS_MAX 6
 #define TAG_MAX 80
 #define FOREIGN_WORDS_MAX 4
-#define RESYNC_BYTES 200 /* look this far behind a foreign prefix for a stamp */
+#define RESYNC_BYTES 200 /* search this far behind an unknown prefix for a stamp */
 
 void log_prefix_init(struct log_prefix *prefix)
 {
@@ -203,8 +203,8 @@ static void take_priority_word(struct log_prefix *prefix, struct text_cursor cur
 }
 
 /*
- * Takes "HOST kernel:", "HOST LEVEL kernel:", "systemd[1]:" and the like. With `loose` it also
- * takes a word without a process id for a program's name, if it is the first or the second word.
+ * Takes the words before a message, such as "HOST kernel:", "HOST LEVEL kernel:" or "systemd[1]:".
+ * With `loose`, the first or second word counts as a program's name even without a process ID.
  */
 static bool take_tag(struct log_prefix *prefix, struct text_cursor *cursor, bool loose)
 {
@@ -229,8 +229,9 @@ static bool take_tag(struct log_prefix *prefix, struct text_cursor *cursor, bool
 }
 
 /*
- * Takes the word between two stamps. Returns true if the second is a logger's: then the word names
- * a stream, and the first stamp is a shipper's. Skips a host's name before the kernel's stamp.
+ * Takes the word between two stamps. Returns true if the second stamp is a logger's. The word is
+ * then the name of a stream, and the first stamp is a shipper's. Skips a host's name before the
+ * kernel's stamp.
  */
 static bool take_word_before_stamp(struct log_prefix *prefix, struct text_cursor *cursor,
 				   const struct stamp *outer)
@@ -281,7 +282,8 @@ static void take_after_stamp(struct log_prefix *prefix, struct text_cursor *curs
 	log_prefix_offer_wall(prefix, stamp,
 			      stamp->year || stamp->epoch ? WALL_DATED : WALL_TRADITIONAL);
 	/*
-	 * dmesg writes neither host nor tag; a [ directly behind the stamp begins the kernel's own
+	 * dmesg writes neither host nor tag; a [ directly after the stamp begins the kernel's own
+	 * stamp
 	 */
 	if (!stamp->comma && !prefix->writer && at.at == cursor->at && !text_cursor_is(cursor, '['))
 		take_tag(prefix, cursor, true);
@@ -311,7 +313,7 @@ static bool log_prefix_take_brackets(struct log_prefix *prefix, struct text_curs
 	return true;
 }
 
-/* Takes a bracket that lost its left part: "1003.011834] ". */
+/* Takes a stamp in brackets that lost its left part: "1003.011834] ". */
 static bool take_half_bracket(struct log_prefix *prefix, struct text_cursor *cursor)
 {
 	struct text_cursor at = *cursor;
@@ -500,7 +502,10 @@ static bool is_uptime(struct text_cursor at)
 	return take_uptime(&at, &uptime) && text_cursor_is(&at, ']');
 }
 
-/* Returns whether a date begins here. grep puts a file's name before it, a viewer a container's. */
+/*
+ * Returns whether a date begins here. A file's name may precede it, from grep, or a container's
+ * name, from a viewer.
+ */
 static bool is_date(struct text_cursor at)
 {
 	struct stamp stamp;
@@ -510,8 +515,8 @@ static bool is_date(struct text_cursor at)
 }
 
 /*
- * Looks for a stamp behind a foreign prefix: the kernel's anywhere, a logger's within the first few
- * words.
+ * Searches for a stamp behind an unknown prefix: a kernel's stamp anywhere, a logger's stamp within
+ * the first few words.
  */
 static bool log_prefix_resync(struct text_cursor *cursor)
 {
@@ -560,8 +565,8 @@ bool log_prefix_read(struct log_prefix *prefix, const char *text, size_t size)
 	bool found = false, known;
 
 	/*
-	 * Reserve room for all layers, so that the scratch does not move. No layer makes its copy
-	 * longer.
+	 * reserve memory for all layers, so that the scratch does not move; no layer makes its copy
+	 * longer
 	 */
 	if (!buffer_room(&prefix->scratch, (2 * LAYERS_MAX + 6) * (size + 1)))
 		return false;

@@ -3,8 +3,8 @@
 
 /*
  * The parts that loggers put around a message. log_prefix_read() removes them layer by layer from
- * the left and keeps what each one says. A journal entry that a log shipper wrapped into JSON
- * behind its own stamp is unwrapped down to its message like any other.
+ * the left and keeps what each layer says. It also reads a journal entry that a log shipper wrapped
+ * into JSON and put after its own stamp.
  */
 
 #include <stdbool.h>
@@ -17,13 +17,13 @@
 /* The source of a wall clock stamp, from worst to best. */
 enum wall_quality {
 	WALL_NONE,
-	/* CloudWatch, Loki or a container runtime: the time when it received the line. */
+	/* The time when CloudWatch, Loki or a container runtime received the line. */
 	WALL_SHIPPER,
-	/* dmesg --human: the minute. */
+	/* The minute that dmesg --human prints. */
 	WALL_MINUTE,
-	/* syslog without a year. */
+	/* A stamp of syslog without a year. */
 	WALL_TRADITIONAL,
-	/* A logger of the host, with the year. */
+	/* A stamp with the year, from a logger of the host. */
 	WALL_DATED,
 	/* The journal's stamp, moved back to the time of the kernel's stamp. */
 	WALL_JOURNAL,
@@ -57,7 +57,10 @@ struct log_prefix {
 	uint64_t delta_ns;
 	/* -1: unknown. */
 	int facility, level;
-	/* The line claims to be the kernel's, but a field that users cannot forge disagrees. */
+	/*
+	 * The line claims to be the kernel's, but a field that users cannot forge shows another
+	 * writer.
+	 */
 	bool forged;
 	/* "": unknown. */
 	char boot_id[33];
@@ -66,9 +69,14 @@ struct log_prefix {
 	/* "kernel" or the program's name; NULL: unknown. */
 	const char *writer;
 	size_t writer_size;
-	/* The message begins here if the writer is really its first word; or NULL. */
+	/*
+	 * Where the message begins if the writer is really the first word of the message; or NULL.
+	 */
 	const char *text_with_writer;
-	/* The message begins here if the word taken for the host belongs to it, too; or NULL. */
+	/*
+	 * Where the message begins if the word in the place of the host belongs to the message,
+	 * too; or NULL.
+	 */
 	const char *text_with_host;
 	/* The message; points into the given text or into scratch. */
 	const char *text;
@@ -81,11 +89,11 @@ void log_prefix_done(struct log_prefix *prefix);
 
 /*
  * Takes apart one line, without its newline, or the message of a record whose fields are in
- * `prefix` already. Returns true if there was anything around the message. A text that begins with
- * { stays as it is, for log-record.h: prefix->text points to it. `prefix` points into `text` and
+ * `prefix` already. Returns true if the message had any prefix. A text that begins with { stays as
+ * it is, because log-record.h reads it: prefix->text points to it. `prefix` points into `text` and
  * into its own scratch.
  */
 bool log_prefix_read(struct log_prefix *prefix, const char *text, size_t size);
-/* Offers a stamp: the prefix keeps the best one, and the first one of a shipper. */
+/* Offers a stamp to the prefix, which keeps the best stamp and the first one of a shipper. */
 void log_prefix_offer_wall(struct log_prefix *prefix, const struct stamp *stamp,
 			   enum wall_quality quality);

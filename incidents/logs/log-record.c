@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
-#define LOKI "[" /* the name of the pair in an array of a time and a line */
+#define LOKI "[" /* name of the pair for an array of a time and a line */
 
 static const struct {
 	const char *name;
@@ -68,7 +68,7 @@ void log_record_clear(struct log_record *record)
 	*record->pair = 0;
 }
 
-/* The value is the part of `values` from `at` on. */
+/* Stores the value of a field. The value is the part of `values` from `at` on. */
 static void log_record_keep(struct log_record *record, enum log_record_field field, size_t at)
 {
 	if (field == LOG_RECORD_FIELDS || record->fields[field].given ||
@@ -106,8 +106,8 @@ static bool in_array(const struct log_record *record)
 }
 
 /*
- * Returns the number of brackets around the message inside its entry: 1 for one of several values,
- * or for {"field": ..., "value": ...}.
+ * Returns the number of brackets around the message within its entry. It is 1 for one of several
+ * values, or for {"field": ..., "value": ...}.
  */
 static unsigned int brackets_around_message(const struct log_record *record)
 {
@@ -157,7 +157,7 @@ static uint8_t byte_of(const struct json_token *token)
 
 /*
  * Takes a value in an array: a byte of a journal's binary message, or one of a field's several
- * values. Without a waiting name, it may be one of Loki's ["1741765269341207000", "line"].
+ * values. If no name precedes the value, it may be one of Loki's ["1741765269341207000", "line"].
  */
 static void take_element(struct log_record *record, const struct json_token *token)
 {
@@ -219,7 +219,7 @@ static void take_token(struct log_record *record, const struct json_token *token
 		    record->reader.depth >= record->message_depth)
 			break;
 		if (record->reader.depth && !in_array(record) && !has_time(record)) {
-			/* the object around it may have the time */
+			/* the object around this one may contain the time */
 			record->message_depth = record->reader.depth;
 			record->lacks_time = true;
 			break;
@@ -242,7 +242,7 @@ int log_record_json(struct log_record *record, const char *text, size_t size,
 	while ((r = json_next(&record->reader, &token)) == 1)
 		take_token(record, &token, give, context);
 	if (r < 0) {
-		/* a truncated entry may have its message */
+		/* a truncated entry may already contain its message */
 		if (log_record_has(record, LOG_RECORD_MESSAGE))
 			give(context, record);
 		log_record_clear(record);
@@ -291,8 +291,8 @@ static void log_record_set_text(const struct log_record *record, enum log_record
 }
 
 /*
- * Sets the journal's times. The delay until journald received the line leads back to the time when
- * the kernel wrote it.
+ * Sets the journal's times. Subtracts the delay until journald received the line, because the
+ * result is the time when the kernel wrote it.
  */
 static void set_journal_times(const struct log_record *record, struct log_prefix *prefix)
 {
@@ -318,8 +318,8 @@ static void set_journal_times(const struct log_record *record, struct log_prefix
 }
 
 /*
- * Sets a time in any form: a stamp, a number since the epoch, or the small number of dmesg --json,
- * which is the uptime.
+ * Sets a time in any form: a stamp, a number since the epoch, or a small number, which is the
+ * uptime in dmesg --json.
  */
 static void set_time(const struct log_record *record, struct log_prefix *prefix)
 {

@@ -4,8 +4,8 @@
 /*
  * A log entry that consists of named fields: from journald (json, json-pretty, export), CloudWatch,
  * Loki, container runtimes, dmesg --json and anything that pairs a message with a time. JSON
- * arrives in pieces of any number of lines. Nested objects form one entry until the object with the
- * message closes.
+ * arrives in pieces of any number of lines. Nested objects form one entry, which ends when the
+ * object with the message closes.
  */
 
 #include "base/bytes.h"
@@ -24,7 +24,7 @@ enum log_record_field {
 	LOG_RECORD_PRIORITY,
 	LOG_RECORD_IDENTIFIER,
 	LOG_RECORD_DEVICE,
-	/* A shipper's time, in any form. */
+	/* A shipper's time in any form. */
 	LOG_RECORD_TIME,
 	LOG_RECORD_FIELDS,
 };
@@ -36,22 +36,25 @@ struct log_record {
 		size_t at, size;
 		bool given;
 	} fields[LOG_RECORD_FIELDS];
-	/* Keeps its depth between the pieces. */
+	/* Its depth stays the same from one piece to the next. */
 	struct json_reader reader;
 	/* The depth of the object that contains the message, or of one around it. */
 	unsigned int message_depth;
-	/* That object is closed and had no time; the object around it may have one. */
+	/*
+	 * The object with the message is closed and contained no time; the object around it may
+	 * contain one.
+	 */
 	bool lacks_time;
-	/* The field of the next value. */
+	/* The field to which the next value belongs. */
 	enum log_record_field next;
 	/* The name in {"field": "@message", "value": ...}. */
 	char pair[32];
 };
 
 void log_record_done(struct log_record *record);
-/* Forgets the entry. */
+/* Drops the entry. */
 void log_record_clear(struct log_record *record);
-/* Stores the value of a field. Ignores unknown names, and all but the first value of a name. */
+/* Stores the value of a field. Ignores unknown names, and all values of a name after the first. */
 void log_record_put(struct log_record *record, const char *name, size_t name_size,
 		    const char *value, size_t size);
 static inline bool log_record_has(const struct log_record *record, enum log_record_field field)
@@ -60,9 +63,9 @@ static inline bool log_record_has(const struct log_record *record, enum log_reco
 }
 
 /*
- * Takes a piece of JSON. Calls give() at the end of each entry with a message, then forgets the
- * entry. Returns 0, or -EBADMSG for other text; then the record is as new. log_record_json_open()
- * tells whether the entry continues.
+ * Reads a piece of JSON. Calls give() at the end of each entry with a message, then drops the
+ * entry. Returns 0, or -EBADMSG if the text is not JSON; then the record is as new.
+ * log_record_json_open() tells whether the entry continues.
  */
 int log_record_json(struct log_record *record, const char *text, size_t size,
 		    void (*give)(void *context, struct log_record *record), void *context);
@@ -76,6 +79,9 @@ static inline bool log_record_json_open(const struct log_record *record)
  * changes.
  */
 struct text_cursor log_record_message(const struct log_record *record);
-/* Fills `prefix` from the fields, then from the line of the message itself. It points into both. */
+/*
+ * Fills `prefix` from the fields, then from the line of the message itself. `prefix` points into
+ * both.
+ */
 void log_record_read_prefix(const struct log_record *record, struct text_cursor line,
 			    struct log_prefix *prefix);

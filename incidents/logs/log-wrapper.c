@@ -34,7 +34,7 @@ bool take_stream(struct text_cursor *cursor)
 	return true;
 }
 
-/* Takes the next column without its tab. Returns false without a tab. */
+/* Takes the next column without its tab. Returns false if no tab follows. */
 static bool take_column(struct text_cursor *cursor, struct text_cursor *ret_column)
 {
 	const char *tab = memchr(cursor->at, '\t', text_cursor_left(cursor));

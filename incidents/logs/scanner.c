@@ -13,9 +13,10 @@
 
 #include "incidents/logs/log-record.h"
 #include "incidents/logs/classify.h"
+#include "incidents/logs/line-form.h"
 
-#define LINE_MAX_BYTES (1 << 20) /* a longer line is split */
-#define NESTED_MAX 3 /* nesting of JSON in JSON strings */
+#define LINE_MAX_BYTES (1 << 20) /* longer lines are split */
+#define NESTED_MAX 3 /* greatest nesting of JSON in JSON strings */
 #define KEY_MAX 16
 
 struct scanner {
@@ -28,12 +29,12 @@ struct scanner {
 	bool has_wrapped;
 	/* The beginning of the last line that the clock received. */
 	char key[KEY_MAX];
-	/* A JSON entry across several lines, or an entry of journalctl -o export. */
+	/* A JSON entry that spans several lines, or an entry of journalctl -o export. */
 	struct log_record record;
 	bool exporting;
 	/* The record is an entry of journalctl -o verbose. */
 	bool verbose;
-	/* The stamp of a broadcast, whose text is the next line. */
+	/* The stamp of a message to all logged-in users, whose text is the next line. */
 	struct stamp announced;
 	bool has_announced;
 	/* The prefix around the JSON that is being read. */
@@ -71,7 +72,7 @@ struct entry {
 	const struct line *line;
 };
 
-/* Takes one line of an entry's message; it may be JSON again. */
+/* Takes one line of an entry's message; the line may be JSON again. */
 static void take_message(const struct entry *entry, const struct log_record *record,
 			 struct text_cursor message)
 {
@@ -122,7 +123,7 @@ static int take_json(struct scanner *scanner, struct log_record *record, const s
 	struct entry entry = { scanner, line };
 	int r = log_record_json(record, line->text, line->size, take_entry, &entry);
 
-	/* a line inside another one ends with it */
+	/* a line within an entry ends with the entry */
 	if (r == 0 && scanner->outer && log_record_has(record, LOG_RECORD_MESSAGE))
 		take_entry(&entry, record);
 	return r;
@@ -134,7 +135,7 @@ static bool lacks_prefix(const struct log_prefix *prefix)
 	       !prefix->has_delta && prefix->facility < 0;
 }
 
-/* Returns whether it matches only as a truncated line: then the next line may continue it. */
+/* Returns whether the line matches only as a truncated one. The next line may then continue it. */
 static bool seems_wrapped(const struct scanner *scanner, const struct log_prefix *prefix)
 {
 	struct fields fields;
@@ -165,6 +166,7 @@ static void take_text_line(struct scanner *scanner, const struct line *line, boo
 
 	log_prefix_init(&prefix);
 	log_prefix_read(&prefix, line->text, line->size);
+	scanner->pending.failed |= buffer_failed(&prefix.scratch);
 	if (scanner->has_announced && !prefix.wall.quality)
 		log_prefix_offer_wall(&prefix, &scanner->announced, WALL_TRADITIONAL);
 	scanner->has_announced = false;
@@ -189,7 +191,7 @@ static void take_text_line(struct scanner *scanner, const struct line *line, boo
 	classify_take(&scanner->classify, &prefix, line);
 }
 
-/* Takes the waiting line. Returns true if the next line continues it, and so is used up. */
+/* Takes the waiting line, and the next line if that continues it. Returns true in that case. */
 static bool scanner_finish_wrapped(struct scanner *scanner, const struct line *next)
 {
 	struct line line = { (const char *)scanner->wrapped.data, scanner->wrapped.size,
@@ -226,7 +228,7 @@ static bool scanner_remember_stamp(struct scanner *scanner, const struct line *l
 	if (!line->size)
 		return false;
 	if (*line->text == '[' && line->size > 1) {
-		/* the clock adds up all deltas */
+		/* the clock needs every line with a delta, because it adds up all deltas */
 		if (line->size > 3 && (memchr(line->text, '+', MIN(line->size, 8))))
 			return true;
 		size = isalpha((unsigned char)line->text[1]) ? strlen("[Mar12 07:41]") : 9;
@@ -262,20 +264,7 @@ static bool take_boot_mark(struct scanner *scanner, const struct line *line)
 	return true;
 }
 
-static bool is_json_line(const struct line *line)
-{
-	struct text_cursor cursor = { line->text, line->text + line->size };
-
-	take_char(&cursor, '\x1e');
-	take_text(&cursor, "data: ");
-	take_blanks(&cursor);
-	if (text_cursor_left(&cursor) > 1 && text_cursor_is(&cursor, '[') &&
-	    (cursor.at[1] == '[' || cursor.at[1] == '{'))
-		return true;
-	return text_cursor_is(&cursor, '{');
-}
-
-/* Returns false if the line is not JSON after all. */
+/* Reads a line as JSON. Returns false if the line is not JSON after all. */
 static bool take_json_line(struct scanner *scanner, const struct line *line, bool hit)
 {
 	struct line json = *line;
@@ -297,17 +286,6 @@ static bool take_json_line(struct scanner *scanner, const struct line *line, boo
 	return scanner->classify.summary.incidents > before;
 }
 
-static size_t export_name(const struct line *line)
-{
-	size_t size = 0;
-
-	while (size < line->size &&
-	       (isupper((unsigned char)line->text[size]) ||
-		isdigit((unsigned char)line->text[size]) || line->text[size] == '_'))
-		size++;
-	return size;
-}
-
 static void end_export(struct scanner *scanner, uint64_t number)
 {
 	struct line line = { .number = number };
@@ -318,10 +296,10 @@ static void end_export(struct scanner *scanner, uint64_t number)
 	log_record_clear(&scanner->record);
 }
 
-/* Takes a line of journalctl -o export. Returns false if it is not one. */
+/* Takes a line of journalctl -o export. Returns false for other lines. */
 static bool take_export_line(struct scanner *scanner, const struct line *line)
 {
-	size_t name = export_name(line);
+	size_t name = line_export_name(line);
 
 	if (!line->size && scanner->exporting) {
 		end_export(scanner, line->number);
@@ -341,7 +319,7 @@ static bool take_export_line(struct scanner *scanner, const struct line *line)
 	return true;
 }
 
-/* Returns the digits behind a name such as ";b=" in the brackets of journalctl -o verbose. */
+/* Returns the digits after a name such as ";b=" in the brackets of journalctl -o verbose. */
 static struct text_cursor cursor_part(const struct line *line, const char *name)
 {
 	const char *at = memmem(line->text, line->size, name, strlen(name));
@@ -391,14 +369,14 @@ static bool take_verbose_head(struct scanner *scanner, const struct line *line)
 	return true;
 }
 
-/* Takes another line of such an entry. Four blanks indent a field; more continue a value. */
+/* Takes a later line of such an entry. Four blanks indent a field; more blanks continue a value. */
 static bool take_verbose_line(struct scanner *scanner, const struct line *line)
 {
 	struct line field = { line->text + 4, line->size - 4, line->number };
 	size_t name;
 
 	if (scanner->verbose && line->size > 4 && !memcmp(line->text, "    ", 4)) {
-		name = export_name(&field);
+		name = line_export_name(&field);
 		if (name && name < field.size && field.text[name] == '=')
 			log_record_put(&scanner->record, field.text, name, field.text + name + 1,
 				       field.size - name - 1);
@@ -428,7 +406,7 @@ static void scanner_take_line(struct scanner *scanner, const struct line *line, 
 		return;
 	if (take_verbose_line(scanner, line))
 		return;
-	if (line->size && (log_record_json_open(&scanner->record) || is_json_line(line)) &&
+	if (line->size && (log_record_json_open(&scanner->record) || line_is_json(line)) &&
 	    take_json_line(scanner, line, hit))
 		return;
 	if (take_boot_mark(scanner, line) || take_announcement(scanner, line))
@@ -439,8 +417,8 @@ static void scanner_take_line(struct scanner *scanner, const struct line *line, 
 
 /*
  * Takes a binary field of an export: its name alone on a line, eight bytes of size, the value, a
- * newline. Returns its size from the name on; 0 if it is not such a field; SIZE_MAX if bytes are
- * missing.
+ * newline. Returns its size from the name on, 0 if the text is not a binary field, or SIZE_MAX if
+ * bytes are missing.
  */
 static size_t take_binary(struct scanner *scanner, const char *text, size_t size, size_t name)
 {
@@ -475,7 +453,7 @@ static void next_hit(struct hits *hits, size_t from)
 			hits->at = SIZE_MAX;
 }
 
-/* Returns the size of the line without its newline, or SIZE_MAX if its rest has not arrived yet. */
+/* Returns the size of the line without its newline, or SIZE_MAX if the end has not arrived yet. */
 static size_t line_size(const char *text, size_t size, bool last)
 {
 	const char *newline = memchr(text, '\n', MIN(size, (size_t)LINE_MAX_BYTES));
@@ -505,7 +483,7 @@ static size_t scanner_take_lines(struct scanner *scanner, const char *text, size
 		if (line.size == SIZE_MAX)
 			return at;
 		after = at + line.size + (at + line.size < size && text[at + line.size] == '\n');
-		if (scanner->exporting && line.size && export_name(&line) == line.size) {
+		if (scanner->exporting && line.size && line_export_name(&line) == line.size) {
 			size_t binary = take_binary(scanner, text + at, size - at, line.size);
 
 			if (binary == SIZE_MAX && !last && size - at < LINE_MAX_BYTES)
@@ -537,7 +515,7 @@ int scanner_feed(struct scanner *scanner, const void *data, size_t size)
 	taken = scanner_take_lines(scanner, (const char *)scanner->pending.data,
 				   scanner->pending.size, false);
 	scanner->pending.size -= taken;
-	if (taken && scanner->pending.size)
+	if (taken)
 		memmove(scanner->pending.data, scanner->pending.data + taken,
 			scanner->pending.size);
 	return 0;
@@ -555,17 +533,16 @@ int scanner_flush(struct scanner *scanner)
 
 int scanner_finish(struct scanner *scanner, struct scan_summary *ret_summary)
 {
-	const char *text = (const char *)scanner->pending.data;
-
 	if (scanner->pending.size)
-		scanner_take_lines(scanner, text, scanner->pending.size, true);
+		scanner_take_lines(scanner, (const char *)scanner->pending.data,
+				   scanner->pending.size, true);
 	scanner->pending.size = 0;
 	(void)scanner_flush(scanner);
-	/* a truncated entry may have its message */
+	/* a truncated entry may already contain its message */
 	if (scanner->exporting || log_record_has(&scanner->record, LOG_RECORD_MESSAGE))
 		end_export(scanner, scanner->classify.summary.lines);
 	*ret_summary = scanner->classify.summary;
-	return 0;
+	return buffer_failed(&scanner->pending) ? -ENOMEM : 0;
 }
 
 /* Finds the first or the last stamp without a year. */

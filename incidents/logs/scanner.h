@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Finds the incidents in a log of any form. The caller feeds bytes in pieces of any size; incidents
- * come out in the order of their lines. Each line's form is detected anew, because pasted text
- * mixes forms.
+ * Finds the incidents in a log of any form. The caller feeds bytes in pieces of any size. give()
+ * receives the incidents in the order of their lines. Each line's form is detected anew, because
+ * pasted text mixes forms.
  *
  * The scanner searches most lines only for the anchors that every incident's line contains
  * (anchors.h). It parses other lines only to follow the log's clock.
@@ -13,35 +13,35 @@
 #include "incidents/patterns/catalogue.h"
 #include "incidents/logs/log-clock.h"
 
-/* An incident. Everything in it is valid until give() returns. */
+/* An incident. All its members are valid until give() returns. */
 struct incident {
-	/* Its number in the store; 0: none. */
+	/* The incident's ID in the store; 0: none. */
 	uint64_t id;
 	const struct kind *kind;
 	struct fields fields;
 	struct moment moment;
 	bool has_stall;
-	/* The trouble began this long before the line. */
+	/* The stall began this long before the line. */
 	uint64_t stall_ns;
-	/* The affected PCI address, disk or interface; or "". */
+	/* The PCI address, disk or interface that the incident affects; or "". */
 	const char *device;
 	/* "": unknown. */
 	const char *boot_id;
 	/* The number of the boot within the log, from 0. */
 	uint32_t boot;
-	/* The line without its newline; for an entry with fields its message. */
+	/* The line without its newline, or, for an entry with fields, its message. */
 	const char *line;
 	size_t line_size;
-	/* Counts from 1. */
+	/* The number of the line, from 1. */
 	uint64_t line_number;
-	/* A user wrote it, and the options trust users. */
+	/* A user wrote the line, and the options accept lines of users. */
 	bool forged;
 };
 
 struct scanner_options {
 	const struct catalogue *catalogue;
 	struct log_clock_options clock;
-	/* Accept lines that users wrote into the kernel's log as the kernel's. */
+	/* Treat lines that users wrote into the kernel's log as the kernel's. */
 	bool trust_users;
 	void (*give)(void *context, const struct incident *incident);
 	void *context;
@@ -49,7 +49,7 @@ struct scanner_options {
 
 struct scan_summary {
 	uint64_t bytes, lines, incidents;
-	/* Lines that look like the kernel's but come from another writer. */
+	/* Number of lines that look like the kernel's but come from another writer. */
 	uint64_t forged;
 };
 
@@ -67,7 +67,10 @@ void scanner_span(struct scanner *scanner, const char *head, size_t head_size, c
 		  size_t tail_size);
 /* Scans the next piece of the log. Returns 0 or -ENOMEM. */
 int scanner_feed(struct scanner *scanner, const void *data, size_t size);
-/* Gives out what waits for a next line, which may not come for a while. Returns 0 or -ENOMEM. */
+/*
+ * Passes on what waits for a next line, because this line may not come for a while. Returns 0 or
+ * -ENOMEM.
+ */
 int scanner_flush(struct scanner *scanner);
 /* Ends the scan; the last line may lack its newline. Returns 0. */
 int scanner_finish(struct scanner *scanner, struct scan_summary *ret_summary);

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 
-#define FIRST_SECOND 978307200ull /* 2001: no journal is older */
+#define FIRST_SECOND 978307200ull /* in the year 2001; no journal is older */
 #define END_SECOND 7289654400ull /* 2201 */
 
 static bool take_int(struct text_cursor *cursor, int least, int most, int *ret_value)
@@ -20,7 +20,7 @@ static bool take_int(struct text_cursor *cursor, int least, int most, int *ret_v
 	return true;
 }
 
-/* Takes one of several three-letter names. Its number counts from 1. */
+/* Takes one of several three-letter names. Numbers them from 1. */
 static bool stamp_take_name(struct text_cursor *cursor, const char *names, int *ret_number)
 {
 	if (text_cursor_left(cursor) < 3)
@@ -47,10 +47,25 @@ static bool take_weekday(struct text_cursor *cursor)
 	return stamp_take_name(cursor, "MonTueWedThuFriSatSun", &day);
 }
 
-/* Takes 07:41:09[.341]. */
+/* Takes AM or PM, but not "PM:", because that begins messages about suspending. */
+static void take_half_day(struct text_cursor *cursor, struct stamp *stamp)
+{
+	struct text_cursor at = *cursor;
+	bool pm;
+
+	take_char(&at, ' ');
+	pm = take_text(&at, "PM") || take_text(&at, "pm");
+	if ((!pm && !take_text(&at, "AM") && !take_text(&at, "am")) || stamp->hour < 1 ||
+	    stamp->hour > 12 || (at.at < at.end && !strchr(" ],)", *at.at)))
+		return;
+	stamp->hour = stamp->hour % 12 + (pm ? 12 : 0);
+	*cursor = at;
+}
+
+/* Takes 07:41:09[.341][ AM]. */
 static bool stamp_take_clock(struct text_cursor *cursor, struct stamp *stamp)
 {
-	if (!take_int(cursor, 2, 2, &stamp->hour) || !take_char(cursor, ':') ||
+	if (!take_int(cursor, 1, 2, &stamp->hour) || !take_char(cursor, ':') ||
 	    !take_int(cursor, 2, 2, &stamp->minute) || !take_char(cursor, ':') ||
 	    !take_int(cursor, 2, 2, &stamp->second))
 		return false;
@@ -63,7 +78,32 @@ static bool stamp_take_clock(struct text_cursor *cursor, struct stamp *stamp)
 	} else {
 		stamp->comma = false;
 	}
+	take_half_day(cursor, stamp);
 	return stamp->hour < 24 && stamp->minute < 60 && stamp->second <= 60;
+}
+
+/* Takes "Z", or the name of a zone after a blank. */
+static bool take_named_zone(struct text_cursor *cursor, struct stamp *stamp)
+{
+	struct text_cursor at = *cursor;
+	bool blank = take_char(&at, ' ');
+	enum zone_name verdict;
+	size_t size = 0;
+
+	while (size < text_cursor_left(&at) && isupper((unsigned char)at.at[size]))
+		size++;
+	if (!size || size > ZONE_NAME_MAX || (!blank && *at.at != 'Z') ||
+	    (size < text_cursor_left(&at) &&
+	     (isalnum((unsigned char)at.at[size]) || strchr("_-", at.at[size]))))
+		return false;
+	verdict = zone_name_find(at.at, size, &stamp->offset_s);
+	if (verdict == ZONE_NAME_NONE)
+		return false;
+	if (verdict == ZONE_NAME_UNCLEAR)
+		memcpy(stamp->unclear, at.at, size);
+	stamp->zoned = verdict == ZONE_NAME_CLEAR;
+	cursor->at = at.at + size;
+	return true;
 }
 
 /* Takes Z, +01:00, +0100, +01, " UTC", " +0100", or nothing. */
@@ -72,14 +112,8 @@ static void take_zone(struct text_cursor *cursor, struct stamp *stamp)
 	struct text_cursor at = *cursor;
 	int sign, hours, minutes = 0;
 
-	if (take_char(&at, 'Z') || take_text(&at, " UTC") || take_text(&at, " GMT") ||
-	    take_text(&at, " Z")) {
-		if (at.at < at.end && isalnum((unsigned char)*at.at))
-			return;
-		stamp->zoned = true;
-		*cursor = at;
+	if (take_named_zone(cursor, stamp))
 		return;
-	}
 	take_char(&at, ' ');
 	sign = text_cursor_is(&at, '-') ? -1 : 1;
 	if (!take_char(&at, '+') && !take_char(&at, '-'))
@@ -99,8 +133,8 @@ static void take_zone(struct text_cursor *cursor, struct stamp *stamp)
 	*cursor = at;
 }
 
-/* Skips CET and the like, which are ambiguous: the stamp counts as one without a zone. */
-static void take_zone_name(struct text_cursor *cursor)
+/* Takes any word that can only be the name of a zone at this place. */
+static void take_other_zone(struct text_cursor *cursor, struct stamp *stamp)
 {
 	struct text_cursor at = *cursor;
 	size_t size = 0;
@@ -110,6 +144,7 @@ static void take_zone_name(struct text_cursor *cursor)
 		size++;
 	if (size < 3 || size > 5 || (size < text_cursor_left(&at) && at.at[size] != ' '))
 		return;
+	memcpy(stamp->unclear, at.at, size);
 	at.at += size;
 	*cursor = at;
 }
@@ -147,8 +182,9 @@ static bool take_year(struct text_cursor *cursor, struct stamp *stamp)
 	struct text_cursor at = *cursor;
 	int year;
 
+	take_char(&at, ',');
 	if (!take_char(&at, ' ') || !take_int(&at, 4, 4, &year) || year < 1990 || year > 2200 ||
-	    (at.at < at.end && !strchr(" ]:", *at.at)))
+	    (at.at < at.end && !strchr(" ]:,", *at.at)))
 		return false;
 	stamp->year = year;
 	*cursor = at;
@@ -159,24 +195,46 @@ static bool take_year(struct text_cursor *cursor, struct stamp *stamp)
 static bool take_traditional(struct text_cursor *cursor, struct stamp *stamp)
 {
 	struct text_cursor at;
+	struct stamp other;
 
 	if (take_int(cursor, 4, 4, &stamp->year) && !take_char(cursor, ' '))
 		return false;
 	if (!take_day(cursor, stamp))
 		return false;
-	take_year(cursor, stamp);
+	if (take_year(cursor, stamp))
+		take_char(cursor, ',');
 	if (!take_char(cursor, ' ') || !stamp_take_clock(cursor, stamp))
 		return false;
+	if (!stamp->year && take_year(cursor, stamp))
+		return true;
+	take_zone(cursor, stamp);
 	if (stamp->year || take_year(cursor, stamp))
 		return true;
+	/* before a year, any word is a zone */
 	at = *cursor;
-	take_zone(&at, stamp);
-	if (!stamp->zoned)
-		take_zone_name(&at);
-	if (take_year(&at, stamp))
+	other = *stamp;
+	take_other_zone(&at, &other);
+	if (!stamp->zoned && !*stamp->unclear && take_year(&at, &other)) {
 		*cursor = at;
-	else if (stamp->zoned && at.at > cursor->at)
-		*cursor = at;
+		*stamp = other;
+	}
+	return true;
+}
+
+/* Takes [Thu, ]12 Mar 2025 07:41:09[.341][ +0000], as in mail (RFC 2822). */
+static bool take_mail(struct text_cursor *cursor, struct stamp *stamp)
+{
+	if (take_weekday(cursor)) {
+		take_char(cursor, ',');
+		take_blanks(cursor);
+	}
+	if (!take_int(cursor, 1, 2, &stamp->day) || !take_char(cursor, ' ') ||
+	    !take_month(cursor, &stamp->month) || !take_year(cursor, stamp))
+		return false;
+	take_char(cursor, ',');
+	if (!take_char(cursor, ' ') || !stamp_take_clock(cursor, stamp))
+		return false;
+	take_zone(cursor, stamp);
 	return true;
 }
 
@@ -192,12 +250,12 @@ static bool take_weekday_first(struct text_cursor *cursor, struct stamp *stamp)
 		return take_traditional(cursor, stamp);
 	}
 	*cursor = at;
-	if (!stamp->zoned)
-		take_zone_name(cursor);
+	if (!stamp->zoned && !*stamp->unclear)
+		take_other_zone(cursor, stamp);
 	return true;
 }
 
-/* Takes a month of another locale, by the beginning of its short name. */
+/* Takes a month of another locale. Only the beginning of its short name must match. */
 static bool take_foreign_month(struct text_cursor *cursor, int *ret_month)
 {
 	static const struct {
@@ -281,7 +339,8 @@ static bool take_epoch(struct text_cursor *cursor, struct stamp *stamp)
 bool stamp_take(struct text_cursor *cursor, struct stamp *ret_stamp)
 {
 	static bool (*const forms[])(struct text_cursor *, struct stamp *) = {
-		take_iso, take_traditional, take_weekday_first, take_epoch, take_foreign, take_web,
+		take_iso,   take_traditional, take_weekday_first, take_mail,
+		take_epoch, take_foreign,     take_web,
 	};
 
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
@@ -291,7 +350,7 @@ bool stamp_take(struct text_cursor *cursor, struct stamp *ret_stamp)
 
 		if (!forms[i](&at, &stamp))
 			continue;
-		/* without a year, check against a leap year, which has all days */
+		/* without a year, check the day against a leap year, which has all days */
 		if (!stamp.epoch &&
 		    !stamp_seconds(&stamp, stamp.year ? stamp.year : 2024, &seconds))
 			continue;

@@ -33,8 +33,8 @@ static inline uint32_t anchors_block_at(const char *at)
 }
 
 /*
- * The same for the block that ends there, with one load: a window has at least four bytes before
- * its end, and the shift drops the first of them.
+ * Returns the block that ends at `end`, with a single load. At least four bytes precede `end`, and
+ * the shift drops the first of the four.
  */
 static inline uint32_t block_before(const char *end)
 {
@@ -44,7 +44,10 @@ static inline uint32_t block_before(const char *end)
 	return le32toh(bytes) >> 8;
 }
 
-/* Returns roughly how common a byte is in logs; the search uses the rarest part of an anchor. */
+/*
+ * Returns roughly how common a byte is in logs, because the search compares the rarest part of an
+ * anchor.
+ */
 static unsigned int anchors_commonness(char c)
 {
 	if (c == ' ' || (c >= '0' && c <= '9') || strchr("etaoinsr:.-", c))
@@ -102,7 +105,7 @@ void anchors_start(const struct anchors *anchors, struct anchors_search *search,
 	};
 }
 
-/* Returns whether the whole anchor surrounds the window that ends at search->at. */
+/* Returns whether the text around the window that ends at search->at contains the whole anchor. */
 static bool anchor_fits(const struct anchors *anchors, const struct anchors_search *search,
 			const struct anchor *anchor, size_t *ret_at)
 {

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Finds many short texts in one pass, by the algorithm of Wu and Manber. It looks at a window of
- * bytes from its right end: a table indexed by the last three bytes says how far the window may
- * move. Most bytes of a log are never read.
+ * Finds many short texts in one pass, by the algorithm of Wu and Manber. The search examines a
+ * window of bytes from its right end: a table indexed by the last three bytes says how far the
+ * window may move. Most bytes of a log are never read.
  */
 
 #include <stddef.h>
@@ -15,12 +15,12 @@
 #define ANCHORS_HASH_BITS 14
 
 struct anchor {
-	/* Belongs to the caller. */
+	/* Set by the caller. */
 	const char *text;
 	uint32_t size;
-	/* The part of the text that is compared with the window begins here. */
+	/* The offset of the part of the text that is compared with the window. */
 	uint32_t window;
-	/* Belongs to the caller. */
+	/* Set by the caller. */
 	uint32_t value;
 	/* The next anchor with the same hash; UINT32_MAX ends the list. */
 	uint32_t next;
@@ -47,9 +47,9 @@ void anchors_done(struct anchors *anchors);
 struct anchors_search {
 	const char *text;
 	size_t size;
-	/* The window's end. */
+	/* The offset of the window's end in the text. */
 	size_t at;
-	/* The next anchor to compare with this window; UINT32_MAX: none. */
+	/* The next anchor to compare with the window at this place; UINT32_MAX: none. */
 	uint32_t chain;
 };
 

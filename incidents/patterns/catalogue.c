@@ -21,8 +21,8 @@ struct catalogue {
 };
 
 /*
- * The scanner must also see messages that are spelled as numbers, which show no anchor, and the
- * first line of a boot.
+ * Texts for which the scanner searches besides the anchors: messages spelled as numbers contain no
+ * anchor, and the first line of a boot matters to the clock.
  */
 static const char *const other_anchors[] = { "\"MESSAGE\":[", "\"MESSAGE\": [", "\"MESSAGE\" :[",
 					     "\"MESSAGE\" : [", "Linux version " };
@@ -37,7 +37,7 @@ const char *severity_name(enum severity severity)
 
 struct source {
 	struct catalogue *catalogue;
-	/* The file's path. */
+	/* The path of the pattern file. */
 	const char *name;
 	unsigned int line;
 	char writer[64];
@@ -50,7 +50,7 @@ static int catalogue_refuse(const struct source *source, const char *what, const
 			 what, *text ? " \"" : "", text, *text ? "\"" : "");
 }
 
-/* Returns the next word of a line, NUL-terminated; "" at its end. */
+/* Returns the next word of a line, NUL-terminated; "" at the end of the line. */
 static char *take_word(char **at)
 {
 	char *word = *at + strspn(*at, " \t"), *end = word + strcspn(word, " \t");

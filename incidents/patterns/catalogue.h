@@ -3,8 +3,8 @@
 
 /*
  * The catalogue of kernel messages: the built-in kinds (kinds.conf) and the kinds of the host's own
- * files, ready to search for. A catalogue does not change after it was loaded, so any number of
- * scans may share it.
+ * files, ready to search for. A catalogue does not change after loading, so any number of scans may
+ * share it.
  */
 
 #include "base/cleanup.h"
@@ -22,24 +22,24 @@ enum severity {
 const char *severity_name(enum severity severity);
 
 struct kind {
-	/* For example ena.tx_stall. */
+	/* For example "ena.tx_stall". */
 	char *name;
 	/* The program that writes these lines: "kernel", "systemd", "*" for any. */
 	char *writer;
 	enum severity severity;
-	/* The trouble began at least this long before its line; 0: unknown. */
+	/* The stall began at least this long before its line; 0: unknown. */
 	uint64_t stall_ns;
 	struct pattern pattern;
 };
 
-/* A host's own pattern files. */
+/* The folder of a host's own pattern files. */
 #define INCIDENTS_FOLDER "/etc/perftape/incidents.d"
 
 struct catalogue;
 
 /*
  * Loads the built-in kinds and those of all *.conf in `folder`, which may be NULL or absent.
- * Returns 0, -errno, or -EINVAL with a message that names file and line. The caller frees
+ * Returns 0, a negative errno, or -EINVAL with a message that names file and line. The caller frees
  * *ret_catalogue.
  */
 int catalogue_new(const char *folder, struct catalogue **ret_catalogue, struct error *error);
@@ -58,16 +58,20 @@ const struct kind *catalogue_kind(const struct catalogue *catalogue, size_t inde
 struct message {
 	const char *text;
 	size_t size;
-	/* The program that wrote it, not NUL-terminated; NULL: unknown, then any kind may match. */
+	/*
+	 * The program that wrote the message, not NUL-terminated. NULL: unknown, so any kind may
+	 * match.
+	 */
 	const char *writer;
 	size_t writer_size;
-	/* The message begins where the text begins: nothing unknown precedes it. */
+	/* The message begins where the text begins; no unknown text precedes it. */
 	bool whole;
 };
 
 /*
- * Returns the kind of a message and its fields, or NULL when it matches no kind. The fields are
- * valid while the text and the catalogue live. `truncated` accepts a message that ends too early.
+ * Returns the kind of a message and its fields, or NULL if the message matches no kind. The fields
+ * are valid as long as the text and the catalogue. With `truncated`, also accepts a message that
+ * ends too early.
  */
 const struct kind *catalogue_match(const struct catalogue *catalogue, const struct message *message,
 				   bool truncated, struct fields *ret_fields);

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The stored form of an incident's fields: rows NAME=VALUE, each with a newline. A quotation mark
- * precedes a text that looks like a number or begins with a quotation mark.
+ * The stored form of an incident's fields: rows NAME=VALUE, each with a newline. If a text looks
+ * like a number or begins with a quotation mark, another quotation mark precedes it.
  */
 
 #include "base/bytes.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Matches the pieces of a pattern against a message from left to right, and goes back where a piece
- * can have another length. It counts its steps: a line crafted to take very long does not match.
+ * Matches the pieces of a pattern against a message from left to right. If a piece can also have
+ * another length, it goes back and tries that length. It limits its steps, so that a line crafted
+ * to take very long does not match.
  */
 #include <ctype.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 
 #define STEPS_MAX 20000
 #define COMM_MAX 15
-#define TRUNCATED_ANCHOR_MIN 10 /* a shorter anchor proves too little without the rest */
+#define TRUNCATED_ANCHOR_MIN 10 /* a shorter part of an anchor proves too little */
 
 struct match {
 	const struct pattern *pattern;
@@ -123,9 +124,7 @@ static bool match_run(struct match *match, size_t index, const char *at)
 	return false;
 }
 
-/*
- * Returns the end of a literal in the text, or NULL. A literal may be truncated by the text's end.
- */
+/* Returns the end of a literal in the text, or NULL. The end of the text may truncate a literal. */
 static const char *take_literal(const struct match *match, const char *literal, size_t size,
 				const char *at)
 {
@@ -148,7 +147,7 @@ static const char *take_literal(const struct match *match, const char *literal, 
 }
 
 /*
- * Returns whether the text may end inside this piece, after the bytes before `done` have matched.
+ * Returns whether the text may end within this piece, after the bytes before `done` have matched.
  */
 static bool may_end(const struct match *match, size_t index, const char *done)
 {
@@ -164,7 +163,7 @@ static bool end_truncated(struct match *match)
 	struct fields *fields = &match->fields;
 
 	fields->truncated = true;
-	/* the text's end may have truncated the last field */
+	/* the end of the text may have truncated the last field */
 	if (fields->count &&
 	    fields->list[fields->count - 1].value + fields->list[fields->count - 1].size ==
 		    match->end)
@@ -180,7 +179,9 @@ static bool match_literal(struct match *match, size_t index, const char *at)
 	if (!after)
 		return false;
 	if (after == match->end && match->truncated) {
-		/* Count what the pattern requires, because several blanks may match one. */
+		/*
+		 * count what the pattern requires, because one blank of it may match several blanks
+		 */
 		size_t matched = MIN((size_t)(after - at), piece->size);
 
 		if (may_end(match, index, piece->text + matched))
@@ -213,7 +214,10 @@ static bool match_choice(struct match *match, size_t index, const char *at)
 	}
 }
 
-/* Returns the end of [domain:]bus:device.function, which may lack its beginning; or NULL. */
+/*
+ * Returns the end of a PCI address, [domain:]bus:device.function, or NULL. The address may have
+ * lost its first digits.
+ */
 static const char *take_pci(const char *at, const char *end)
 {
 	const char *start = at;
@@ -237,8 +241,8 @@ static const char *match_take_device(struct match *match, const char *at)
 	address = named ? at + 4 : at;
 	after = take_pci(address, match->end);
 	/*
-	 * Without the driver's name, the address is a prefix that lost its beginning. Elsewhere in
-	 * the text it may belong to another driver.
+	 * without the driver's name, accept the address only at the beginning of the text:
+	 * elsewhere it may belong to another driver
 	 */
 	if (!after || (!named && at != match->text))
 		return NULL;
@@ -260,7 +264,7 @@ static const char *match_take_device(struct match *match, const char *at)
 	return colon + 2;
 }
 
-/* Returns whether the preceding word is a PCI address: then another driver's interface follows. */
+/* Returns whether the preceding word is a PCI address. Another driver's interface then follows. */
 static bool follows_pci_address(const struct match *match, const char *at)
 {
 	const char *word = at;
@@ -373,7 +377,7 @@ static bool is_boundary(const char *text, const char *at)
 	return !isalnum(before) && before != '_' && before < 0x80;
 }
 
-/* A name before the anchor is the nearest word, because any text may precede it. */
+/* a name before the anchor is the nearest word, because any text may precede that word */
 static bool search_back(struct match *match)
 {
 	const struct pattern *pattern = match->pattern;

@@ -9,13 +9,14 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
-#define ENA_ANCHOR "ena 0000:" /* of {ena:bdf}; every known instance has it in PCI domain 0 */
+/* {ena:bdf} requires this, because every known instance has its device in PCI domain 0. */
+#define ENA_ANCHOR "ena 0000:"
 
 struct parser {
 	struct pattern *pattern;
 	char *at;
 	struct error *error;
-	/* The nesting of {?...}. */
+	/* How deeply {?...} is nested at this place. */
 	unsigned int depth;
 };
 
@@ -169,8 +170,9 @@ static int parse_pieces(struct parser *parser)
 }
 
 /*
- * Makes the longest run of bytes in a text the anchor, if it is longer than the present one.
- * Writers of JSON escape some bytes, so no anchor contains them.
+ * Makes the longest run of bytes in a text the anchor, if the run is longer than the present
+ * anchor. Excludes the bytes that JSON escapes, because a log in JSON would not contain them as
+ * such.
  */
 static void offer_anchor(struct pattern *pattern, size_t index, const char *text, size_t size)
 {
@@ -179,7 +181,7 @@ static void offer_anchor(struct pattern *pattern, size_t index, const char *text
 	while (size) {
 		size_t run = 0, anchor_size;
 
-		if (*text == ' ') { /* a line may have several blanks here, or end */
+		if (*text == ' ') { /* a line may contain several blanks here, or end here */
 			text++;
 			size--;
 			continue;

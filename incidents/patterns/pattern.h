@@ -38,14 +38,14 @@
 #include "base/error.h"
 
 #define FIELDS_MAX 16
-#define ANCHOR_MIN 6 /* bytes; shorter texts are in every other line */
+#define ANCHOR_MIN 6 /* in bytes; shorter texts are in every other line */
 
-/* Valid while the pattern and the line live. */
+/* Valid as long as the pattern and the line. */
 struct field {
 	const char *name;
 	const char *value;
 	size_t size;
-	/* The value is decimal digits, with a sign or a point. */
+	/* The value consists of decimal digits, with an optional sign or point. */
 	bool number;
 };
 
@@ -54,7 +54,7 @@ struct fields {
 	size_t count;
 	bool has_age;
 	uint64_t age_ns;
-	/* The line ended before its pattern did. */
+	/* The line ended before the pattern did. */
 	bool truncated;
 };
 
@@ -78,7 +78,9 @@ enum piece_type {
 	PIECE_ENA_BDF,
 };
 
-/* A part of a pattern. The pieces of an optional part lie between its PIECE_OPTION and `after`. */
+/*
+ * A part of a pattern. After a PIECE_OPTION, the pieces up to index `after` form an optional part.
+ */
 struct piece {
 	enum piece_type type;
 	/* PIECE_LITERAL: the text. PIECE_CHOICE: the choices, separated by |. */
@@ -86,13 +88,13 @@ struct piece {
 	size_t size;
 	/* The field's name, or NULL. */
 	const char *name;
-	/* PIECE_AGE: the unit. */
+	/* PIECE_AGE: the unit of the number. */
 	uint64_t unit_ns;
 	size_t after;
 };
 
 struct pattern {
-	/* A copy; the pieces point into it. */
+	/* A copy of the pattern's text; the pieces point into it. */
 	char *text;
 	array_of(struct piece) pieces;
 	/* The longest text that every matching line contains. */
@@ -107,8 +109,8 @@ void pattern_done(struct pattern *pattern);
 
 /*
  * Finds the pattern in one message: at its beginning, and with `anywhere` also after each blank and
- * punctuation mark. `truncated` accepts a message that ends too early. Returns false without a
- * match; then *ret_fields is unchanged.
+ * punctuation mark. With `truncated`, also accepts a message that ends too early. Returns false
+ * without a match; then *ret_fields is unchanged.
  */
 bool pattern_match(const struct pattern *pattern, const char *text, size_t size, bool anywhere,
 		   bool truncated, struct fields *ret_fields);

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * The CPU that served the network queue which a line names. Most drivers do not print it; it comes
- * from records of where the queue's interrupt was delivered at that time. It is a field of its own,
- * apart from the CPU that the line itself names.
+ * The CPU that served the network queue of a line. Most drivers do not print this CPU; it comes
+ * from records of the CPU to which the queue's interrupt was delivered at that time. It is a
+ * separate field, because a line may also name a CPU itself.
  */
 
 #include "incidents/patterns/pattern.h"
@@ -13,8 +13,8 @@
 #define QUEUE_CPU_SIZE 16
 
 /*
- * Adds the field if the line names a queue and find() knows the CPU for its interface or its PCI
- * address. The field points to `text`.
+ * Adds the field if the line names a queue, and find() knows the CPU for the line's interface or
+ * PCI address. The field points to `text`.
  */
 void queue_cpu_add(struct fields *fields, char text[QUEUE_CPU_SIZE],
 		   bool (*find)(void *context, const char *device, uint64_t queue,

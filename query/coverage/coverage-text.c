@@ -1,31 +1,50 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What people and programs are told of a window's coverage. */
+/* Texts and JSON about a window's coverage. */
+#include <assert.h>
 #include <inttypes.h>
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/number.h"
 #include "query/coverage/coverage.h"
 
-/* More absences than that are a number. */
+/* A text lists at most this many offline stretches; beyond that it counts them. */
 #define OFFLINE_SHOWN 4
 
 static const char in_part[] = " in part of the window";
 
-/* In tenths and rounded down, so that only the whole is called 100 %; and only nothing 0.0 %: less
- * than a tenth is in hundredths. */
+const char *coverage_cause_name(enum coverage_cause cause)
+{
+	static const char *const names[] = {
+		[COVERAGE_CAUSE_UNKNOWN] = "unknown",
+		[COVERAGE_CAUSE_STOPPED] = "stopped",
+		[COVERAGE_CAUSE_DURATION] = "duration",
+		[COVERAGE_CAUSE_KILLED] = "killed",
+		[COVERAGE_CAUSE_ENDED] = "ended",
+		[COVERAGE_CAUSE_REBOOTED] = "rebooted",
+		[COVERAGE_CAUSE_SUSPENDED] = "suspended",
+		[COVERAGE_CAUSE_STALLED] = "stalled",
+		[COVERAGE_CAUSE_UNSAVED] = "unsaved",
+		[COVERAGE_CAUSE_NOT_BEGUN] = "not-begun",
+		[COVERAGE_CAUSE_NOT_IN_FILE] = "not-in-file",
+		[COVERAGE_CAUSE_FUTURE] = "future",
+		[COVERAGE_CAUSE_UNWRITTEN] = "unwritten",
+		[COVERAGE_CAUSE_REMOVED] = "removed",
+		[COVERAGE_CAUSE_VANISHED] = "vanished",
+		[COVERAGE_CAUSE_UNREADABLE] = "unreadable",
+		[COVERAGE_CAUSE_DAMAGED] = "damaged",
+		[COVERAGE_CAUSE_OFFLINE] = "offline",
+	};
+
+	assert((size_t)cause < ARRAY_SIZE(names));
+	return names[cause];
+}
+
 static void put_percent(struct buffer *text, uint64_t part, uint64_t whole)
 {
-	double share = whole ? (double)part / (double)whole : 0;
-	unsigned int tenths = (unsigned int)(share * 1000);
+	char shown[SHARE_TEXT_SIZE];
 
-	if (whole && part == whole)
-		buffer_text(text, "100 %");
-	else if (part && whole && share < 0.0001)
-		buffer_text(text, "less than 0.01 %");
-	else if (part && !tenths)
-		buffer_printf(text, "0.%02u %%", (unsigned int)(share * 10000));
-	else
-		buffer_printf(text, "%u.%u %%", MIN(tenths, 999) / 10, MIN(tenths, 999) % 10);
+	buffer_text(text, share_format(whole ? (double)part / (double)whole : 0, shown));
 }
 
 static void coverage_text_put_count(struct buffer *text, uint64_t count, const char *one,
@@ -40,10 +59,10 @@ static void put_skipped(const struct coverage *coverage, struct buffer *text)
 	if (coverage->skipped)
 		buffer_printf(text, ", %s%" PRIu64 " sample%s skipped",
 			      coverage->skipped_over_edge ? "about " : "", coverage->skipped,
-			      coverage->skipped == 1 ? "" : "s");
+			      plural(coverage->skipped));
 }
 
-/* Each that was away, and for how long, if these are few. */
+/* Lists each offline stretch and its length, or only counts them if there are many. */
 static void put_offline(const struct coverage *coverage, struct buffer *text)
 {
 	char length[64];
@@ -85,15 +104,14 @@ void coverage_describe(const struct coverage *coverage, struct buffer *text)
 	if (gap_ns)
 		buffer_printf(text, " (%s not recorded)",
 			      duration_format(gap_ns, shown, sizeof(shown)));
-	buffer_printf(text, ", %s%" PRIu64 " %s lost%s",
+	buffer_printf(text, ", %s%" PRIu64 " sample%s lost%s",
 		      coverage->lost_over_edge && coverage->lost_samples ? "about " : "",
-		      coverage->lost_samples, coverage->lost_samples == 1 ? "sample" : "samples",
+		      coverage->lost_samples, plural(coverage->lost_samples),
 		      coverage->lost_in_part && coverage->lost_samples ? in_part : "");
 	if (coverage->unsaved)
-		buffer_printf(text, ", %s%" PRIu64 " %s unsaved%s",
+		buffer_printf(text, ", %s%" PRIu64 " sample%s unsaved%s",
 			      coverage->lost_over_edge ? "about " : "", coverage->unsaved,
-			      coverage->unsaved == 1 ? "sample" : "samples",
-			      coverage->lost_in_part ? in_part : "");
+			      plural(coverage->unsaved), coverage->lost_in_part ? in_part : "");
 	put_skipped(coverage, text);
 	coverage_text_put_count(text, coverage->lost_sideband, "record", "records",
 				" of names lost (names may be wrong)");
@@ -131,7 +149,7 @@ static void put_gap(const struct coverage_gap *gap, struct buffer *json)
 	json_key(json, "why");
 	json_string(json, gap->why);
 	json_key(json, "cause");
-	json_string(json, gap->cause ? gap->cause : "unknown");
+	json_string(json, coverage_cause_name(gap->cause));
 	if (*gap->cpus) {
 		json_key(json, "cpus");
 		json_string(json, gap->cpus);

@@ -42,8 +42,8 @@ static int add_reason(struct coverage_parts *parts, struct coverage_gap gap, con
 }
 
 /*
- * A stretch between two anchors. Asking for its last nanosecond gives its true end, whether the
- * wall clock was set back or went ahead at the anchor that ends it.
+ * Adds the stretch between two anchors. Converts its last nanosecond instead of its end: at the
+ * end, an anchor may have a new offset, because the wall clock was set.
  */
 static int coverage_add_stretch(struct coverage_parts *parts, const struct tape *tape,
 				uint64_t begin_ns, uint64_t end_ns)
@@ -55,27 +55,29 @@ static int coverage_add_stretch(struct coverage_parts *parts, const struct tape 
 }
 
 /*
- * The wall clock went ahead of the perf clock at an anchor. Either the machine slept, which only
- * the clock of the boot counts, or it was set: then there was no such time, and nothing of it is
- * missing.
+ * Handles an anchor at which the wall clock went ahead of the perf clock. If the machine slept, the
+ * boot-time clock shows the sleep, and the time is a gap. If the clock was set, the skipped time
+ * never existed and is not a gap.
  */
 static int add_jump(struct coverage_parts *parts, const struct tape_anchor *at, uint64_t from_ns,
 		    uint64_t to_ns)
 {
 	const struct tape_anchor *before = at - 1;
-	struct coverage_gap gap = { .from_ns = from_ns, .to_ns = to_ns, .cause = "suspended" };
+	struct coverage_gap gap = { .from_ns = from_ns,
+				    .to_ns = to_ns,
+				    .cause = COVERAGE_CAUSE_SUSPENDED };
 	int64_t slept_ns =
 		(at->boottime_ns - before->boottime_ns) - (at->monotonic_ns - before->monotonic_ns);
 
 	if (from_ns + COVERAGE_GAP_MIN_NS > to_ns)
 		return 0;
-	/* an import knows of no clock but the wall's */
+	/* imports know only the wall clock */
 	return before->monotonic_ns && before->boottime_ns && slept_ns > CLOCKS_STEP_NS
 		       ? add_reason(parts, gap, "the machine was suspended")
 		       : coverage_add_recorded(parts, from_ns, to_ns);
 }
 
-/* [begin, end) of the perf clock, cut at each anchor in it. */
+/* Adds [begin, end) of the perf clock, split at each anchor. */
 static int add_run(struct coverage_parts *parts, const struct tape *tape, uint64_t begin_ns,
 		   uint64_t end_ns)
 {
@@ -103,25 +105,25 @@ static int compare_intervals(const void *a, const void *b)
 }
 
 /*
- * Why the time of a loss is not covered, though a tape lies over it; NULL where it is. One CPU
- * alone that stood still is no gap. A single record that could not be read is as long as a
- * nanosecond; only what was cut off or damaged before it was sealed is a stretch.
+ * Returns why the time of a loss is not covered although a tape spans this time, or NULL if it is
+ * covered. A stall of a single CPU is not a gap. A loss for a single unreadable record spans one
+ * nanosecond. Only a tape that was truncated or damaged before sealing loses a stretch.
  */
-static const char *coverage_uncovers(const struct tape_loss *loss)
+static const char *coverage_uncovered_reason(const struct tape_loss *loss)
 {
 	if (loss->cpu != TAPE_ALL_CPUS)
 		return NULL;
 	switch (loss->kind) {
 	case TAPE_LOSS_GAP:
-		return "the recorder stood still, or the machine slept";
+		return "the recorder stalled, or the machine was suspended";
 	case TAPE_LOSS_DAMAGED:
-		return "damaged or cut off before it was sealed";
+		return "damaged or truncated before it was sealed";
 	default:
 		return NULL;
 	}
 }
 
-/* What the tape itself says that it does not cover, of the perf clock. */
+/* Lists the intervals of the perf clock that the tape itself reports as not covered. */
 static int list_stops(const struct tape *tape, struct coverage_interval **ret, size_t *ret_count)
 {
 	size_t count = 0;
@@ -132,7 +134,7 @@ static int list_stops(const struct tape *tape, struct coverage_interval **ret, s
 	for (size_t i = 0; i < tape->losses.count; i++) {
 		const struct tape_loss *loss = &tape->losses.items[i];
 
-		if (coverage_uncovers(loss))
+		if (coverage_uncovered_reason(loss))
 			(*ret)[count++] = (struct coverage_interval){ loss->from_ns, loss->to_ns };
 	}
 	qsort(*ret, count, sizeof(**ret), compare_intervals);
@@ -196,14 +198,19 @@ static double share_within(struct coverage_interval at, const struct window *win
 	return (double)within_ns / (double)(at.to_ns - at.from_ns);
 }
 
-/* Were samples taken away that had been taken, at some moment in it? */
-static bool coverage_is_of_samples(const struct tape_loss *loss)
+/*
+ * Returns true for losses of samples that were taken and then lost, and for losses of unknown
+ * kinds.
+ */
+static bool coverage_takes_samples(const struct tape_loss *loss)
 {
 	return loss->kind == TAPE_LOSS_SAMPLES || loss->kind == TAPE_LOSS_UNSAVED ||
 	       loss->kind > TAPE_LOSS_STALLED_CPU || !loss->kind;
 }
 
-/* A stretch of a loss of samples may be a second or more, of which a short window is a small part.
+/*
+ * Counts the part of a loss that lies within the window. The time of a loss may last a second or
+ * more, and exceed a short window.
  */
 static void count_share(struct coverage_shares *shares, const struct tape_loss *loss, double within)
 {
@@ -217,7 +224,7 @@ static void count_share(struct coverage_shares *shares, const struct tape_loss *
 		shares->lost += count;
 }
 
-/* [from, to) of the wall clock; a loss that has no length is a nanosecond long. */
+/* Returns the time of a loss on the wall clock. A loss without a length lasts one nanosecond. */
 static struct coverage_interval loss_interval(const struct tape *tape, const struct tape_loss *loss)
 {
 	uint64_t from_ns = tape_to_realtime(tape, loss->from_ns, NULL);
@@ -248,7 +255,7 @@ static int add_loss(struct coverage *coverage, struct coverage_parts *parts,
 		    const struct tape_loss *loss)
 {
 	struct coverage_interval at = loss_interval(tape, loss);
-	const char *why = coverage_uncovers(loss);
+	const char *why = coverage_uncovered_reason(loss);
 	double within;
 
 	if (at.from_ns >= window->to_ns || at.to_ns <= window->from_ns)
@@ -267,7 +274,7 @@ static int add_loss(struct coverage *coverage, struct coverage_parts *parts,
 
 		return array_push(&parts->lasting, piece);
 	}
-	if (within < 1 && (coverage_is_of_samples(loss) || loss->kind == TAPE_LOSS_SKIPPED))
+	if (within < 1 && (coverage_takes_samples(loss) || loss->kind == TAPE_LOSS_SKIPPED))
 		count_share(&parts->shares, loss, within);
 	else
 		count_loss(coverage, loss);
@@ -276,8 +283,9 @@ static int add_loss(struct coverage *coverage, struct coverage_parts *parts,
 			parts,
 			(struct coverage_gap){ .from_ns = at.from_ns,
 					       .to_ns = at.to_ns,
-					       .cause = loss->kind == TAPE_LOSS_GAP ? "stood-still"
-										    : "damaged",
+					       .cause = loss->kind == TAPE_LOSS_GAP
+								? COVERAGE_CAUSE_STALLED
+								: COVERAGE_CAUSE_DAMAGED,
 					       .unread = loss->kind == TAPE_LOSS_DAMAGED },
 			why);
 	if (loss->kind == TAPE_LOSS_LOWERED)
@@ -285,7 +293,7 @@ static int add_loss(struct coverage *coverage, struct coverage_parts *parts,
 	if (loss->kind == TAPE_LOSS_UNSAVED && loss->cpu == TAPE_ALL_CPUS &&
 	    coverage_add_unsaved_part(parts, tape, loss, &at) < 0)
 		return -ENOMEM;
-	return coverage_is_of_samples(loss) && loss->count ? array_push(&parts->lost, at) : 0;
+	return coverage_takes_samples(loss) && loss->count ? array_push(&parts->lost, at) : 0;
 }
 
 int coverage_add_losses(struct coverage *coverage, struct coverage_parts *parts,
@@ -318,7 +326,7 @@ int coverage_add_tape(struct coverage *coverage, struct coverage_parts *parts,
 	};
 
 	snprintf(span.boot_id, sizeof(span.boot_id), "%s", tape_fact(tape, "boot_id"));
-	unnamed_text_add(&coverage->unnamed, tape_fact(tape, "unnamed"));
+	recorded_facts_add(&coverage->facts, tape);
 	if (array_push(&parts->spans, span) < 0 ||
 	    coverage_add_losses(coverage, parts, window, cpus, tape) < 0 ||
 	    recorded_cpus_add(parts, cpus, tape) < 0)
@@ -329,19 +337,20 @@ int coverage_add_tape(struct coverage *coverage, struct coverage_parts *parts,
 int coverage_add_unread(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns,
 			const char *why)
 {
-	struct coverage_gap gap = {
-		.from_ns = from_ns, .to_ns = to_ns, .cause = "unreadable", .unread = true
-	};
+	struct coverage_gap gap = { .from_ns = from_ns,
+				    .to_ns = to_ns,
+				    .cause = COVERAGE_CAUSE_UNREADABLE,
+				    .unread = true };
 
 	return add_reason(parts, gap, why);
 }
 
-int coverage_add_absent(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns)
+int coverage_add_vanished(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns)
 {
 	struct coverage_gap gap = {
 		.from_ns = from_ns,
 		.to_ns = to_ns,
-		.cause = "vanished",
+		.cause = COVERAGE_CAUSE_VANISHED,
 		.unread = true,
 		.counts = true,
 	};
@@ -354,7 +363,7 @@ int coverage_add_removed(struct coverage_parts *parts, uint64_t from_ns, uint64_
 	struct coverage_gap gap = {
 		.from_ns = from_ns,
 		.to_ns = to_ns,
-		.cause = "removed",
+		.cause = COVERAGE_CAUSE_REMOVED,
 		.since_ns = from_ns,
 		.until_ns = to_ns,
 	};
@@ -378,7 +387,9 @@ int coverage_add_unsaved(struct coverage *coverage, struct coverage_parts *parts
 
 int coverage_add_unwritten(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns)
 {
-	struct coverage_gap gap = { .from_ns = from_ns, .to_ns = to_ns, .cause = "unwritten" };
+	struct coverage_gap gap = { .from_ns = from_ns,
+				    .to_ns = to_ns,
+				    .cause = COVERAGE_CAUSE_UNWRITTEN };
 
 	return from_ns < to_ns ? add_reason(parts, gap, "not written yet") : 0;
 }
@@ -402,7 +413,7 @@ static void count_lasting(struct coverage *coverage, struct coverage_parts *part
 		qsort(pieces, parts->lasting.count, sizeof(*pieces), compare_pieces);
 	for (size_t i = 0; i < parts->lasting.count; i++) {
 		const struct coverage_lasting *piece = &pieces[i];
-		bool again = i && coverage_goes_on(&pieces[i - 1], piece);
+		bool again = i && coverage_continues(&pieces[i - 1], piece);
 		uint64_t count = piece->count - (again && piece->count);
 
 		*(piece->kind == TAPE_LOSS_OFFLINE ? &coverage->offline : &coverage->throttled) +=
@@ -417,7 +428,7 @@ static int compare_gaps(const void *a, const void *b)
 	return (left->from_ns > right->from_ns) - (left->from_ns < right->from_ns);
 }
 
-/* `reason` is why nothing covers it, or NULL. */
+/* Adds a gap. `reason` says why nothing covers the gap; NULL if the reason is unknown. */
 static int push_gap(struct coverage *coverage, uint64_t from_ns, uint64_t to_ns,
 		    const struct coverage_gap *reason)
 {
@@ -434,10 +445,9 @@ static int push_gap(struct coverage *coverage, uint64_t from_ns, uint64_t to_ns,
 	return array_push(&coverage->gaps, gap);
 }
 
-/* A stretch of the window that nothing covers: some of it has its reason, the rest was not
- * recorded. */
-static int add_skipped(struct coverage *coverage, const struct coverage_parts *parts,
-		       uint64_t from_ns, uint64_t to_ns)
+/* Adds the gaps of an uncovered stretch of the window. Parts of it may have a known reason. */
+static int add_uncovered(struct coverage *coverage, const struct coverage_parts *parts,
+			 uint64_t from_ns, uint64_t to_ns)
 {
 	for (size_t i = 0; i < parts->reasons.count && from_ns < to_ns; i++) {
 		const struct coverage_gap *reason = &parts->reasons.items[i];
@@ -470,15 +480,17 @@ static void sort_parts(struct coverage_parts *parts)
 		      compare_gaps);
 }
 
-/* Do intervals in their order leave time in the window between them? Not where one segment's clock
- * is off the other's. */
-static bool leave_time(const struct coverage_interval *intervals, size_t count,
-		       const struct window *window)
+/*
+ * Returns true if the sorted intervals leave time of the window uncovered. Tolerates small gaps,
+ * because the clocks of two segments differ slightly.
+ */
+static bool leaves_time(const struct coverage_interval *intervals, size_t count,
+			const struct window *window)
 {
 	uint64_t reached_ns = window->from_ns;
 
 	for (size_t i = 0; i < count; i++) {
-		if (intervals[i].from_ns > reached_ns + COVERAGE_PIECES_OFF_NS)
+		if (intervals[i].from_ns > reached_ns + COVERAGE_PIECES_MAX_GAP_NS)
 			break;
 		reached_ns = MAX(reached_ns, intervals[i].to_ns);
 	}
@@ -503,7 +515,7 @@ static void finish_losses(struct coverage *coverage, const struct coverage_parts
 	coverage->skipped_over_edge = add_share(&coverage->skipped, parts->shares.skipped);
 	coverage->lost_in_part = parts->lost.count &&
 				 (coverage->lost_samples || coverage->unsaved) &&
-				 leave_time(parts->lost.items, parts->lost.count, window);
+				 leaves_time(parts->lost.items, parts->lost.count, window);
 }
 
 int coverage_finish(struct coverage *coverage, struct coverage_parts *parts,
@@ -521,7 +533,8 @@ int coverage_finish(struct coverage *coverage, struct coverage_parts *parts,
 
 		if (i < parts->covered.count)
 			next = parts->covered.items[i];
-		if (add_skipped(coverage, parts, reached_ns, MIN(next.from_ns, window->to_ns)) < 0)
+		if (add_uncovered(coverage, parts, reached_ns, MIN(next.from_ns, window->to_ns)) <
+		    0)
 			return -ENOMEM;
 		reached_ns = MAX(reached_ns, next.to_ns);
 	}
@@ -531,8 +544,8 @@ int coverage_finish(struct coverage *coverage, struct coverage_parts *parts,
 	coverage->covered_ns = coverage->window_ns - gap_ns;
 	finish_losses(coverage, parts, window);
 	coverage->limit_in_part = parts->lowered.count &&
-				  leave_time(parts->lowered.items, parts->lowered.count, window);
-	if (offline_cpus_tell(coverage, parts, window) < 0)
+				  leaves_time(parts->lowered.items, parts->lowered.count, window);
+	if (offline_cpus_add_gaps(coverage, parts, window) < 0)
 		return -ENOMEM;
 	if (coverage->gaps.count)
 		qsort(coverage->gaps.items, coverage->gaps.count, sizeof(*coverage->gaps.items),

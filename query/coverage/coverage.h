@@ -2,13 +2,13 @@
 #pragma once
 
 /*
- * How much of a window is known, and what was lost in it. It is fed with what was read
- * (coverage_add_tape) and what could not be read (coverage_add_unread), in any order;
- * coverage_finish() then turns that into covered time and gaps.
+ * How much of a window is known, and what was lost in it. coverage_add_tape() adds each tape that
+ * was read, coverage_add_unread() each segment that could not be read, in any order.
+ * coverage_finish() then computes the covered time and the gaps.
  *
- * A CPU that was not there and callchains that were cut are told, but are nothing that is missing
- * of the window; unless that CPU is asked for: time in which none of those that are asked for was
- * there is not covered.
+ * If a CPU was offline or a callchain was truncated, the coverage reports that, but the window
+ * still counts as covered. If the user selected CPUs, time in which all selected CPUs were offline
+ * is not covered.
  */
 
 #include <stdbool.h>
@@ -18,38 +18,64 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "query/window/cpu-filter.h"
+#include "query/coverage/recorded-facts.h"
 #include "query/coverage/unnamed-text.h"
 #include "query/window/window.h"
 #include "tape/tape.h"
 
 /*
- * Two segments' ends are placed on the wall clock each by its own anchors, which differ by
- * microseconds; a tenth of the usual sampling period is no gap.
+ * Two adjacent segments use different anchors to convert their ends to the wall clock, so these
+ * ends differ by microseconds. A difference of up to a tenth of the usual sampling period is
+ * therefore not a gap.
  */
 #define COVERAGE_GAP_MIN_NS NSEC_PER_MSEC
 
-/* A part of the window that no segment covers, or in which a segment says that it does not, or a
- * segment that could not be read. */
+/* Why a gap exists. coverage_cause_name() gives the words that programs read. */
+enum coverage_cause {
+	COVERAGE_CAUSE_UNKNOWN,
+	COVERAGE_CAUSE_STOPPED,
+	COVERAGE_CAUSE_DURATION,
+	COVERAGE_CAUSE_KILLED,
+	COVERAGE_CAUSE_ENDED,
+	COVERAGE_CAUSE_REBOOTED,
+	COVERAGE_CAUSE_SUSPENDED,
+	COVERAGE_CAUSE_STALLED,
+	COVERAGE_CAUSE_UNSAVED,
+	COVERAGE_CAUSE_NOT_BEGUN,
+	COVERAGE_CAUSE_NOT_IN_FILE,
+	COVERAGE_CAUSE_FUTURE,
+	COVERAGE_CAUSE_UNWRITTEN,
+	COVERAGE_CAUSE_REMOVED,
+	COVERAGE_CAUSE_VANISHED,
+	COVERAGE_CAUSE_UNREADABLE,
+	COVERAGE_CAUSE_DAMAGED,
+	COVERAGE_CAUSE_OFFLINE,
+};
+
+/*
+ * A part of the window that is not covered: no segment spans it, its segment reports it as not
+ * covered, or its segment could not be read.
+ */
 struct coverage_gap {
 	uint64_t from_ns;
 	uint64_t to_ns;
 	/*
-	 * "nothing recorded", or what is known of that (query/coverage/gap-causes.h), "not written
-	 * yet", "removed by retention", that the recorder stood still, that the machine slept, "CPU
-	 * 1 was offline", "damaged or cut off before it was sealed", or what was wrong with which
-	 * segment
+	 * The reason, for people: "nothing recorded" or a better explanation
+	 * (query/coverage/gap-causes.h), "not written yet", "removed by retention", a stall of the
+	 * recorder, a suspended machine, "CPU 1 was offline", "damaged or truncated before it was
+	 * sealed", or the fault of a segment.
 	 */
 	char why[256];
-	/* the same as one word, for programs; NULL: not known */
-	const char *cause;
-	/* "1", "8-15": these were not there, and the others may be covered; "" it is of all
-	 */
+	enum coverage_cause cause;
+	/* "1", "8-15": only these CPUs were offline; "": the gap concerns all CPUs */
 	char cpus[64];
-	/* the last two of why: something was recorded there */
+	/* something was recorded there, but it is damaged or its segment cannot be read */
 	bool unread;
-	/* as damage, for as far as nothing else covers it */
+	/* the cause of the gap counts as damage, unless something else covers its time */
 	bool counts;
-	/* of what retention removed: all of the stretch that this is a part of; else 0 */
+	/*
+	 * the whole stretch that retention removed, of which this gap is a part; 0 for other gaps
+	 */
 	uint64_t since_ns;
 	uint64_t until_ns;
 };
@@ -57,60 +83,66 @@ struct coverage_gap {
 struct coverage {
 	uint64_t window_ns;
 	uint64_t covered_ns;
-	/* Of losses that overlap the window. Of samples, a loss that reaches over its edge has the
-	 * share of its time that is within. */
-	/* that the kernel had no room for; those of unknown kinds too */
+	/*
+	 * The losses that overlap the window. A loss of samples that crosses the edge of the window
+	 * counts only in proportion to its time within the window.
+	 */
+	/* samples for which the kernel had no room; includes losses of unknown kinds */
 	uint64_t lost_samples;
-	/* that were taken and given up, for want of room */
+	/* samples that were taken, but could not be stored */
 	uint64_t unsaved;
-	/* some of these two are such a share */
+	/* `lost_samples` or `unsaved` includes a loss that crosses the edge of the window */
 	bool lost_over_edge;
-	/* there is time in the window in which none of these two was lost */
+	/* a part of the window has neither lost nor unsaved samples */
 	bool lost_in_part;
-	/* that were due and did not come */
+	/* samples that were due, but were never taken */
 	uint64_t skipped;
-	/* some of them are such a share */
+	/* `skipped` includes a loss that crosses the edge of the window */
 	bool skipped_over_edge;
 	uint64_t lost_sideband;
-	/* times that a CPU was throttled; once at least if it was at all */
+	/* how many times a CPU was throttled; at least 1 if it happened at all */
 	uint64_t throttled;
-	/* samples a second that the kernel allowed at the least, fewer than were asked for; 0: all
-	 */
+	/* lowest number of samples per second that the kernel allowed; 0 means no limit */
 	uint64_t limit;
-	/* and not in all of the window */
+	/* the limit applied only to a part of the window */
 	bool limit_in_part;
-	/* times that one was not there */
+	/* how many times a CPU was offline */
 	uint64_t offline;
-	/* one that was asked for */
+	/* one of the selected CPUs was offline */
 	bool asked_offline;
-	/* times that the recorder stood still */
+	/* how many times the recorder stalled */
 	uint64_t stalled;
-	/* of the window: that a signal kept the recorder from running, and that it got no CPU; the
-	 * rings held what they had room for */
+	/*
+	 * how long in the window a signal stopped the recorder, and how long it got no CPU; the
+	 * ring buffers kept the samples that fitted
+	 */
 	uint64_t stalled_signal_ns;
 	uint64_t stalled_cpu_ns;
 	/* records or segments that could not be read */
 	uint64_t damaged;
-	/* callchains */
+	/* callchains that were cut short */
 	uint64_t truncated;
-	/* trace events, which no sample misses */
+	/* lost trace events; samples are not affected */
 	uint64_t lost_events;
-	/* of the samples that were selected, user and kernel */
+	/* user and kernel frames of the selected samples */
 	uint64_t frames;
-	/* those that have a name */
+	/* the frames among them that have a name */
 	uint64_t named;
-	/* of all the segments' frames */
+	/* why the other frames have no name */
 	struct unnamed_text unnamed;
-	/* the largest of the samples that were selected */
+	struct recorded_facts facts;
+	/* the largest error of the selected samples' times */
 	uint64_t clock_error_ns;
-	/* "4-7": of the CPUs that were asked for, those that the recorder was told to leave alone;
-	 * "" none */
+	/* "4-7": the selected CPUs that the recorder was configured to leave out; "" if none */
 	char left_out[256];
-	/* then which it recorded, unless it was all for a part of the window */
+	/*
+	 * if CPUs were left out: the CPUs that the recorder recorded; "" if it recorded all CPUs in
+	 * a part of the window
+	 */
 	char recorded[256];
-	/* some of them only for a part of the window */
+	/* some CPUs were left out only in a part of the window */
 	bool left_out_in_part;
-	/* none of those that were asked for was recorded */
+	/* none of the selected CPUs was recorded */
 	bool left_out_all;
 	array_of(struct coverage_gap) gaps;
 };
@@ -120,14 +152,17 @@ struct coverage_interval {
 	uint64_t to_ns;
 };
 
-/* Where a tape begins and ends, on both clocks. */
+/* The begin and the end of a tape, on both clocks. */
 struct coverage_span {
 	char boot_id[40];
 	uint64_t perf_begin_ns, perf_end_ns;
 	uint64_t begin_ns, end_ns;
 };
 
-/* A piece of what lasts: the recorder tells of it second by second, and each segment anew. */
+/*
+ * A piece of a condition that lasts, such as throttling. The recorder reports such a condition once
+ * per second and again in each segment.
+ */
 struct coverage_lasting {
 	uint32_t kind;
 	uint32_t cpu;
@@ -136,73 +171,91 @@ struct coverage_lasting {
 	uint64_t count;
 };
 
-/* Samples, by parts of one: several small shares are a sample together. */
+/* Fractional counts of samples, because several small fractions add up to a sample. */
 struct coverage_shares {
 	double lost, unsaved, skipped;
 };
 
-/* Working state between the feeding and the finish. Zeroed is empty. */
+/* The working state between adding and finishing; empty if zeroed. */
 struct coverage_parts {
 	array_of(struct coverage_interval) covered, lost, lowered;
-	/* for what is not covered */
+	/* reasons for uncovered time */
 	array_of(struct coverage_gap) reasons;
 	array_of(struct coverage_span) spans;
-	/* what was taken and not stored */
+	/* spans whose samples were taken but not stored */
 	array_of(struct coverage_span) unsaved;
 	array_of(struct coverage_lasting) lasting;
-	/* of the losses over the window's edges */
+	/* fractions of the losses that cross the edges of the window */
 	struct coverage_shares shares;
-	struct cpu_set_filter left_out,
-		/* of tapes that are not of all CPUs; empty is none here */
-		recorded;
-	/* there is a tape that is */
+	struct cpu_set_filter left_out;
+	/* CPUs of the tapes that do not record all CPUs; an empty set means no CPU, not all CPUs */
+	struct cpu_set_filter recorded;
+	/* at least one tape records all CPUs */
 	bool all_recorded;
-	/* how many CPUs were asked for; 0: all */
+	/* number of selected CPUs; 0 means all */
 	size_t asked;
-	/* there is a tape that is of one that was asked for */
+	/* at least one tape records a selected CPU */
 	bool asked_recorded;
 };
 
 void coverage_parts_done(struct coverage_parts *parts);
 
 /*
- * Counts a tape's time, and those of its losses that overlap the window and concern the CPUs. Where
- * one tape ends on the perf clock as another of its boot begins, nothing is missing between them,
- * whatever the wall clock did. 0 or -ENOMEM.
+ * Adds a tape's time, and its losses that overlap the window and concern the CPUs. Two tapes of a
+ * boot that meet on the perf clock have no gap between them, even if the wall clock jumped. Returns
+ * 0 or -ENOMEM.
  */
 int coverage_add_tape(struct coverage *coverage, struct coverage_parts *parts,
 		      const struct window *window, const struct cpu_set_filter *cpus,
 		      const struct tape *tape);
-/* The losses alone: those of a tape behind the window may have begun within it. 0 or -ENOMEM. */
+/*
+ * Adds only the tape's losses. The losses of a tape after the window may have begun in the window.
+ * Returns 0 or -ENOMEM.
+ */
 int coverage_add_losses(struct coverage *coverage, struct coverage_parts *parts,
 			const struct window *window, const struct cpu_set_filter *cpus,
 			const struct tape *tape);
-/* Time of the wall clock of which no more is known than that it was recorded. 0 or -ENOMEM. */
+/*
+ * Adds time of the wall clock that is known to be recorded, without any details. Returns 0 or
+ * -ENOMEM.
+ */
 int coverage_add_recorded(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns);
-/* A segment that is known to be there and could not be read. 0 or -ENOMEM. */
+/* Adds a segment that exists but could not be read. Returns 0 or -ENOMEM. */
 int coverage_add_unread(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns,
 			const char *why);
-/* Time of whose segments the files are missing, if they have not come back. 0 or -ENOMEM. */
-int coverage_add_absent(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns);
-/* Time of which retention removed the segments. 0 or -ENOMEM. */
+/*
+ * Adds time whose segment files vanished. If the files came back, their segments cover this time
+ * again. Returns 0 or -ENOMEM.
+ */
+int coverage_add_vanished(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns);
+/* Adds time whose segments retention removed. Returns 0 or -ENOMEM. */
 int coverage_add_removed(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns);
-/* A recorder's own word that it could not store so many samples of that span. 0 or -ENOMEM. */
+/*
+ * Adds a recorder's own report that it could not store this number of samples in this time. Returns
+ * 0 or -ENOMEM.
+ */
 int coverage_add_unsaved(struct coverage *coverage, struct coverage_parts *parts,
 			 const struct window *window, const struct coverage_span *span,
 			 uint64_t samples);
-/* Time of which nobody can say yet whether something was recorded. 0 or -ENOMEM. */
+/* Adds time that the recorder may still write. Returns 0 or -ENOMEM. */
 int coverage_add_unwritten(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns);
-/* 0 or -ENOMEM. */
+/* Computes the covered time, the gaps and the losses. Returns 0 or -ENOMEM. */
 int coverage_finish(struct coverage *coverage, struct coverage_parts *parts,
 		    const struct window *window);
 
-/* Is all of the window covered, and nothing of it lost? */
+/* Returns one word for the cause, such as "killed". */
+const char *coverage_cause_name(enum coverage_cause cause);
+
+/* Returns true if the whole window is covered and nothing in it was lost. */
 bool coverage_is_whole(const struct coverage *coverage);
 
-/* "covered 99.2 % (1.0 s missing), 0 samples lost, ...", one line for people, no newline. */
+/*
+ * Appends one line for people without a newline: "covered 99.2 % (1.0 s not recorded), 0 samples
+ * lost, ...".
+ */
 void coverage_describe(const struct coverage *coverage, struct buffer *text);
-/* The first ones of the gaps, as an array. */
+/* Appends the first `count` gaps as a JSON array. */
 void coverage_put_gaps(const struct coverage *coverage, size_t count, struct buffer *json);
-/* {"coverage":{...}}, the last line of JSON lines, with its newline. */
+/* Appends {"coverage":{...}} and a newline: the last line of all JSON Lines output. */
 void coverage_put_json(const struct coverage *coverage, const struct window *window,
 		       struct buffer *json);

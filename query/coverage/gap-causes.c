@@ -10,42 +10,41 @@
 #include "base/mutation.h"
 #include "base/sort.h"
 
-/* A segment's end in the list and by its anchors, which differ by microseconds. */
+/* A segment's end in the index and its end by its anchors may differ by microseconds. */
 #define BESIDE_NS NSEC_PER_MSEC
 
-/* What a segment beside a gap says. */
+/* The facts of the segment before or after a gap. */
 struct side {
-	/* and can be read */
+	/* the segment exists and can be read */
 	bool there;
 	bool unsealed;
-	/* the recording began with it */
+	/* the recording began with this segment */
 	bool first;
-	/* what stands for its boot is the file that it came from */
+	/* the segment was imported: its boot ID stands for the file that it came from */
 	bool imported;
 	char boot_id[40];
 	char begun[24];
 	char ended[32];
 	uint64_t end_ns;
-	/* of the wall clock: when the machine was started; 0: not known */
+	/* time on the wall clock at which the machine started; 0: not known */
 	uint64_t booted_ns;
-	/* samples that were given up */
+	/* the time of the unsaved samples */
 	uint64_t unsaved_from_ns, unsaved_to_ns;
 };
 
-struct telling {
+struct explainer {
 	struct store_reader *reader;
 	const struct store_segments *segments;
 	const struct window *window;
-	/* beside the window; 0: nothing is recorded there */
+	/* the nearest segments outside of the window; 0: none */
 	uint64_t before_ns, after_ns;
-	/* its pid; 0: none runs */
+	/* the recorder's pid; 0: no recorder runs */
 	int recorder;
-	/* that it runs */
+	/* when this recorder started */
 	uint64_t since_ns;
 	uint64_t now_ns;
 	bool is_file;
-	/* what was loaded last: behind one gap it is often what is before the next; NULL: nothing
-	 */
+	/* the segment loaded last, which is often also a neighbour of the next gap; NULL: none */
 	const struct store_segment *loaded;
 	struct side side;
 };
@@ -83,7 +82,7 @@ static void gap_causes_take_facts(struct side *side, const struct tape *tape)
 	take_unsaved(side, tape);
 }
 
-static int load_side(struct telling *telling, const struct store_segment *segment,
+static int load_side(struct explainer *explainer, const struct store_segment *segment,
 		     struct side *ret_side, struct error *error)
 {
 	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_LOSSES, 1 };
@@ -92,7 +91,7 @@ static int load_side(struct telling *telling, const struct store_segment *segmen
 
 	if (*segment->damage)
 		return 0;
-	r = store_reader_load(telling->reader, segment, &want, &tape, error);
+	r = store_reader_load(explainer->reader, segment, &want, &tape, error);
 	if (r < 0)
 		return error_is_exhaustion(r) ? r : 0;
 	ret_side->unsealed = segment->unsealed;
@@ -101,12 +100,14 @@ static int load_side(struct telling *telling, const struct store_segment *segmen
 	return 0;
 }
 
-/* The segment that ends, or begins, at that moment; or NULL. Of thousands of gaps, each finds its
- * own at once. */
+/*
+ * Returns the segment that ends (or begins, if `behind`) at this moment, or NULL. Uses bisection,
+ * because a window with thousands of gaps calls this function for each gap.
+ */
 static const struct store_segment *find_segment(const struct store_segments *segments,
 						uint64_t at_ns, bool behind)
 {
-	/* they are in the order of their begins */
+	/* segments are sorted by their begin */
 	size_t at = sort_array_count_below(&segments->list, begin_ns,
 					   at_ns - MIN(at_ns, BESIDE_NS)),
 	       end = segments->list.count;
@@ -122,80 +123,89 @@ static const struct store_segment *find_segment(const struct store_segments *seg
 	return NULL;
 }
 
-static int find_side(struct telling *telling, uint64_t at_ns, bool behind, struct side *ret_side,
-		     struct error *error)
+static int find_side(struct explainer *explainer, uint64_t at_ns, bool behind,
+		     struct side *ret_side, struct error *error)
 {
-	const struct store_segment *segment = find_segment(telling->segments, at_ns, behind);
+	const struct store_segment *segment = find_segment(explainer->segments, at_ns, behind);
 	struct side side = { 0 };
 	int r;
 
 	if (!segment)
 		return 0;
-	if (segment != telling->loaded) {
-		r = load_side(telling, segment, &side, error);
+	if (segment != explainer->loaded) {
+		r = load_side(explainer, segment, &side, error);
 		if (r < 0)
 			return r;
-		telling->loaded = segment;
-		telling->side = side;
+		explainer->loaded = segment;
+		explainer->side = side;
 	}
-	*ret_side = telling->side;
+	*ret_side = explainer->side;
 	return 0;
 }
 
-/* Was there something between, that is gone? 1 or 0. */
-static int gap_causes_is_gone(struct telling *telling, uint64_t from_ns, uint64_t to_ns,
-			      struct error *error)
+/* Returns 1 if segments in this time were removed, 0 if not, or a negative errno. */
+static int gap_causes_find_removed(struct explainer *explainer, uint64_t from_ns, uint64_t to_ns,
+				   struct error *error)
 {
-	struct store_gone_list gone = { 0 };
-	int r = store_reader_gone(telling->reader, from_ns, to_ns, &gone, error);
+	struct store_removed_ranges gone = { 0 };
+	int r = store_reader_removed(explainer->reader, from_ns, to_ns, &gone, error);
 	bool some = gone.list.count > 0;
 
 	array_done(&gone.list);
 	return r < 0 ? r : some;
 }
 
-/* The segment beside the window, if nothing lies between. */
-static int find_outside(struct telling *telling, bool behind, struct side *ret_side,
+/*
+ * Finds the segment beside the window, unless a removed segment lies between the window and that
+ * segment.
+ */
+static int find_outside(struct explainer *explainer, bool behind, struct side *ret_side,
 			struct error *error)
 {
-	const struct window *window = telling->window;
-	uint64_t at_ns = behind ? telling->after_ns : telling->before_ns;
+	const struct window *window = explainer->window;
+	uint64_t at_ns = behind ? explainer->after_ns : explainer->before_ns;
 	struct store_segments segments = { 0 };
 	const struct store_segment *segment;
 	int r;
 
 	if (!at_ns)
 		return 0;
-	r = behind ? gap_causes_is_gone(telling, window->to_ns, at_ns, error)
-		   : gap_causes_is_gone(telling, at_ns, window->from_ns, error);
+	r = behind ? gap_causes_find_removed(explainer, window->to_ns, at_ns, error)
+		   : gap_causes_find_removed(explainer, at_ns, window->from_ns, error);
 	if (r != 0)
 		return MIN(r, 0);
-	r = store_reader_find(telling->reader, at_ns - !behind, at_ns + behind, &segments, error);
+	r = store_reader_find(explainer->reader, at_ns - !behind, at_ns + behind, &segments, error);
 	segment = r == 0 ? find_segment(&segments, at_ns, behind) : NULL;
 	if (segment)
-		r = load_side(telling, segment, ret_side, error);
+		r = load_side(explainer, segment, ret_side, error);
 	array_done(&segments.list);
 	return r;
 }
 
-static int find_sides(struct telling *telling, const struct coverage_gap *gap,
+static int find_sides(struct explainer *explainer, const struct coverage_gap *gap,
 		      struct side *ret_before, struct side *ret_after, struct error *error)
 {
-	int r = find_side(telling, gap->from_ns, false, ret_before, error);
+	int r = find_side(explainer, gap->from_ns, false, ret_before, error);
 
-	if (r == 0)
-		r = find_side(telling, gap->to_ns, true, ret_after, error);
-	if (r == 0 && !ret_before->there && gap->from_ns == telling->window->from_ns)
-		r = find_outside(telling, false, ret_before, error);
-	if (r == 0 && !ret_after->there && gap->to_ns == telling->window->to_ns)
-		r = find_outside(telling, true, ret_after, error);
+	if (r < 0)
+		return r;
+	r = find_side(explainer, gap->to_ns, true, ret_after, error);
+	if (r < 0)
+		return r;
+	if (!ret_before->there && gap->from_ns == explainer->window->from_ns)
+		r = find_outside(explainer, false, ret_before, error);
+	if (r < 0)
+		return r;
+	if (!ret_after->there && gap->to_ns == explainer->window->to_ns)
+		r = find_outside(explainer, true, ret_after, error);
 	return r;
 }
 
-/* What became of the recording that a segment is the last one of; "" where nothing tells. */
-static void describe_end(const struct side *side, char *text, size_t size, const char **ret_cause)
+/* Describes how the recording that contains the segment ended; "" if unknown. */
+static void describe_end(const struct side *side, char *text, size_t size,
+			 enum coverage_cause *ret_cause)
 {
-	*ret_cause = NULL;
+	*ret_cause = COVERAGE_CAUSE_UNKNOWN;
 	text[0] = 0;
 	if (!side->there || (!*side->begun && !*side->ended))
 		return;
@@ -203,42 +213,45 @@ static void describe_end(const struct side *side, char *text, size_t size, const
 		if (mutated("forget-killed"))
 			return;
 		snprintf(text, size, "the recorder was killed");
-		*ret_cause = "killed";
+		*ret_cause = COVERAGE_CAUSE_KILLED;
 	} else if (strcmp(side->ended, "duration") == 0) {
 		snprintf(text, size, "the recorder had run for its --duration");
-		*ret_cause = "duration";
+		*ret_cause = COVERAGE_CAUSE_DURATION;
 	} else if (strncmp(side->ended, "SIG", 3) == 0) {
 		snprintf(text, size, "the recorder was stopped (%s)", side->ended);
-		*ret_cause = "stopped";
+		*ret_cause = COVERAGE_CAUSE_STOPPED;
 	} else {
 		snprintf(text, size, "the recorder ended (%s)", side->ended);
-		*ret_cause = "ended";
+		*ret_cause = COVERAGE_CAUSE_ENDED;
 	}
 }
 
-static void gap_causes_set(struct coverage_gap *gap, const char *cause, const char *why)
+static void gap_causes_set(struct coverage_gap *gap, enum coverage_cause cause, const char *why)
 {
 	snprintf(gap->why, sizeof(gap->why), "%s", why);
 	gap->cause = cause;
 }
 
-/* Another boot follows. Who is killed by a crash and who is killed before cannot be told apart. */
-static void tell_boot(struct coverage_gap *gap, const struct side *after, const char *end,
-		      const char *cause)
+/*
+ * Explains a gap between two boots. A recorder that ended because the machine crashed looks the
+ * same as one that was killed before a reboot.
+ */
+static void explain_reboot(struct coverage_gap *gap, const struct side *after, const char *end,
+			   enum coverage_cause cause)
 {
 	char before[32], again[80] = "";
 
 	if (after->booted_ns > gap->from_ns && after->booted_ns < gap->to_ns) {
 		duration_format(gap->to_ns - after->booted_ns, before, sizeof(before));
-		snprintf(again, sizeof(again), " %s before the end of this", before);
+		snprintf(again, sizeof(again), " %s before the end of this gap", before);
 	}
-	snprintf(gap->why, sizeof(gap->why), "%s; the machine was started anew%s",
+	snprintf(gap->why, sizeof(gap->why), "%s; the machine rebooted%s",
 		 !*end ? "nothing recorded"
-		 : strcmp(cause, "killed") == 0
+		 : cause == COVERAGE_CAUSE_KILLED
 			 ? "the machine went down, or the recorder was killed"
 			 : end,
 		 again);
-	gap->cause = "rebooted";
+	gap->cause = COVERAGE_CAUSE_REBOOTED;
 }
 
 static bool is_unsaved(const struct side *side, const struct coverage_gap *gap)
@@ -246,62 +259,70 @@ static bool is_unsaved(const struct side *side, const struct coverage_gap *gap)
 	return side->unsaved_from_ns < gap->to_ns && side->unsaved_to_ns > gap->from_ns;
 }
 
-/* Does the recorder that runs now still have what follows? What is of a time before it cannot be
- * its own. */
-static bool is_unwritten(const struct telling *telling, const struct side *before)
+/*
+ * Returns true if the running recorder may still write the time after a segment. It cannot write
+ * time before its own start.
+ */
+static bool is_unwritten(const struct explainer *explainer, const struct side *before)
 {
-	if (*before->ended || !telling->recorder)
+	if (*before->ended || !explainer->recorder)
 		return false;
-	return telling->since_ns ? before->end_ns > telling->since_ns : before->unsealed;
+	return explainer->since_ns ? before->end_ns > explainer->since_ns : before->unsealed;
 }
 
-static void gap_causes_tell_here(const struct telling *telling, struct coverage_gap *gap,
+static void gap_causes_set_cause(const struct explainer *explainer, struct coverage_gap *gap,
 				 const struct side *before, const struct side *after)
 {
 	char end[128];
-	const char *cause;
+	enum coverage_cause cause;
 
 	describe_end(before, end, sizeof(end), &cause);
-	if (gap->from_ns >= telling->now_ns)
-		gap_causes_set(gap, "future", "that time is still to come");
+	if (gap->from_ns >= explainer->now_ns)
+		gap_causes_set(gap, COVERAGE_CAUSE_FUTURE, "that time is in the future");
 	else if ((is_unsaved(before, gap) || is_unsaved(after, gap)))
-		gap_causes_set(gap, "unsaved", "unsaved: the store could not be written");
+		gap_causes_set(gap, COVERAGE_CAUSE_UNSAVED,
+			       "unsaved: the store could not be written");
 	else if (before->imported || (after->imported && !*before->ended))
 		return;
 	else if (before->there && after->there && !after->imported &&
 		 strcmp(before->boot_id, after->boot_id) != 0)
-		tell_boot(gap, after, end, cause);
+		explain_reboot(gap, after, end, cause);
 	else if (before->there && after->there && strcmp(before->begun, after->begun) == 0)
-		return; /* one recording: nothing of it ended */
-	else if (before->there && !after->there && is_unwritten(telling, before))
-		gap_causes_set(gap, "unwritten", "not written yet");
+		return; /* the same recording: nothing ended */
+	else if (before->there && !after->there && is_unwritten(explainer, before))
+		gap_causes_set(gap, COVERAGE_CAUSE_UNWRITTEN, "not written yet");
 	else if (cause)
 		gap_causes_set(gap, cause, end);
 }
 
-/* What lies outside of all that there is. Somebody may have removed what was before it, but not
- * where a recording begins. */
-static int tell_outside(struct telling *telling, struct coverage_gap *gap, const struct side *after,
-			struct error *error)
+/*
+ * Explains a gap outside of all segments. Retention may have removed segments in the gap, unless
+ * the segment after the gap begins a recording.
+ */
+static int explain_outside(struct explainer *explainer, struct coverage_gap *gap,
+			   const struct side *after, struct error *error)
 {
-	bool first = gap->from_ns == telling->window->from_ns && !telling->before_ns;
+	bool first = gap->from_ns == explainer->window->from_ns && !explainer->before_ns;
 	int r;
 
-	for (size_t i = 0; first && i < telling->segments->list.count; i++)
-		first = telling->segments->list.items[i].begin_ns + BESIDE_NS > gap->to_ns;
-	if (telling->is_file && (first || gap->to_ns == telling->window->to_ns)) {
-		gap_causes_set(gap, "not-in-file", "not in this file");
+	for (size_t i = 0; first && i < explainer->segments->list.count; i++)
+		first = explainer->segments->list.items[i].begin_ns + BESIDE_NS > gap->to_ns;
+	if (explainer->is_file && (first || gap->to_ns == explainer->window->to_ns)) {
+		gap_causes_set(gap, COVERAGE_CAUSE_NOT_IN_FILE, "not in this file");
 		return 0;
 	}
 	if (!first || !after->first)
 		return 0;
-	r = gap_causes_is_gone(telling, 0, gap->to_ns, error);
+	r = gap_causes_find_removed(explainer, 0, gap->to_ns, error);
 	if (r == 0)
-		gap_causes_set(gap, "not-begun", "before the first recording");
+		gap_causes_set(gap, COVERAGE_CAUSE_NOT_BEGUN, "before the first recording");
 	return MIN(r, 0);
 }
 
-/* What is behind a moment, such as what is still to come, has a reason of its own. */
+/*
+ * Splits a gap at a moment, such as now, because the parts before and after this moment have
+ * different causes.
+ */
 static int split_at(struct coverage *coverage, size_t number, uint64_t at_ns)
 {
 	struct coverage_gap later = coverage->gaps.items[number];
@@ -319,7 +340,10 @@ static int split_at(struct coverage *coverage, size_t number, uint64_t at_ns)
 	return 0;
 }
 
-/* Up to when samples were given up in it; 0: in none of it, or in all. */
+/*
+ * Returns when the unsaved samples in the gap end; 0 if the gap has none, or if they last until its
+ * end.
+ */
 static uint64_t unsaved_until(const struct side *side, const struct coverage_gap *gap)
 {
 	return is_unsaved(side, gap) && !gap_causes_is_near(side->unsaved_to_ns, gap->to_ns)
@@ -327,34 +351,37 @@ static uint64_t unsaved_until(const struct side *side, const struct coverage_gap
 		       : 0;
 }
 
-/* What lies between a recording's last segment and what of it was given up is one stretch with what
- * follows. */
-static int tell_gap(struct telling *telling, struct coverage *coverage, size_t number,
-		    struct error *error)
+/*
+ * Explains a gap. If it directly follows a gap with unsaved samples, the same segment precedes
+ * both, so the search treats them as one gap.
+ */
+static int explain_gap(struct explainer *explainer, struct coverage *coverage, size_t number,
+		       struct error *error)
 {
 	struct coverage_gap *gap = &coverage->gaps.items[number], whole = *gap;
 	const struct coverage_gap *previous = number ? gap - 1 : NULL;
 	struct side before = { 0 }, after = { 0 };
 	int r;
 
-	if (previous && previous->cause && strcmp(previous->cause, "unsaved") == 0 &&
+	if (previous && previous->cause == COVERAGE_CAUSE_UNSAVED &&
 	    previous->to_ns == gap->from_ns)
 		whole.from_ns = previous->from_ns;
-	r = find_sides(telling, &whole, &before, &after, error);
-	if (r == 0)
-		r = split_at(coverage, number,
-			     MAX(unsaved_until(&before, gap), unsaved_until(&after, gap)));
+	r = find_sides(explainer, &whole, &before, &after, error);
+	if (r < 0)
+		return r;
+	r = split_at(coverage, number,
+		     MAX(unsaved_until(&before, gap), unsaved_until(&after, gap)));
 	if (r < 0)
 		return r;
 	gap = &coverage->gaps.items[number];
-	gap_causes_tell_here(telling, gap, &before, &after);
-	return gap->cause ? 0 : tell_outside(telling, gap, &after, error);
+	gap_causes_set_cause(explainer, gap, &before, &after);
+	return gap->cause ? 0 : explain_outside(explainer, gap, &after, error);
 }
 
-int gap_causes_tell(struct store_reader *reader, const struct store_segments *segments,
-		    const struct window *window, struct coverage *coverage, struct error *error)
+int gap_causes_explain(struct store_reader *reader, const struct store_segments *segments,
+		       const struct window *window, struct coverage *coverage, struct error *error)
 {
-	struct telling telling = { .reader = reader, .segments = segments, .window = window };
+	struct explainer explainer = { .reader = reader, .segments = segments, .window = window };
 	bool begun = false;
 	int r = 0;
 
@@ -365,16 +392,16 @@ int gap_causes_tell(struct store_reader *reader, const struct store_segments *se
 			continue;
 		if (!begun) {
 			begun = true;
-			telling.now_ns = clock_ns(CLOCK_REALTIME);
-			telling.is_file = store_reader_is_file(reader);
-			telling.recorder = store_reader_recorder(reader, &telling.since_ns);
+			explainer.now_ns = clock_ns(CLOCK_REALTIME);
+			explainer.is_file = store_reader_is_file(reader);
+			explainer.recorder = store_reader_recorder(reader, &explainer.since_ns);
 			r = store_reader_near(reader, window->from_ns, window->to_ns,
-					      &telling.before_ns, &telling.after_ns, error);
+					      &explainer.before_ns, &explainer.after_ns, error);
 		}
 		if (r == 0)
-			r = split_at(coverage, i, telling.now_ns);
+			r = split_at(coverage, i, explainer.now_ns);
 		if (r == 0)
-			r = tell_gap(&telling, coverage, i, error);
+			r = explain_gap(&explainer, coverage, i, error);
 	}
 	return r;
 }

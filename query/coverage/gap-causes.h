@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Why nothing was recorded between two segments, or behind the last: what those on both sides of a
- * gap say of how their recordings ended and began. A recorder that is killed cannot say so: it is
- * known from its not having said anything else.
+ * Explains why nothing was recorded between two segments or after the last. The segments on both
+ * sides of a gap report how their recordings ended and began. A killed recorder cannot report its
+ * end, so a missing report means that it was killed.
  */
 
 #include "base/error.h"
@@ -13,9 +13,9 @@
 #include "store/read/store-reader.h"
 
 /*
- * Puts what is known into the gaps of a finished coverage of which nothing is known yet. The
- * segments are those that overlap the window. 0 or a negative errno; segments that cannot be read
- * say nothing.
+ * Explains the gaps of a finished coverage that have no cause yet. `segments` are those that
+ * overlap the window. A segment that cannot be read explains nothing. Returns 0 or a negative
+ * errno.
  */
-int gap_causes_tell(struct store_reader *reader, const struct store_segments *segments,
-		    const struct window *window, struct coverage *coverage, struct error *error);
+int gap_causes_explain(struct store_reader *reader, const struct store_segments *segments,
+		       const struct window *window, struct coverage *coverage, struct error *error);

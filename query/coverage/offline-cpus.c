@@ -13,13 +13,16 @@ struct offline_cpus {
 	array_of(struct coverage_lasting) list;
 };
 
-bool coverage_goes_on(const struct coverage_lasting *before, const struct coverage_lasting *piece)
+bool coverage_continues(const struct coverage_lasting *before, const struct coverage_lasting *piece)
 {
 	return before->kind == piece->kind && before->cpu == piece->cpu &&
-	       piece->from_ns <= before->to_ns + COVERAGE_PIECES_OFF_NS;
+	       piece->from_ns <= before->to_ns + COVERAGE_PIECES_MAX_GAP_NS;
 }
 
-/* Of pieces in their order: the next that lasted, as one; false at the end. */
+/*
+ * Joins the following pieces of one stretch in the sorted list. Returns false at the end of the
+ * list.
+ */
 static bool next_lasting(const struct coverage_parts *parts, size_t *at,
 			 struct coverage_lasting *ret_lasting)
 {
@@ -28,13 +31,13 @@ static bool next_lasting(const struct coverage_parts *parts, size_t *at,
 	if (*at >= parts->lasting.count)
 		return false;
 	*ret_lasting = *piece;
-	for (++*at, piece++; *at < parts->lasting.count && coverage_goes_on(ret_lasting, piece);
+	for (++*at, piece++; *at < parts->lasting.count && coverage_continues(ret_lasting, piece);
 	     ++*at, piece++)
 		ret_lasting->to_ns = MAX(ret_lasting->to_ns, piece->to_ns);
 	return true;
 }
 
-static int compare_absences(const void *a, const void *b)
+static int compare_stretches(const void *a, const void *b)
 {
 	const struct coverage_lasting *left = a, *right = b;
 
@@ -45,9 +48,9 @@ static int compare_absences(const void *a, const void *b)
 	return (left->cpu > right->cpu) - (left->cpu < right->cpu);
 }
 
-/* Which CPU was not there, and when in the window; by time. */
-static int find_absences(const struct coverage_parts *parts, const struct window *window,
-			 struct offline_cpus *absences)
+/* Lists the offline stretches of the window in time order. */
+static int find_stretches(const struct coverage_parts *parts, const struct window *window,
+			  struct offline_cpus *stretches)
 {
 	struct coverage_lasting one;
 
@@ -57,28 +60,31 @@ static int find_absences(const struct coverage_parts *parts, const struct window
 		one.from_ns = MAX(one.from_ns, window->from_ns);
 		one.to_ns = MIN(one.to_ns, window->to_ns);
 		if (one.kind == TAPE_LOSS_OFFLINE && one.cpu < TAPE_CPUS_MAX &&
-		    array_push(&absences->list, one) < 0)
+		    array_push(&stretches->list, one) < 0)
 			return -ENOMEM;
 	}
-	if (absences->list.count)
-		qsort(absences->list.items, absences->list.count, sizeof(*absences->list.items),
-		      compare_absences);
+	if (stretches->list.count)
+		qsort(stretches->list.items, stretches->list.count, sizeof(*stretches->list.items),
+		      compare_stretches);
 	return 0;
 }
 
-/* Time of the window in which as many CPUs as were asked for were not there, of what is recorded.
- * Absences begin in their order. */
-static uint64_t count_absence(const struct coverage *coverage, const struct offline_cpus *absences,
-			      size_t asked, const struct window *window)
+/*
+ * Returns in how much recorded time of the window all selected CPUs were offline. The stretches are
+ * sorted by their begin.
+ */
+static uint64_t count_uncovered_ns(const struct coverage *coverage,
+				   const struct offline_cpus *stretches, size_t asked,
+				   const struct window *window)
 {
 	uint64_t all_ns = 0, reached_ns = window->from_ns;
 
-	for (size_t i = 0; asked && i < absences->list.count; i++) {
-		uint64_t from_ns = MAX(absences->list.items[i].from_ns, reached_ns), to_ns = 0;
+	for (size_t i = 0; asked && i < stretches->list.count; i++) {
+		uint64_t from_ns = MAX(stretches->list.items[i].from_ns, reached_ns), to_ns = 0;
 		size_t there = 0;
 
-		for (size_t j = 0; j < absences->list.count; j++) {
-			const struct coverage_lasting *one = &absences->list.items[j];
+		for (size_t j = 0; j < stretches->list.count; j++) {
+			const struct coverage_lasting *one = &stretches->list.items[j];
 
 			if (one->from_ns > from_ns || one->to_ns <= from_ns)
 				continue;
@@ -109,8 +115,11 @@ static size_t count_together(const struct coverage_lasting *first, size_t count)
 	return end;
 }
 
-/* "1,8-15", of as many as there is room for; how many these are. */
-static size_t list_cpus(const struct coverage_lasting *absent, size_t count, char *text,
+/*
+ * Writes a list such as "1,8-15", with as many CPUs as fit. Returns how many CPUs the list
+ * contains.
+ */
+static size_t list_cpus(const struct coverage_lasting *offline, size_t count, char *text,
 			size_t size)
 {
 	size_t used = 0, done = 0, end;
@@ -119,11 +128,11 @@ static size_t list_cpus(const struct coverage_lasting *absent, size_t count, cha
 		char range[32];
 		size_t length;
 
-		for (end = done + 1; end < count && absent[end].cpu <= absent[end - 1].cpu + 1;)
+		for (end = done + 1; end < count && offline[end].cpu <= offline[end - 1].cpu + 1;)
 			end++;
 		length = snprintf(range, sizeof(range),
-				  absent[done].cpu < absent[end - 1].cpu ? "%s%u-%u" : "%s%u",
-				  used ? "," : "", absent[done].cpu, absent[end - 1].cpu);
+				  offline[done].cpu < offline[end - 1].cpu ? "%s%u-%u" : "%s%u",
+				  used ? "," : "", offline[done].cpu, offline[end - 1].cpu);
 		if (used + length >= size)
 			break;
 		memcpy(text + used, range, length + 1);
@@ -132,19 +141,21 @@ static size_t list_cpus(const struct coverage_lasting *absent, size_t count, cha
 	return done;
 }
 
-/* Those that were away at the same time are told as one, or as several where their list would be
- * cut. */
-static int add_absences(struct coverage *coverage, const struct offline_cpus *absences)
+/*
+ * Adds one gap for all CPUs with the same offline time, or several gaps if their list would not
+ * fit.
+ */
+static int add_gaps(struct coverage *coverage, const struct offline_cpus *stretches)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < absences->list.count;) {
-		const struct coverage_lasting *first = &absences->list.items[i];
+	for (size_t i = 0; r == 0 && i < stretches->list.count;) {
+		const struct coverage_lasting *first = &stretches->list.items[i];
 		struct coverage_gap gap = { .from_ns = first->from_ns,
 					    .to_ns = first->to_ns,
-					    .cause = "offline" };
+					    .cause = COVERAGE_CAUSE_OFFLINE };
 
-		i += list_cpus(first, count_together(first, absences->list.count - i), gap.cpus,
+		i += list_cpus(first, count_together(first, stretches->list.count - i), gap.cpus,
 			       sizeof(gap.cpus));
 		snprintf(gap.why, sizeof(gap.why),
 			 strpbrk(gap.cpus, ",-") ? "CPUs %s were offline" : "CPU %s was offline",
@@ -154,17 +165,18 @@ static int add_absences(struct coverage *coverage, const struct offline_cpus *ab
 	return r;
 }
 
-int offline_cpus_tell(struct coverage *coverage, const struct coverage_parts *parts,
-		      const struct window *window)
+int offline_cpus_add_gaps(struct coverage *coverage, const struct coverage_parts *parts,
+			  const struct window *window)
 {
-	struct offline_cpus absences = { 0 };
-	int r = find_absences(parts, window, &absences);
+	struct offline_cpus stretches = { 0 };
+	int r = find_stretches(parts, window, &stretches);
 
-	if (r == 0 && absences.list.count) {
+	if (r == 0 && stretches.list.count) {
 		coverage->asked_offline = parts->asked != 0;
-		coverage->covered_ns -= count_absence(coverage, &absences, parts->asked, window);
-		r = add_absences(coverage, &absences);
+		coverage->covered_ns -=
+			count_uncovered_ns(coverage, &stretches, parts->asked, window);
+		r = add_gaps(coverage, &stretches);
 	}
-	array_done(&absences.list);
+	array_done(&stretches.list);
 	return r;
 }

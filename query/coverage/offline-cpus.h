@@ -1,21 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* CPUs that were not there, as a window's coverage tells of them: each stretch once, with all CPUs
- * of which it is, however many pieces it was told in. */
+/*
+ * Adds offline CPUs to a window's coverage. Each stretch appears once with all its CPUs, however
+ * many pieces the tapes report.
+ */
 
 #include "query/coverage/coverage.h"
 
-/* By no more do the pieces of one throttling or absence differ; between two of them there is a tick
- * of the kernel's clock. */
-#define COVERAGE_PIECES_OFF_NS (100 * 1000ull)
+/*
+ * Two pieces of one throttling or one offline stretch may differ by this much. Two separate
+ * stretches have at least a tick of the kernel's clock between them.
+ */
+#define COVERAGE_PIECES_MAX_GAP_NS (100 * 1000ull)
 
-/* Of pieces in their order: one that begins where the one before ends is the same time again. */
-bool coverage_goes_on(const struct coverage_lasting *before, const struct coverage_lasting *piece);
+/* Returns true if a piece continues the one before it in the sorted list. */
+bool coverage_continues(const struct coverage_lasting *before,
+			const struct coverage_lasting *piece);
 
 /*
- * Adds them to the gaps, behind the others, of parts whose pieces are in their order. What those
- * that were asked for were all away of the covered time is not covered. 0 or -ENOMEM.
+ * Appends the offline stretches to the gaps. `parts` contains their pieces, sorted. Time in which
+ * all selected CPUs were offline becomes uncovered. Returns 0 or -ENOMEM.
  */
-int offline_cpus_tell(struct coverage *coverage, const struct coverage_parts *parts,
-		      const struct window *window);
+int offline_cpus_add_gaps(struct coverage *coverage, const struct coverage_parts *parts,
+			  const struct window *window);

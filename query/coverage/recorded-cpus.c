@@ -3,7 +3,10 @@
 
 #include <errno.h>
 
-/* Was there ever anything of that CPU? Of one that was offline, at least that is told. */
+/*
+ * Returns true if the tape has any samples or losses of this CPU. An offline CPU has at least a
+ * loss.
+ */
 static bool has_cpu(const struct tape *tape, const struct cpu_set_filter *online, uint32_t cpu)
 {
 	bool has = cpu_filter_passes(online, cpu);
@@ -15,7 +18,10 @@ static bool has_cpu(const struct tape *tape, const struct cpu_set_filter *online
 	return has;
 }
 
-/* All CPUs were recorded: those that were asked for and are none of the host's were not. */
+/*
+ * Handles a tape that records all CPUs. Selected CPUs that the host does not have count as left
+ * out.
+ */
 static int add_all_cpus(struct coverage_parts *parts, const struct cpu_set_filter *asked,
 			const struct tape *tape)
 {
@@ -45,7 +51,7 @@ static int add_all_cpus(struct coverage_parts *parts, const struct cpu_set_filte
 	return 0;
 }
 
-/* A list that is none says nothing. */
+/* Ignores a list of CPUs that cannot be parsed. */
 int recorded_cpus_add(struct coverage_parts *parts, const struct cpu_set_filter *asked,
 		      const struct tape *tape)
 {

@@ -47,7 +47,7 @@ int spans_explain_unsaved(struct coverage_parts *parts)
 		const struct coverage_span *span = &parts->unsaved.items[i];
 		struct coverage_gap gap = { .from_ns = span->begin_ns,
 					    .to_ns = span->end_ns,
-					    .cause = "unsaved" };
+					    .cause = COVERAGE_CAUSE_UNSAVED };
 
 		for (size_t j = 0; j < parts->spans.count; j++)
 			if (spans_follows(span, &parts->spans.items[j]))

@@ -2,17 +2,17 @@
 #pragma once
 
 /*
- * What tapes and what was given up cover, where it meets on the perf clock: each has the wall clock
- * by its own anchors, which may be far apart when it was set meanwhile.
+ * Joins tapes and unsaved spans that meet on the perf clock. Each of them converts its ends to the
+ * wall clock with its own anchors. If the wall clock was set, the converted ends are far apart.
  */
 
 #include "query/coverage/coverage.h"
 
-/* Where tapes meet, nothing is missing between them on any clock. 0 or -ENOMEM. */
+/* Covers the time between tapes that meet on the perf clock. Returns 0 or -ENOMEM. */
 int spans_join(struct coverage_parts *parts);
 /*
- * Why what was given up is not covered. Whoever tells of it was not there when it began, and knows
- * the wall clock of then only as it was later: it begins where the tape before it ends, if that is
- * in the window too. 0 or -ENOMEM.
+ * Adds the reason for uncovered time whose samples are unsaved. The process that reports such a
+ * span did not run at the span's begin, so the converted begin may be off. The span therefore
+ * begins where the previous tape ends, if that end is in the window too. Returns 0 or -ENOMEM.
  */
 int spans_explain_unsaved(struct coverage_parts *parts);

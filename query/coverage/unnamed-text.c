@@ -1,69 +1,144 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "query/coverage/unnamed-text.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/json.h"
 
-static void add_one(struct unnamed_text *nameless, uint64_t frames, const char *why, size_t size)
+/*
+ * In the name of a fact, this text precedes a reason; the value of the fact is the path of a
+ * module.
+ */
+#define OF_MODULE TAPE_UNNAMED " "
+#define UNMAPPED "in no known mapping"
+
+static void add_reason(struct unnamed_text *unnamed, const char *why, size_t size, uint64_t frames)
 {
 	size_t i = 0;
 
-	while (i < nameless->count &&
-	       (strncmp(nameless->items[i].why, why, size) != 0 || nameless->items[i].why[size]))
+	while (i < unnamed->count &&
+	       (strncmp(unnamed->items[i].why, why, size) != 0 || unnamed->items[i].why[size]))
 		i++;
-	if (!size || size >= sizeof(nameless->items[0].why) || i == UNNAMED_TEXT_MAX)
-		return;
-	if (i == nameless->count) {
-		memcpy(nameless->items[i].why, why, size);
-		nameless->items[i].why[size] = 0;
-		nameless->items[i].frames = 0;
-		nameless->count++;
+	if (i == UNNAMED_TEXT_MAX) {
+		i--;
+		snprintf(unnamed->items[i].why, sizeof(unnamed->items[i].why), UNNAMED_TEXT_OTHER);
+	} else if (i == unnamed->count) {
+		memcpy(unnamed->items[i].why, why, size);
+		unnamed->items[i].why[size] = 0;
+		unnamed->items[i].frames = 0;
+		unnamed->count++;
 	}
-	nameless->items[i].frames += frames;
+	unnamed->items[i].frames += frames;
 }
 
-/* It goes to a terminal as it is, and a tape may be of anybody. */
-static bool unnamed_text_is_text(const char *text, size_t size)
+/* The text goes to a terminal unescaped, and an attacker may have written the tape. */
+static bool unnamed_text_is_reason(const char *text, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
 		if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
 			return false;
-	return true;
+	return size && size < sizeof(((struct unnamed_text *)NULL)->items[0].why);
 }
 
-void unnamed_text_add(struct unnamed_text *nameless, const char *fact)
+/*
+ * Returns for each string the number of the fact whose value it is, as a module's path, plus 1; 0:
+ * no such fact.
+ */
+static uint32_t *find_facts(const struct tape *tape)
 {
+	uint32_t *facts = calloc(strings_count(&tape->strings), sizeof(*facts));
+
+	for (size_t i = 0; facts && i < tape->facts.count; i++) {
+		const struct tape_fact *fact = &tape->facts.items[i];
+
+		if (strncmp(tape_string(tape, fact->key), OF_MODULE, strlen(OF_MODULE)) == 0)
+			facts[fact->value] = i + 1;
+	}
+	return facts;
+}
+
+/*
+ * Finds the reason in a segment of an older version: the only reason in its totals besides
+ * UNMAPPED. Returns the size of the reason, or 0 if there are several.
+ */
+static size_t find_only_reason(const struct tape *tape, const char **ret_why)
+{
+	const char *fact = tape_fact(tape, TAPE_UNNAMED);
+	size_t found = 0;
+
 	while (*fact) {
 		size_t size = strcspn(fact, ",");
-		char *why;
-		uint64_t frames = strtoull(fact, &why, 10);
+		const char *why = fact + strspn(fact, "0123456789");
+		size_t left = fact + size - why;
 
-		if (*fact >= '0' && *fact <= '9' && *why == ' ' &&
-		    unnamed_text_is_text(why, fact + size - why))
-			add_one(nameless, frames, why + 1, fact + size - why - 1);
+		if (why > fact && *why == ' ' && unnamed_text_is_reason(why + 1, left - 1) &&
+		    (left - 1 != strlen(UNMAPPED) || memcmp(why + 1, UNMAPPED, left - 1) != 0)) {
+			if (found)
+				return 0;
+			*ret_why = why + 1;
+			found = left - 1;
+		}
 		fact += size;
 		fact += strspn(fact, ", ");
 	}
+	return found;
 }
 
-void unnamed_text_describe(const struct unnamed_text *nameless, struct buffer *text)
+static void add_module(struct unnamed_text *unnamed, const struct tape *tape, const uint32_t *facts,
+		       uint32_t module, uint64_t frames)
 {
-	for (size_t i = 0; i < nameless->count; i++)
-		buffer_printf(text, "%s%" PRIu64 " %s", i ? ", " : "", nameless->items[i].frames,
-			      nameless->items[i].why);
+	const struct tape_module *of = &tape->modules.items[module];
+	const char *why = NULL;
+	size_t size;
+
+	if (of->kind == TAPE_MODULE_UNKNOWN)
+		why = UNMAPPED;
+	else if (facts[of->path])
+		why = tape_string(tape, tape->facts.items[facts[of->path] - 1].key) +
+		      strlen(OF_MODULE);
+	size = why ? strlen(why) : find_only_reason(tape, &why);
+	if (size && unnamed_text_is_reason(why, size))
+		add_reason(unnamed, why, size, frames);
+	else
+		add_reason(unnamed, UNNAMED_TEXT_OTHER, strlen(UNNAMED_TEXT_OTHER), frames);
 }
 
-void unnamed_text_put_json(const struct unnamed_text *nameless, struct buffer *json)
+int unnamed_text_add(struct unnamed_text *unnamed, const struct tape *tape, const uint64_t *frames)
+{
+	_cleanup_free_ uint32_t *facts = find_facts(tape);
+
+	for (size_t i = 0; facts && i < tape->modules.count; i++)
+		if (frames[i])
+			add_module(unnamed, tape, facts, i, frames[i]);
+	return facts ? 0 : -ENOMEM;
+}
+
+void unnamed_text_merge(struct unnamed_text *unnamed, const struct unnamed_text *other)
+{
+	for (size_t i = 0; i < other->count; i++)
+		add_reason(unnamed, other->items[i].why, strlen(other->items[i].why),
+			   other->items[i].frames);
+}
+
+void unnamed_text_describe(const struct unnamed_text *unnamed, struct buffer *text)
+{
+	for (size_t i = 0; i < unnamed->count; i++)
+		buffer_printf(text, "%s%" PRIu64 " %s", i ? ", " : "", unnamed->items[i].frames,
+			      unnamed->items[i].why);
+}
+
+void unnamed_text_put_json(const struct unnamed_text *unnamed, struct buffer *json)
 {
 	json_open(json, '{');
-	for (size_t i = 0; i < nameless->count; i++) {
-		json_key(json, nameless->items[i].why);
-		json_u64(json, nameless->items[i].frames);
+	for (size_t i = 0; i < unnamed->count; i++) {
+		json_key(json, unnamed->items[i].why);
+		json_u64(json, unnamed->items[i].frames);
 	}
 	json_close(json, '}');
 }

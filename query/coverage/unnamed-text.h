@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Why frames have no name, as segments tell it: each of all its frames, not of those in a window.
- */
+/* Why frames of a window have no name. Segments state a reason for each module. */
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/bytes.h"
+#include "tape/tape.h"
 
-/* There are nine whys; more are of a newer perftape. */
+/*
+ * Nine reasons exist; a newer perftape may add some. If the list is full, its last entry counts all
+ * further reasons.
+ */
 #define UNNAMED_TEXT_MAX 16
+#define UNNAMED_TEXT_OTHER "for another reason"
 
 struct unnamed_text {
 	struct {
@@ -21,10 +25,15 @@ struct unnamed_text {
 	size_t count;
 };
 
-/* Adds what the fact "unnamed" of a segment says; what it does not say as docs/FORMAT.md has it is
- * passed over. */
-void unnamed_text_add(struct unnamed_text *nameless, const char *fact);
-/* "956 without symbols, 12 gone before they were opened"; nothing where there are none. */
-void unnamed_text_describe(const struct unnamed_text *nameless, struct buffer *text);
-/* The same as an object. */
-void unnamed_text_put_json(const struct unnamed_text *nameless, struct buffer *json);
+/*
+ * Adds numbers of frames that have no name, indexed by module of the tape. The tape's facts state
+ * the reasons. Returns 0 or -ENOMEM.
+ */
+int unnamed_text_add(struct unnamed_text *unnamed, const struct tape *tape, const uint64_t *frames);
+void unnamed_text_merge(struct unnamed_text *unnamed, const struct unnamed_text *other);
+/*
+ * Appends "956 without symbols, 12 gone before they were opened", or nothing if the list is empty.
+ */
+void unnamed_text_describe(const struct unnamed_text *unnamed, struct buffer *text);
+/* Appends the same as a JSON object. */
+void unnamed_text_put_json(const struct unnamed_text *unnamed, struct buffer *json);

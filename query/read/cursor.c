@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Invariants:
- * (1) all segments that begin at or before the last row's time have been opened, those behind are
- * not yet; (2) an open tape has rows left, but for that of the last row and those that
- * cursor_near() passed; (3) `last` is below the number of open tapes, or that is 0.
+ * (1) All segments that begin at or before the last row's time have been opened, and no others.
+ * (2) An open tape has rows left, except for the last row's tape and tapes that cursor_skip_to()
+ *     emptied.
+ * (3) `last` is below the number of open tapes, or both are 0.
  */
 #include "query/read/cursor.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,28 +20,28 @@
 struct open_tape {
 	struct tape *tape;
 	struct window_filter_times times;
-	/* the next row */
+	/* index of the next row */
 	size_t at;
 	uint32_t number;
-	/* it is the caller's */
+	/* the caller owns the tape */
 	bool kept;
 };
 
 struct cursor {
 	struct loader loader;
-	/* segment */
+	/* index of the next segment */
 	size_t next;
 	/* in the order of opening */
 	array_of(struct open_tape) open;
-	/* index in open of the last row's tape */
+	/* index in `open` of the tape with the last row */
 	size_t last;
 	uint32_t opened;
-	/* no row is before it */
+	/* earlier rows are skipped */
 	uint64_t from_ns;
 	bool ended;
-	/* What was read side by side, of so many segments from a number on. */
+	/* The results of a batch of segments that threads have read. */
 	struct loaded *read;
-	/* 0: nothing ever is */
+	/* size of `read`; 0: segments are read one by one */
 	unsigned int read_max;
 	size_t read_begin, read_count;
 };
@@ -60,7 +62,7 @@ int cursor_open(struct store_reader *reader, const struct question *question,
 	return 0;
 }
 
-int cursor_read_together(struct cursor *cursor, unsigned int threads)
+int cursor_set_threads(struct cursor *cursor, unsigned int threads)
 {
 	if (threads < 2 || cursor->read)
 		return 0;
@@ -95,7 +97,7 @@ struct cursor *cursor_close(struct cursor *cursor)
 	return NULL;
 }
 
-/* Frees the tape of the last row when that was its last one. */
+/* Frees the tape of the last row if it has no more rows. */
 static void close_last(struct cursor *cursor)
 {
 	struct open_tape *last = &cursor->open.items[cursor->last];
@@ -108,7 +110,7 @@ static void close_last(struct cursor *cursor)
 	cursor->last = 0;
 }
 
-/* Takes the tape over. */
+/* Takes ownership of the tape. */
 static int cursor_add_tape(struct cursor *cursor, struct tape *tape)
 {
 	struct coverage *coverage = &cursor->loader.coverage;
@@ -147,7 +149,7 @@ static int cursor_read_one(void *context, unsigned int worker, size_t item)
 	return 0;
 }
 
-/* All that was read before has been taken. */
+/* Reads the next batch. The caller must have taken all tapes of the previous batch. */
 static int read_some(struct cursor *cursor, size_t begin)
 {
 	const struct workers workers = {
@@ -197,8 +199,10 @@ static int cursor_open_segment(struct cursor *cursor, size_t number, struct erro
 	return cursor_add_tape(cursor, tape);
 }
 
-/* The open tape with the earliest row; of equal ones the one that was opened first. NULL: none has
- * any. */
+/*
+ * Returns the open tape with the earliest row; among equal ones the one opened first. NULL: no
+ * rows.
+ */
 static struct open_tape *find_earliest(const struct cursor *cursor)
 {
 	struct open_tape *earliest = NULL;
@@ -227,6 +231,7 @@ int cursor_next(struct cursor *cursor, struct cursor_row *ret_row, struct error 
 	const struct store_segments *segments = &cursor->loader.segments;
 	struct open_tape *open;
 
+	assert(cursor->open.count ? cursor->last < cursor->open.count : !cursor->last);
 	close_last(cursor);
 	for (open = find_earliest(cursor); cursor->next < segments->list.count;
 	     open = find_earliest(cursor)) {
@@ -248,7 +253,7 @@ int cursor_next(struct cursor *cursor, struct cursor_row *ret_row, struct error 
 	return 1;
 }
 
-void cursor_near(struct cursor *cursor, uint64_t realtime_ns)
+void cursor_skip_to(struct cursor *cursor, uint64_t realtime_ns)
 {
 	if (realtime_ns <= cursor->from_ns)
 		return;
@@ -269,7 +274,7 @@ void cursor_near(struct cursor *cursor, uint64_t realtime_ns)
 	}
 }
 
-void cursor_keep(struct cursor *cursor)
+void cursor_keep_tape(struct cursor *cursor)
 {
 	if (cursor->last < cursor->open.count)
 		cursor->open.items[cursor->last].kept = true;
@@ -280,7 +285,7 @@ const struct coverage *cursor_coverage(const struct cursor *cursor)
 	return &cursor->loader.coverage;
 }
 
-size_t cursor_opened(const struct cursor *cursor)
+size_t cursor_segments_read(const struct cursor *cursor)
 {
 	return cursor->opened;
 }

@@ -2,9 +2,10 @@
 #pragma once
 
 /*
- * Walks the samples of a window that pass a filter, in the order of the wall clock over all CPUs,
- * segments and boots, sealed or not. Segments are opened one after the other: two or more at once
- * only where they claim the same time. So memory follows what is open, not the window.
+ * Walks the samples of a window that pass a filter. It returns them in the order of the wall clock,
+ * over all CPUs, segments and boots, sealed or not. The cursor opens one segment after the other,
+ * and several at once only if their times overlap. Memory use therefore does not grow with the
+ * window.
  */
 
 #include <stdint.h>
@@ -18,40 +19,54 @@
 
 struct cursor;
 
-/* Valid until the next call, and the tape longer when it is kept. */
+/* Valid until the next call. cursor_keep_tape() extends the lifetime of the tape. */
 struct cursor_row {
 	uint64_t realtime_ns;
-	/* with no other samples than those of the walk, in its order */
+	/* contains only the samples of this walk, in the same order */
 	struct tape *tape;
-	/* of the tape */
+	/* index into the tape's samples */
 	uint32_t sample;
-	/* of the tape, in the order of opening */
+	/* number of the tape in the order of opening */
 	uint32_t number;
 };
 
-/* The reader and what the question borrows must live as long as the cursor. */
+/*
+ * Opens a cursor. The reader and the pointers in the question must outlive it. Returns 0, or a
+ * negative errno with a message.
+ */
 int cursor_open(struct store_reader *reader, const struct question *question,
 		struct cursor **ret_cursor, struct error *error);
 struct cursor *cursor_close(struct cursor *cursor);
 DEFINE_CLEANUP(cursor, struct cursor *, cursor_close)
-/* From now on so many segments are read side by side, for who keeps all tapes anyway. 0 or -ENOMEM.
+/*
+ * Reads this many segments in parallel. Useful only for a caller that keeps all tapes. Returns 0 or
+ * -ENOMEM.
  */
-int cursor_read_together(struct cursor *cursor, unsigned int threads);
+int cursor_set_threads(struct cursor *cursor, unsigned int threads);
 
-/* 1 with a row, 0 at the end. What cannot be read is passed over, and told by the coverage. */
+/*
+ * Returns 1 with a row, 0 at the end, or a negative errno. Skips segments that cannot be read; the
+ * coverage reports these segments.
+ */
 int cursor_next(struct cursor *cursor, struct cursor_row *ret_row, struct error *error);
 
-/* The next row is the first that is left at or after a moment. Of segments before it only the
- * losses are read. */
-void cursor_near(struct cursor *cursor, uint64_t realtime_ns);
+/*
+ * Skips to the first remaining row at or after a moment. Segments before it are read only for their
+ * losses.
+ */
+void cursor_skip_to(struct cursor *cursor, uint64_t realtime_ns);
 
-/* The tape of the last row is the caller's from now on, who frees it when the cursor is at its end
- * or closed. */
-void cursor_keep(struct cursor *cursor);
+/*
+ * Passes ownership of the last row's tape to the caller, who frees it after the cursor has ended or
+ * is closed.
+ */
+void cursor_keep_tape(struct cursor *cursor);
 
-/* How much of the window is known; of all of it once cursor_next() gave 0. Its frames are those of
- * the samples that were read. */
+/*
+ * Returns how much of the window is known; complete once cursor_next() has returned 0. Its frame
+ * counts cover the samples read so far. Valid until the cursor is closed.
+ */
 const struct coverage *cursor_coverage(const struct cursor *cursor);
 
-/* How many segments were read so far. */
-size_t cursor_opened(const struct cursor *cursor);
+/* Returns the number of segments read so far. */
+size_t cursor_segments_read(const struct cursor *cursor);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Segments may overlap, on the wall clock at least. Texts wait until no segment that is still to be
- * read begins before them, so memory follows the segments that do, not the window.
+ * Segments may overlap, at least on the wall clock. The text of an event waits while an unread
+ * segment begins before the event. Memory use therefore follows the number of overlapping segments,
+ * not the window.
  */
 #include "query/read/event-cursor.h"
 
@@ -23,9 +24,9 @@ struct run {
 	struct loader loader;
 	array_of(struct waiting) waiting;
 	struct buffer texts;
-	/* of all names */
+	/* number of events that were only counted, over all names */
 	uint64_t only_counted;
-	struct event_cursor_told *told;
+	struct event_cursor_totals *totals;
 };
 
 bool event_cursor_is_count(const struct tape *tape, const struct tape_event *event)
@@ -35,12 +36,15 @@ bool event_cursor_is_count(const struct tape *tape, const struct tape_event *eve
 		      TAPE_EVENT_COUNT) == 0;
 }
 
-bool event_cursor_is_passed_over(const struct tape *tape, const struct tape_event *event)
+bool event_cursor_is_overflow(const struct tape *tape, const struct tape_event *event)
 {
 	return event_cursor_is_count(tape, event) && event->fields.count == 2;
 }
 
-/* What a count is of began before its time: who asks for any of that time is told of it. */
+/*
+ * The recorder writes a count at the end of the time in which it counted. A count therefore belongs
+ * to the window if any of this time does.
+ */
 static bool event_cursor_is_in_window(const struct run *run, const struct event_cursor_row *row)
 {
 	const struct window *window = &run->options->question.window;
@@ -53,11 +57,11 @@ static bool event_cursor_is_in_window(const struct run *run, const struct event_
 	       row->realtime_ns - MIN(row->realtime_ns, since_ns) < window->to_ns;
 }
 
-void event_cursor_told_done(struct event_cursor_told *told)
+void event_cursor_totals_done(struct event_cursor_totals *totals)
 {
-	strings_done(&told->over_names);
-	array_done(&told->over);
-	array_done(&told->coverage.gaps);
+	strings_done(&totals->overflow_names);
+	array_done(&totals->overflows);
+	array_done(&totals->coverage.gaps);
 }
 
 static bool has_name(const struct run *run, const struct event_cursor_row *row)
@@ -72,39 +76,40 @@ static uint64_t event_cursor_number_of(const struct event_cursor_row *row, const
 	return text ? strtoull(text, NULL, 10) : 0;
 }
 
-static int add_over(struct event_cursor_told *told, const struct event_cursor_row *row,
-		    uint64_t count)
+static int add_overflow(struct event_cursor_totals *totals, const struct event_cursor_row *row,
+			uint64_t count)
 {
 	const char *name = tape_string(row->tape, row->event->name);
 	uint64_t since_ns = MIN(event_cursor_number_of(row, TAPE_EVENT_SINCE), row->realtime_ns);
-	struct event_cursor_over *over;
+	struct event_cursor_overflow *overflow;
 	uint32_t number;
-	int r = strings_add(&told->over_names, name, strlen(name), &number);
+	int r = strings_add(&totals->overflow_names, name, strlen(name), &number);
 
-	while (r == 0 && told->over.count <= number)
-		r = array_push(&told->over, (struct event_cursor_over){ 0, UINT64_MAX, 0 });
+	while (r == 0 && totals->overflows.count <= number)
+		r = array_push(&totals->overflows,
+			       (struct event_cursor_overflow){ 0, UINT64_MAX, 0 });
 	if (r < 0)
 		return r;
-	over = &told->over.items[number];
-	over->count += count;
-	over->from_ns = MIN(over->from_ns, row->realtime_ns - since_ns);
-	over->to_ns = MAX(over->to_ns, row->realtime_ns);
-	told->only_counted += count;
+	overflow = &totals->overflows.items[number];
+	overflow->count += count;
+	overflow->from_ns = MIN(overflow->from_ns, row->realtime_ns - since_ns);
+	overflow->to_ns = MAX(overflow->to_ns, row->realtime_ns);
+	totals->only_counted += count;
 	return 0;
 }
 
-static int count_passed_over(struct run *run, const struct event_cursor_row *row)
+static int count_overflow(struct run *run, const struct event_cursor_row *row)
 {
 	uint64_t count = event_cursor_number_of(row, TAPE_EVENT_COUNT);
 
-	if (!event_cursor_is_passed_over(row->tape, row->event) ||
+	if (!event_cursor_is_overflow(row->tape, row->event) ||
 	    !event_cursor_is_in_window(run, row))
 		return 0;
 	run->only_counted += count;
-	return has_name(run, row) ? add_over(run->told, row, count) : 0;
+	return has_name(run, row) ? add_overflow(run->totals, row, count) : 0;
 }
 
-static bool is_of_none(const struct tape *tape, const struct tape_event *event)
+static bool has_no_thread(const struct tape *tape, const struct tape_event *event)
 {
 	const struct tape_thread *thread = &tape->threads.items[event->thread];
 
@@ -119,13 +124,13 @@ static bool event_cursor_passes(const struct run *run, const struct event_cursor
 
 	if (!event_cursor_is_in_window(run, row) || !has_name(run, row))
 		return false;
-	if (is_of_none(row->tape, event))
+	if (has_no_thread(row->tape, event))
 		return !threads && !question->filter->cpus.wanted.count;
 	return cpu_filter_passes(&question->filter->cpus, event->cpu) &&
 	       (!threads || threads[event->thread]);
 }
 
-static int see_event(struct run *run, const struct event_cursor_row *row)
+static int take_event(struct run *run, const struct event_cursor_row *row)
 {
 	struct waiting waiting = { row->realtime_ns, run->texts.size, 0 };
 	int r = run->options->make(run->options->context, row, &run->texts);
@@ -134,7 +139,7 @@ static int see_event(struct run *run, const struct event_cursor_row *row)
 	return r == 0 ? array_push(&run->waiting, waiting) : r;
 }
 
-static int event_cursor_see_tape(struct run *run, const struct tape *tape)
+static int event_cursor_take_tape(struct run *run, const struct tape *tape)
 {
 	const struct filter *filter = run->options->question.filter;
 	struct coverage *coverage = &run->loader.coverage;
@@ -146,11 +151,11 @@ static int event_cursor_see_tape(struct run *run, const struct tape *tape)
 		uint64_t off_ns = 0;
 
 		row.realtime_ns = tape_to_realtime(tape, row.event->time_ns, &off_ns);
-		r = count_passed_over(run, &row);
+		r = count_overflow(run, &row);
 		if (r < 0 || !event_cursor_passes(run, &row, threads))
 			continue;
 		coverage->clock_error_ns = MAX(coverage->clock_error_ns, off_ns);
-		r = see_event(run, &row);
+		r = take_event(run, &row);
 	}
 	return r;
 }
@@ -168,7 +173,7 @@ static int sort_waiting(struct run *run)
 	return 0;
 }
 
-/* Keeps the texts that still wait, and no others. */
+/* Keeps only the texts that still wait. */
 static int drop_texts(struct run *run)
 {
 	_cleanup_(buffer_done) struct buffer before = run->texts;
@@ -184,7 +189,7 @@ static int drop_texts(struct run *run)
 	return buffer_failed(&run->texts) ? -ENOMEM : 0;
 }
 
-/* Hands over what lies before a moment, that no other can precede. */
+/* Passes on the texts before a moment that no unread event can precede. */
 static int event_cursor_flush(struct run *run, uint64_t before_ns)
 {
 	size_t done = 0;
@@ -197,7 +202,7 @@ static int event_cursor_flush(struct run *run, uint64_t before_ns)
 		r = run->options->take(run->options->context, run->texts.data + row->start,
 				       row->size);
 	}
-	run->told->count += done;
+	run->totals->count += done;
 	run->waiting.count -= done;
 	memmove(run->waiting.items, run->waiting.items + done,
 		run->waiting.count * sizeof(*run->waiting.items));
@@ -207,8 +212,8 @@ static int event_cursor_flush(struct run *run, uint64_t before_ns)
 	return r;
 }
 
-static int event_cursor_see_segment(struct run *run, const struct store_segment *segment,
-				    struct error *error)
+static int event_cursor_read_segment(struct run *run, const struct store_segment *segment,
+				     struct error *error)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	struct loaded loaded;
@@ -218,22 +223,22 @@ static int event_cursor_see_segment(struct run *run, const struct store_segment 
 		return r;
 	loader_read(&run->loader, segment, 0, SEGMENT_CONTEXT | SEGMENT_LOSSES, &loaded);
 	r = loader_take(&run->loader, segment, &loaded, &tape, error);
-	return r == 1 ? event_cursor_see_tape(run, tape) : r;
+	return r == 1 ? event_cursor_take_tape(run, tape) : r;
 }
 
 int event_cursor_run(struct store_reader *reader, const struct event_cursor_options *options,
-		     struct event_cursor_told *ret_told, struct error *error)
+		     struct event_cursor_totals *ret_totals, struct error *error)
 {
-	struct run run = { .options = options, .told = ret_told };
+	struct run run = { .options = options, .totals = ret_totals };
 	int r;
 
-	*ret_told = (struct event_cursor_told){ 0 };
+	*ret_totals = (struct event_cursor_totals){ 0 };
 	r = loader_open(reader, &options->question, &run.loader, error);
 
 	if (r < 0)
 		return r;
 	for (size_t i = 0; r == 0 && i < run.loader.segments.list.count; i++)
-		r = event_cursor_see_segment(&run, &run.loader.segments.list.items[i], error);
+		r = event_cursor_read_segment(&run, &run.loader.segments.list.items[i], error);
 	if (r == 0 && run.waiting.count)
 		r = event_cursor_flush(&run, UINT64_MAX);
 	if (r == 0)
@@ -241,8 +246,8 @@ int event_cursor_run(struct store_reader *reader, const struct event_cursor_opti
 	if (r == 0) {
 		uint64_t lost = run.loader.coverage.lost_events;
 
-		ret_told->nameless = lost - MIN(lost, run.only_counted);
-		ret_told->coverage = run.loader.coverage;
+		ret_totals->lost = lost - MIN(lost, run.only_counted);
+		ret_totals->coverage = run.loader.coverage;
 		memset(&run.loader.coverage.gaps, 0, sizeof(run.loader.coverage.gaps));
 	}
 	loader_done(&run.loader);

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * The trace events of a window that pass a filter, in the order of the wall clock. What tells of
- * several (TAPE_EVENT_COUNT) is of no CPU and no thread: it passes only a filter that asks for
- * none.
+ * Reads the trace events of a window that pass a filter, in the order of the wall clock. An event
+ * that counts others (TAPE_EVENT_COUNT) has no CPU and no thread. It passes only a filter that
+ * restricts neither.
  */
 
 #include "query/window/glob.h"
@@ -18,58 +18,71 @@ struct event_cursor_row {
 };
 
 struct event_cursor_options {
-	/* frames and idle CPUs are no matter of events */
+	/* the filter's options for frames and idle CPUs do not apply to events */
 	struct question question;
-	/* of none, all */
+	/* an empty list passes all */
 	struct globs names;
-	/* Makes the text of one, in any order. 0 or -ENOMEM. */
+	/* Appends the text of one event. Called in any order. Returns 0 or -ENOMEM. */
 	int (*make)(void *context, const struct event_cursor_row *row, struct buffer *text);
-	/* Takes texts, in order. A negative answer ends it and is handed on. */
+	/*
+	 * Receives the texts in time order. A negative return value ends the run and becomes its
+	 * result.
+	 */
 	int (*take)(void *context, const void *text, size_t size);
 	void *context;
 };
 
-/* Of one name: how many were too many at once, and are only counted, in which time of the wall
- * clock. */
-struct event_cursor_over {
+/*
+ * The events of one name that came too fast to be kept: how many, and the time on the wall clock in
+ * which they came.
+ */
+struct event_cursor_overflow {
 	uint64_t count, from_ns, to_ns;
 };
 
-struct event_cursor_told {
-	/* of texts */
+struct event_cursor_totals {
+	/* number of texts passed to take() */
 	uint64_t count;
 	/*
-	 * The coverage's lost events are of all names. Of these, those of the asked names that were
-	 * too many at once, and are only counted; and those that the kernel had no room for, which
-	 * have no name.
+	 * The lost events of the coverage include all names. `only_counted` is the number of events
+	 * with the selected names that came too fast and were only counted. `lost` is the number of
+	 * events for which the kernel had no room; their names are unknown.
 	 */
-	uint64_t only_counted, nameless;
-	/* of the asked ones, */
-	struct strings over_names;
-	/* by number, from 1 on */
-	array_of(struct event_cursor_over) over;
+	uint64_t only_counted, lost;
+	/* names of `overflows` */
+	struct strings overflow_names;
+	/* indexed by the number of the name, which is at least 1 */
+	array_of(struct event_cursor_overflow) overflows;
 	struct coverage coverage;
 };
 
-void event_cursor_told_done(struct event_cursor_told *told);
+void event_cursor_totals_done(struct event_cursor_totals *totals);
 
-/* What is told is the caller's, also on failure. 0 or a negative errno. */
+/*
+ * Runs the query. The caller frees *ret_totals with event_cursor_totals_done(), also after a
+ * failure. Returns 0 or a negative errno.
+ */
 int event_cursor_run(struct store_reader *reader, const struct event_cursor_options *options,
-		     struct event_cursor_told *ret_told, struct error *error);
+		     struct event_cursor_totals *ret_totals, struct error *error);
 
-/* Does it tell of several? */
+/* Returns true if the event is a count of several other events. */
 bool event_cursor_is_count(const struct tape *tape, const struct tape_event *event);
 
-/* Does it tell of those that were too many at once? Of programs that start it says which, and none
- * is passed over. */
-bool event_cursor_is_passed_over(const struct tape *tape, const struct tape_event *event);
+/*
+ * Returns true if the event counts others that came too fast to be kept. The count of program
+ * starts is different: it names each program and misses none.
+ */
+bool event_cursor_is_overflow(const struct tape *tape, const struct tape_event *event);
 
-/* How many there are, and of what how many are missing: a line of JSON for the end. */
-void event_cursor_put_told_json(const struct event_cursor_told *told, struct buffer *text);
-/* What one name's is: "3818 of sched:sched_switch, FROM to TO". */
-void event_cursor_describe_over(const struct event_cursor_told *told, uint32_t number, bool utc,
-				struct buffer *text);
+/* Appends a closing line of JSON: how many events were shown and how many are missing. */
+void event_cursor_put_totals_json(const struct event_cursor_totals *totals, struct buffer *text);
+/* Appends a text about the lost events of one name: "3818 of sched:sched_switch, FROM to TO". */
+void event_cursor_describe_overflow(const struct event_cursor_totals *totals, uint32_t number,
+				    bool utc, struct buffer *text);
 
-/* A line of JSON, and one for people. Times of those are local, or in UTC. */
+/*
+ * Appends the event as a line of JSON, or as a line for people. The line for people shows local
+ * time unless `utc` is set.
+ */
 void event_cursor_put_json(const struct event_cursor_row *row, struct buffer *text);
 void event_cursor_put_line(const struct event_cursor_row *row, bool utc, struct buffer *text);

@@ -39,8 +39,10 @@ static bool frame_filter_is_kept(const struct filter *filter, const struct tape 
 	return stack_class_is_kernel(tape, frame) == (filter->frames == FILTER_FRAMES_KERNEL);
 }
 
-/* Each stack's number becomes that of what is left of it; parents come first, and have theirs
- * already. */
+/*
+ * Maps each stack to the stack that remains of it. Parents come before their children, so the
+ * result for the parent is known.
+ */
 static void frame_filter_shorten(const struct filter *filter, struct tape *tape, uint32_t *left)
 {
 	left[0] = 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Of the samples of one tape that were asked for: leaves out what is idle, and frames that are not
- * wanted. */
+/*
+ * Applies the parts of a filter that concern frames: idle samples and unwanted frames of one tape.
+ */
 
 #include <stdint.h>
 
@@ -10,10 +11,13 @@
 #include "tape/tape.h"
 
 /*
- * What its CPU did at each of the tape's samples, an enum load_kind; the caller frees it. NULL
- * where the filter neither asks for that, nor takes away the frames that tell it. 0 or -ENOMEM.
+ * Determines for each sample of the tape what its CPU did (enum stack_class_kind). The caller frees
+ * the array. *ret_kinds is NULL if the filter neither needs the kinds nor removes the frames that
+ * show them. Returns 0 or -ENOMEM.
  */
 int frame_filter_kinds(const struct filter *filter, const struct tape *tape, uint8_t **ret_kinds);
-/* Takes frames out of the tape's stacks. A sample of which none is left has no stack. 0 or -ENOMEM.
+/*
+ * Removes frames from the tape's stacks. A sample that loses all its frames gets the empty stack.
+ * Returns 0 or -ENOMEM.
  */
 int frame_filter_frames(const struct filter *filter, struct tape *tape);

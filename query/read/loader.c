@@ -40,37 +40,40 @@ void loader_read(const struct loader *loader, const struct store_segment *segmen
 					       &ret_loaded->error);
 }
 
-int loader_add_gone(struct store_reader *reader, const struct window *window,
-		    struct coverage_parts *parts, struct error *error)
+int loader_add_removed(struct store_reader *reader, const struct window *window,
+		       struct coverage_parts *parts, struct error *error)
 {
-	struct store_gone_list gone = { 0 };
-	int r = store_reader_gone(reader, window->from_ns, window->to_ns, &gone, error);
+	struct store_removed_ranges ranges = { 0 };
+	int r = store_reader_removed(reader, window->from_ns, window->to_ns, &ranges, error);
 
-	for (size_t i = 0; r == 0 && i < gone.list.count; i++) {
-		const struct store_gone *one = &gone.list.items[i];
+	for (size_t i = 0; r == 0 && i < ranges.list.count; i++) {
+		const struct store_removed_range *one = &ranges.list.items[i];
 
-		r = one->vanished ? coverage_add_absent(parts, one->from_ns, one->to_ns)
+		r = one->vanished ? coverage_add_vanished(parts, one->from_ns, one->to_ns)
 				  : coverage_add_removed(parts, one->from_ns, one->to_ns);
 	}
-	array_done(&gone.list);
+	array_done(&ranges.list);
 	return r;
 }
 
-/* Between finding and loading it was removed: by retention, which has written that down, or by
- * somebody else. */
-static int take_gone(struct loader *loader, const struct store_segment *segment,
-		     struct error *error)
+/*
+ * Handles a file that disappeared after the index was read. If retention removed it, the store has
+ * a record of that. Otherwise somebody else removed it.
+ */
+static int take_vanished(struct loader *loader, const struct store_segment *segment,
+			 struct error *error)
 {
-	struct store_gone_list gone = { 0 };
+	struct store_removed_ranges ranges = { 0 };
 	char why[128];
-	int r = store_reader_gone(loader->reader, segment->begin_ns, segment->end_ns, &gone, error);
+	int r = store_reader_removed(loader->reader, segment->begin_ns, segment->end_ns, &ranges,
+				     error);
 	bool removed = false;
 
-	for (size_t i = 0; r == 0 && i < gone.list.count; i++)
-		removed |= !gone.list.items[i].vanished &&
-			   gone.list.items[i].from_ns <= segment->begin_ns &&
-			   gone.list.items[i].to_ns >= segment->end_ns;
-	array_done(&gone.list);
+	for (size_t i = 0; r == 0 && i < ranges.list.count; i++)
+		removed |= !ranges.list.items[i].vanished &&
+			   ranges.list.items[i].from_ns <= segment->begin_ns &&
+			   ranges.list.items[i].to_ns >= segment->end_ns;
+	array_done(&ranges.list);
 	if (r < 0 || removed)
 		return r;
 	loader->coverage.damaged++;
@@ -87,7 +90,7 @@ static int take_unread(struct loader *loader, const struct store_segment *segmen
 		return loaded->failed;
 	}
 	if (loaded->failed == -ENOENT)
-		return take_gone(loader, segment, error);
+		return take_vanished(loader, segment, error);
 	loader->coverage.damaged++;
 	return coverage_add_unread(&loader->parts, segment->begin_ns, segment->end_ns,
 				   loaded->error.text);
@@ -104,9 +107,10 @@ int loader_take(struct loader *loader, const struct store_segment *segment, stru
 		return take_unread(loader, segment, loaded, error);
 	if (tape->unsealed && question->name)
 		r = question->name(question->context, tape);
-	if (r == 0)
-		r = coverage_add_tape(&loader->coverage, &loader->parts, &question->window,
-				      &question->filter->cpus, tape);
+	if (r < 0)
+		return r;
+	r = coverage_add_tape(&loader->coverage, &loader->parts, &question->window,
+			      &question->filter->cpus, tape);
 	if (r < 0)
 		return r;
 	*ret_tape = take_ptr(tape);
@@ -114,11 +118,12 @@ int loader_take(struct loader *loader, const struct store_segment *segment, stru
 }
 
 /*
- * The kernel tells of lost samples with the next record that it has room for, and by then another
- * segment may have begun: the one behind the window is asked too, if it knows of any.
+ * The kernel reports lost samples in the next record that fits into the ring buffer. By then
+ * another segment may have begun, so the segment after the window is read too if it has losses.
  */
-int loader_each_later(struct loader *loader, int (*see)(void *context, const struct tape *tape),
-		      void *context, struct error *error)
+int loader_each_tape_after(struct loader *loader,
+			   int (*see)(void *context, const struct tape *tape), void *context,
+			   struct error *error)
 {
 	const struct segment_want want = { 0, UINT64_MAX, SEGMENT_LOSSES, 1 };
 	const struct window *window = &loader->question.window;
@@ -139,13 +144,16 @@ int loader_each_later(struct loader *loader, int (*see)(void *context, const str
 		if (r == 0)
 			r = see(context, tape);
 		else if (!error_is_exhaustion(r))
-			r = 0; /* it is not in the window */
+			r = 0; /* an unreadable segment outside of the window does not matter */
 	}
 	array_done(&segments.list);
 	return r;
 }
 
-/* The spool of a recorder before, which is being sealed, says nothing of this one. */
+/*
+ * Ignores the spool of an earlier recorder that is still being sealed: this spool does not show how
+ * far the running recorder has written.
+ */
 int loader_add_unwritten(const struct store_reader *reader, const struct store_segments *segments,
 			 const struct window *window, struct coverage_parts *parts)
 {
@@ -161,13 +169,13 @@ int loader_add_unwritten(const struct store_reader *reader, const struct store_s
 	return coverage_add_unwritten(parts, MAX(reached_ns, since_ns), window->to_ns);
 }
 
-int loader_add_left(const struct store_reader *reader, const struct window *window,
-		    struct coverage *coverage, struct coverage_parts *parts)
+int loader_add_unsaved(const struct store_reader *reader, const struct window *window,
+		       struct coverage *coverage, struct coverage_parts *parts)
 {
 	struct store_unsaved left;
 	struct coverage_span span;
 
-	if (!store_reader_left(reader, window->from_ns, window->to_ns, &left))
+	if (!store_reader_unsaved(reader, window->from_ns, window->to_ns, &left))
 		return 0;
 	span = (struct coverage_span){
 		.perf_begin_ns = left.perf_from_ns,
@@ -189,21 +197,24 @@ static int add_later_losses(void *context, const struct tape *tape)
 
 int loader_finish(struct loader *loader, struct error *error)
 {
-	int r = loader_each_later(loader, add_later_losses, loader, error);
+	int r = loader_each_tape_after(loader, add_later_losses, loader, error);
 
-	if (r == 0)
-		r = loader_add_gone(loader->reader, &loader->question.window, &loader->parts,
-				    error);
-	if (r == 0)
-		r = loader_add_unwritten(loader->reader, &loader->segments,
-					 &loader->question.window, &loader->parts);
-	if (r == 0)
-		r = loader_add_left(loader->reader, &loader->question.window, &loader->coverage,
-				    &loader->parts);
-	if (r == 0)
-		r = coverage_finish(&loader->coverage, &loader->parts, &loader->question.window);
 	if (r < 0)
 		return r;
-	return gap_causes_tell(loader->reader, &loader->segments, &loader->question.window,
-			       &loader->coverage, error);
+	r = loader_add_removed(loader->reader, &loader->question.window, &loader->parts, error);
+	if (r < 0)
+		return r;
+	r = loader_add_unwritten(loader->reader, &loader->segments, &loader->question.window,
+				 &loader->parts);
+	if (r < 0)
+		return r;
+	r = loader_add_unsaved(loader->reader, &loader->question.window, &loader->coverage,
+			       &loader->parts);
+	if (r < 0)
+		return r;
+	r = coverage_finish(&loader->coverage, &loader->parts, &loader->question.window);
+	if (r < 0)
+		return r;
+	return gap_causes_explain(loader->reader, &loader->segments, &loader->question.window,
+				  &loader->coverage, error);
 }

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Segments for one answer, one after the other, and what became of each: what cannot be read is a
- * gap with a reason in the coverage, and the answer goes on. loader_read() may be called from
- * several threads at once, all else from one at a time.
+ * Loads the segments of one answer one after the other and records what became of each. A segment
+ * that cannot be read becomes a gap with a reason in the coverage, and the answer continues.
+ * Several threads may call loader_read() at once; all other functions need one thread at a time.
  */
 
 #include "base/error.h"
@@ -14,68 +14,77 @@
 #include "store/read/store-reader.h"
 #include "tape/tape.h"
 
-/* What every answer is asked for with. The filter and the context are borrowed. */
+/* The common part of all queries. The caller keeps the filter and the context alive. */
 struct question {
 	struct window window;
 	const struct filter *filter;
-	/* Gives names to the frames of a tape that is not sealed yet. May be NULL. 0 or -ENOMEM. */
+	/* Names the frames of a tape that is not sealed yet. May be NULL. Returns 0 or -ENOMEM. */
 	int (*name)(void *context, struct tape *tape);
 	void *context;
-	/* that may read segments of a selection side by side; 0 is 1 */
+	/* threads that may read segments of a selection in parallel; 0 means 1 */
 	unsigned int threads;
 };
 
 struct loader {
 	struct store_reader *reader;
 	struct question question;
-	/* that overlap the window, by their begin */
+	/* segments that overlap the window, sorted by their begin */
 	struct store_segments segments;
 	struct coverage coverage;
 	struct coverage_parts parts;
-	/* that may decode one segment; 0 is 1 */
+	/* threads that may decode one segment; 0 means 1 */
 	unsigned int threads;
 };
 
-/* What reading a segment came to. */
+/* The result of reading one segment. */
 struct loaded {
-	/* NULL: it could not be read */
+	/* NULL: the segment could not be read */
 	struct tape *tape;
-	/* then why */
+	/* without a tape: the errno and its message */
 	int failed;
 	struct error error;
 };
 
-/* Finds the segments. */
+/* Finds the segments. Returns 0, or a negative errno with a message. */
 int loader_open(struct store_reader *reader, const struct question *question,
 		struct loader *ret_loader, struct error *error);
 void loader_done(struct loader *loader);
 
-/* Reads parts of a segment (enum segment_parts) from a moment on; what comes of it is for
- * loader_take(). */
+/*
+ * Reads parts of a segment (enum segment_parts) from a moment on. Pass the result to loader_take().
+ */
 void loader_read(const struct loader *loader, const struct store_segment *segment, uint64_t from_ns,
 		 unsigned int parts, struct loaded *ret_loaded);
 /*
- * Names it and counts it in the coverage. 1 with the tape, which is the caller's; 0 when it could
- * not be read; negative when that is not the segment's fault.
+ * Names the tape's frames and counts the tape in the coverage. Returns 1 with the tape, which the
+ * caller frees, or 0 if the segment could not be read. Returns a negative errno for errors that are
+ * not the segment's fault.
  */
 int loader_take(struct loader *loader, const struct store_segment *segment, struct loaded *loaded,
 		struct tape **ret_tape, struct error *error);
-/* What of a window is gone, and whether retention removed it. What is missing counts as damage, for
- * as far as it has not come back. 0 or a negative errno. */
-int loader_add_gone(struct store_reader *reader, const struct window *window,
-		    struct coverage_parts *parts, struct error *error);
 /*
- * Beyond the spool's end, what is recorded has not come there yet: no gap in the recording. What of
- * a window is so, from the segments that overlap it. 0 or -ENOMEM.
+ * Adds the parts of the window that retention removed or whose files vanished. A vanished file
+ * counts as damage unless the file has come back. Returns 0 or a negative errno.
+ */
+int loader_add_removed(struct store_reader *reader, const struct window *window,
+		       struct coverage_parts *parts, struct error *error);
+/*
+ * Adds the time after the end of the spool, which the recorder has not written yet. This time is
+ * not a gap in the recording. `segments` are those that overlap the window. Returns 0 or -ENOMEM.
  */
 int loader_add_unwritten(const struct store_reader *reader, const struct store_segments *segments,
 			 const struct window *window, struct coverage_parts *parts);
-/* What of a window the last recorder could not store, as it said. 0 or -ENOMEM. */
-int loader_add_left(const struct store_reader *reader, const struct window *window,
-		    struct coverage *coverage, struct coverage_parts *parts);
-/* Each tape behind the window that tells of losses, which may have begun within it; that is all
- * there is of it. 0, or what `see` said. */
-int loader_each_later(struct loader *loader, int (*see)(void *context, const struct tape *tape),
-		      void *context, struct error *error);
-/* When all segments were taken: makes the coverage. */
+/*
+ * Adds the samples of the window that the last recorder reported as unsaved. Returns 0 or -ENOMEM.
+ */
+int loader_add_unsaved(const struct store_reader *reader, const struct window *window,
+		       struct coverage *coverage, struct coverage_parts *parts);
+/*
+ * Calls `see` with each tape after the window that reports losses, because these losses may have
+ * begun in the window. These tapes contain nothing else. Returns 0, or the result of `see`.
+ */
+int loader_each_tape_after(struct loader *loader,
+			   int (*see)(void *context, const struct tape *tape), void *context,
+			   struct error *error);
+/* Completes the coverage after all segments were taken. Returns 0 or a negative errno. */
 int loader_finish(struct loader *loader, struct error *error);

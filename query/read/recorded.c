@@ -18,7 +18,7 @@ struct window recorded_window(const struct store_segments *segments)
 	return window;
 }
 
-/* Its losses are told as every other answer tells them. */
+/* Reads a segment's losses and adds them to the coverage, as all other answers do. */
 static int recorded_add_segment(struct store_reader *reader, const struct store_segment *segment,
 				const struct window *window, const struct recorded_losses *losses,
 				struct coverage *coverage, struct coverage_parts *parts,
@@ -67,16 +67,16 @@ int recorded_cover(struct store_reader *reader, const struct store_segments *seg
 			    : coverage_add_recorded(&parts, segment->begin_ns, segment->end_ns);
 	}
 	if (r == 0)
-		r = loader_add_gone(reader, window, &parts, error);
+		r = loader_add_removed(reader, window, &parts, error);
 	if (r == 0)
 		r = loader_add_unwritten(reader, segments, window, &parts);
 	if (r == 0)
-		r = loader_add_left(reader, window, coverage, &parts);
+		r = loader_add_unsaved(reader, window, coverage, &parts);
 	if (r == 0)
 		r = coverage_finish(coverage, &parts, window);
 	coverage_parts_done(&parts);
 	if (r == 0)
-		r = gap_causes_tell(reader, segments, window, coverage, error);
+		r = gap_causes_explain(reader, segments, window, coverage, error);
 	return r;
 }
 
@@ -88,8 +88,10 @@ uint64_t recorded_clock_error(const struct tape *tape)
 	for (size_t i = 0; i < tape->anchors.count; i++) {
 		uint64_t at_ns = tape->anchors.items[i].perf_ns;
 
-		/* it is one from an anchor up to the next: more than both have where the clock was
-		 * set in between */
+		/*
+		 * The error is constant between two anchors. If the clock was set between them, the
+		 * error is larger there than at either anchor.
+		 */
 		if (at_ns >= tape->end_ns)
 			break;
 		tape_to_realtime(tape, MAX(at_ns, tape->begin_ns) + 1, &error_ns);

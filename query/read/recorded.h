@@ -1,31 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* What segments cover by their own words, for answers that look at none of their samples. */
+/* The coverage of segments according to the index, for answers that do not read samples. */
 
 #include "query/coverage/coverage.h"
 #include "query/window/window.h"
 #include "store/read/store-reader.h"
 
-/* From the first one's begin to the last one's end; empty where there are none. */
+/* Returns the time from the first segment's begin to the last one's end; empty without segments. */
 struct window recorded_window(const struct store_segments *segments);
 
-/* Whose losses are told, for which each segment is opened. */
+/* Selects the CPUs whose losses are reported. Reading the losses opens each segment. */
 struct recorded_losses {
 	const struct cpu_set_filter *cpus;
-	/* what else is asked of a segment is known also where it cannot be opened any more: it is
-	 * damaged, and no gap */
+	/*
+	 * The caller knows the other facts of a segment from elsewhere. A segment that cannot be
+	 * opened any more therefore counts as damaged, but leaves no gap.
+	 */
 	bool known;
 };
 
 /*
- * Those of the store that overlap the window: how many samples they lost, or all of their losses;
- * NULL: not these. The gaps are the caller's, also on failure. 0 or a negative errno.
+ * Computes the coverage of segments of the store that overlap the window. Reports all their losses,
+ * or only the number of lost samples if `losses` is NULL. The caller frees the gaps, also after a
+ * failure. Returns 0 or a negative errno.
  */
 int recorded_cover(struct store_reader *reader, const struct store_segments *segments,
 		   const struct window *window, const struct recorded_losses *losses,
 		   struct coverage *coverage, struct error *error);
 
-/* How far off the wall clock may be in a tape, of all its samples at the most: which moments they
- * are of is not known, as they are not decoded. */
+/*
+ * Returns the largest error of the wall clock within a tape. Considers all of the tape's time,
+ * because the times of the samples are not decoded.
+ */
 uint64_t recorded_clock_error(const struct tape *tape);

@@ -5,10 +5,11 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "query/read/frame-count.h"
 #include "query/read/window-filter.h"
 #include "base/workers.h"
 
-/* The lock guards what the segments are added to: the loader and the number of samples. */
+/* The lock protects what the workers share: the loader and the number of samples. */
 struct run {
 	const struct scan_options *options;
 	struct loader loader;
@@ -34,8 +35,7 @@ static void scan_count(struct run *run, const struct tape *tape, const struct co
 
 	pthread_mutex_lock(&run->lock);
 	run->samples += tape->samples.count;
-	coverage->frames += of_tape->frames;
-	coverage->named += of_tape->named;
+	frame_count_merge(coverage, of_tape);
 	coverage->clock_error_ns = MAX(coverage->clock_error_ns, of_tape->clock_error_ns);
 	pthread_mutex_unlock(&run->lock);
 }

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * All samples of a window that pass a filter, segment by segment, in threads that take the segments
- * in turn: for what adds them up and needs no order. Memory follows what is added up, and one
- * segment a thread.
+ * Reads all samples of a window that pass a filter, segment by segment. Threads take the segments
+ * in turn, so it suits only sums, which do not depend on the order. Memory use follows the sums and
+ * one segment per thread.
  */
 
 #include "base/error.h"
@@ -19,13 +19,17 @@ struct scan_options {
 	/* at least 1 */
 	unsigned int threads;
 	/*
-	 * A tape with no samples but those, and their times. Called from several threads at once,
-	 * each with a number below `threads`. 0 or a negative errno.
+	 * Receives a tape that contains only selected samples, and their times. Called from several
+	 * threads at once, each with a worker number below `threads`. Returns 0 or a negative
+	 * errno.
 	 */
 	int (*add)(void *context, unsigned int worker, const struct store_segment *segment,
 		   const struct tape *tape, const struct window_filter_times *times);
 	void *context;
-	/* How many segments of how many are done; called from one thread at a time. May be NULL. */
+	/*
+	 * Reports that `done` of `of` segments are done. Called from one thread at a time. May be
+	 * NULL.
+	 */
 	void (*progress)(void *context, uint64_t done, uint64_t of);
 	void *progress_context;
 };

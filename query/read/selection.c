@@ -18,13 +18,12 @@ struct selection *selection_free(struct selection *selection)
 	return NULL;
 }
 
-/* Not every tape that the cursor opens has a row: `numbers` are the cursor's of those that are
- * here. */
+/* The cursor's number of each tape in the selection. Only tapes with rows are in the selection. */
 struct numbers {
 	array_of(uint32_t) list;
 };
 
-/* The tapes that are open together are the last ones that were added. */
+/* Searches from the end, because the tapes that are open now were added last. */
 static int find_tape(struct selection *selection, struct numbers *numbers, struct cursor *cursor,
 		     const struct cursor_row *row, uint32_t *ret_tape)
 {
@@ -36,7 +35,7 @@ static int find_tape(struct selection *selection, struct numbers *numbers, struc
 	if (array_push(&numbers->list, row->number) < 0 ||
 	    array_push(&selection->tapes, row->tape) < 0)
 		return -ENOMEM;
-	cursor_keep(cursor);
+	cursor_keep_tape(cursor);
 	*ret_tape = selection->tapes.count - 1;
 	return 0;
 }
@@ -58,7 +57,7 @@ static int selection_add_rows(struct selection *selection, struct numbers *numbe
 	return r;
 }
 
-/* The gaps are the cursor's still. */
+/* Copies the coverage, because the cursor owns the gaps. */
 static int take_coverage(struct selection *selection, const struct cursor *cursor)
 {
 	const struct coverage *coverage = cursor_coverage(cursor);
@@ -84,11 +83,11 @@ int selection_make(struct store_reader *reader, const struct question *question,
 	selection->window = question->window;
 	r = cursor_open(reader, question, &cursor, error);
 	if (r == 0)
-		r = cursor_read_together(cursor, question->threads);
+		r = cursor_set_threads(cursor, question->threads);
 	if (r == 0)
 		r = selection_add_rows(selection, &numbers, cursor, error);
 	if (r == 0) {
-		selection->opened = cursor_opened(cursor);
+		selection->opened = cursor_segments_read(cursor);
 		r = take_coverage(selection, cursor);
 	}
 	array_done(&numbers.list);

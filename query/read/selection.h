@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The samples of a window all at once, for what has to look at them twice: a cursor's rows, its
- * tapes with no other samples, and how much of the window is known.
+ * All samples of a window in memory, for answers that read them twice. It holds the rows of a
+ * cursor, tapes that contain only selected samples, and the coverage.
  */
 
 #include <stdint.h>
@@ -19,23 +19,23 @@ struct selection_row {
 	uint64_t realtime_ns;
 	/* index into tapes */
 	uint32_t tape;
-	/* index into its samples */
+	/* index into the tape's samples */
 	uint32_t sample;
 };
 
 struct selection {
 	struct window window;
-	/* that have a row */
+	/* only tapes that have a row */
 	array_of(struct tape *) tapes;
 	array_of(struct selection_row) rows;
 	struct coverage coverage;
-	/* segments that were read */
+	/* number of segments read */
 	size_t opened;
 };
 
 /*
- * 0, also when nothing was recorded: rows.count is 0 then, and coverage.covered_ns tells whether
- * anything was covered. Damaged segments are left out and reported in the coverage.
+ * Returns 0 even if nothing was recorded; rows.count is then 0, and coverage.covered_ns shows
+ * whether anything was covered. Damaged segments are left out and reported in the coverage.
  */
 int selection_make(struct store_reader *reader, const struct question *question,
 		   struct selection **ret_selection, struct error *error);

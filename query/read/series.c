@@ -10,13 +10,15 @@
 #include "tape/clocks.h"
 #include "tape/tape-events.h"
 
-/* The slowest sources are read once a minute: after a longer time a counter says nothing of a
- * moment. */
+/*
+ * The slowest sources are read once per minute. A counter's growth over a longer time says nothing
+ * about a moment.
+ */
 #define STEP_MAX_NS (150 * NSEC_PER_SEC)
 
 struct last {
 	bool there;
-	/* a number of ours */
+	/* a number in `boots` */
 	uint64_t boot;
 	uint64_t time_ns;
 	int64_t value;
@@ -26,10 +28,10 @@ struct run {
 	const struct series_options *options;
 	struct loader loader;
 	struct strings names;
-	/* by series */
+	/* indexed by series */
 	array_of(struct last) lasts;
 	struct strings boots;
-	/* of the window, that were read */
+	/* number of tapes of the window that were read */
 	uint64_t tapes;
 };
 
@@ -47,7 +49,7 @@ size_t series_suffix(const char *name)
 	return series_ends_with(name, "_ms") || series_ends_with(name, "_us") ? 3 : 0;
 }
 
-bool series_is_called(const char *name, const char *glob)
+bool series_has_name(const char *name, const char *glob)
 {
 	_cleanup_free_ char *shown = NULL;
 
@@ -57,7 +59,7 @@ bool series_is_called(const char *name, const char *glob)
 	return shown && glob_passes(glob, shown);
 }
 
-/* What happens to a host now and then. */
+/* Returns true for gauges that count events of which a host has few. */
 static bool is_rare(const char *name)
 {
 	static const char *const ends[] = { "_timeouts",      "/carrier_changes", "/starts",
@@ -70,7 +72,7 @@ static bool is_rare(const char *name)
 	return false;
 }
 
-double series_most(const char *name)
+double series_max(const char *name)
 {
 	bool cpu = strncmp(name, "cpu", 3) == 0 && isdigit((unsigned char)name[3]);
 	bool pressure = strncmp(name, "pressure/", strlen("pressure/")) == 0;
@@ -94,8 +96,10 @@ enum series_unit series_unit(const char *name)
 	return is_rare(name) ? SERIES_COUNT : SERIES_PER_SECOND;
 }
 
-/* A counter that went back began anew; some, as the time that a CPU waited for a disk, go back a
- * little by themselves. */
+/*
+ * A counter that went back was reset. Some counters, such as the time that a CPU waited for a disk,
+ * go back slightly without a reset.
+ */
 static void set_figure(struct series_step *step, const struct last *last)
 {
 	int64_t grown;
@@ -117,8 +121,8 @@ static void set_figure(struct series_step *step, const struct last *last)
 	step->has_figure = true;
 }
 
-static int see_point(struct run *run, const char *name, uint32_t series, uint64_t boot,
-		     uint64_t time_ns, int64_t value)
+static int take_point(struct run *run, const char *name, uint32_t series, uint64_t boot,
+		      uint64_t time_ns, int64_t value)
 {
 	const struct window *window = &run->options->question.window;
 	struct last *last = &run->lasts.items[series];
@@ -140,7 +144,7 @@ static int see_point(struct run *run, const char *name, uint32_t series, uint64_
 	return run->options->see(run->options->context, &step);
 }
 
-/* A gauge's number; the name that comes back is ours. */
+/* Returns the number of a gauge. */
 static int find_series(struct run *run, const char *name, uint32_t *ret_series)
 {
 	uint32_t id;
@@ -157,14 +161,14 @@ static bool is_wanted(const struct series_options *options, const char *name)
 	bool called = !options->names.count;
 
 	for (size_t i = 0; !called && i < options->names.count; i++)
-		called = series_is_called(name, options->names.list[i]);
+		called = series_has_name(name, options->names.list[i]);
 	if (!called)
 		return false;
 	return !options->wants || options->wants(options->context, name);
 }
 
-static int see_gauge(struct run *run, const struct tape *tape, uint64_t boot,
-		     const struct tape_gauge *gauge)
+static int take_gauge(struct run *run, const struct tape *tape, uint64_t boot,
+		      const struct tape_gauge *gauge)
 {
 	const char *name = strings_at(&tape->strings, gauge->name);
 	uint32_t series;
@@ -176,35 +180,37 @@ static int see_gauge(struct run *run, const struct tape *tape, uint64_t boot,
 	for (uint32_t i = 0; r == 0 && i < gauge->count; i++) {
 		const struct tape_point *point = &tape->points.items[gauge->first + i];
 
-		r = see_point(run, name, series, boot,
-			      clocks_from_perf(tape, CLOCKS_REALTIME, point->time_ns, NULL),
-			      point->value);
+		r = take_point(run, name, series, boot,
+			       clocks_from_perf(tape, CLOCKS_REALTIME, point->time_ns, NULL),
+			       point->value);
 	}
 	return r;
 }
 
-static int see_gauges(struct run *run, const struct tape *tape)
+static int take_gauges(struct run *run, const struct tape *tape)
 {
 	const char *boot_id = tape_fact(tape, "boot_id");
 	uint32_t boot;
 	int r = strings_add(&run->boots, boot_id, strlen(boot_id), &boot);
 
 	for (size_t i = 0; r == 0 && i < tape->gauges.count; i++)
-		r = see_gauge(run, tape, boot, &tape->gauges.items[i]);
+		r = take_gauge(run, tape, boot, &tape->gauges.items[i]);
 	return r;
 }
 
-static int series_see_tape(struct run *run, const struct tape *tape)
+static int series_take_tape(struct run *run, const struct tape *tape)
 {
-	int r = see_gauges(run, tape);
+	int r = take_gauges(run, tape);
 
-	if (r == 0 && run->options->see_tape)
+	if (r < 0)
+		return r;
+	if (run->options->see_tape)
 		r = run->options->see_tape(run->options->context, tape);
 	return r;
 }
 
-static int series_see_segment(struct run *run, const struct store_segment *segment,
-			      struct error *error)
+static int series_read_segment(struct run *run, const struct store_segment *segment,
+			       struct error *error)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	struct loaded loaded;
@@ -213,25 +219,25 @@ static int series_see_segment(struct run *run, const struct store_segment *segme
 	loader_read(&run->loader, segment, 0, SEGMENT_CONTEXT | SEGMENT_LOSSES, &loaded);
 	r = loader_take(&run->loader, segment, &loaded, &tape, error);
 	run->tapes += r == 1;
-	return r == 1 ? series_see_tape(run, tape) : r;
+	return r == 1 ? series_take_tape(run, tape) : r;
 }
 
-static int see_segments(struct run *run, struct error *error)
+static int read_segments(struct run *run, struct error *error)
 {
 	const struct series_options *options = run->options;
 	size_t count = run->loader.segments.list.count;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < count; i++) {
-		r = series_see_segment(run, &run->loader.segments.list.items[i], error);
+		r = series_read_segment(run, &run->loader.segments.list.items[i], error);
 		if (r == 0 && options->progress)
 			options->progress(options->progress_context, i + 1, count);
 	}
 	return r < 0 ? r : loader_finish(&run->loader, error);
 }
 
-static int see_neighbour(struct run *run, struct store_reader *reader,
-			 const struct store_segment *segment, struct error *error)
+static int read_neighbour(struct run *run, struct store_reader *reader,
+			  const struct store_segment *segment, struct error *error)
 {
 	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_CONTEXT, 1 };
 	const struct window *window = &run->options->question.window;
@@ -245,39 +251,42 @@ static int see_neighbour(struct run *run, struct store_reader *reader,
 	r = store_reader_load(reader, segment, &want, &tape, &own);
 	if (error_is_exhaustion(r))
 		return error_set(error, r, "%s", own.text);
-	/* the answer is not of it: one that is gone, or damaged, tells nothing */
-	return r < 0 ? 0 : see_gauges(run, tape);
+	/* the answer does not depend on a neighbour: ignore a neighbour that is gone or damaged */
+	return r < 0 ? 0 : take_gauges(run, tape);
 }
 
 /*
- * The segments of a stretch before or behind the window: the readings on both sides of a step may
- * be of two of them, and with the slowest sources a short window had none at all where it lies over
- * the end of one.
+ * Reads the segments in a stretch before or after the window, because the two readings of a step
+ * may be in different segments. Without the neighbours, a short window at the edge of a segment
+ * would have no steps of the slowest sources.
  */
-static int see_neighbours(struct run *run, struct store_reader *reader, uint64_t from_ns,
-			  uint64_t to_ns, struct error *error)
+static int read_neighbours(struct run *run, struct store_reader *reader, uint64_t from_ns,
+			   uint64_t to_ns, struct error *error)
 {
 	struct store_segments segments = { 0 };
 	int r = from_ns < to_ns ? store_reader_find(reader, from_ns, to_ns, &segments, error) : 0;
 
 	for (size_t i = 0; r == 0 && i < segments.list.count; i++)
-		r = see_neighbour(run, reader, &segments.list.items[i], error);
+		r = read_neighbour(run, reader, &segments.list.items[i], error);
 	array_done(&segments.list);
 	return r;
 }
 
-static int see_all(struct run *run, struct store_reader *reader, struct error *error)
+static int read_all(struct run *run, struct store_reader *reader, struct error *error)
 {
 	const struct window *window = &run->options->question.window;
 	uint64_t before_ns = MIN(window->from_ns, STEP_MAX_NS),
 		 behind_ns = MIN(UINT64_MAX - window->to_ns, STEP_MAX_NS);
-	int r = see_neighbours(run, reader, window->from_ns - before_ns, window->from_ns, error);
+	int r = read_neighbours(run, reader, window->from_ns - before_ns, window->from_ns, error);
 
-	if (r == 0)
-		r = see_segments(run, error);
-	/* of a window of which nothing is known, these say nothing either */
-	if (r == 0 && run->tapes)
-		r = see_neighbours(run, reader, window->to_ns, window->to_ns + behind_ns, error);
+	if (r < 0)
+		return r;
+	r = read_segments(run, error);
+	/* if no tape of the window was read, its neighbours alone must not produce an answer */
+	if (r < 0)
+		return r;
+	if (run->tapes)
+		r = read_neighbours(run, reader, window->to_ns, window->to_ns + behind_ns, error);
 	return r;
 }
 
@@ -289,10 +298,10 @@ int series_run(struct store_reader *reader, const struct series_options *options
 
 	if (r < 0)
 		return r;
-	r = see_all(&run, reader, error);
+	r = read_all(&run, reader, error);
 	if (r == 0) {
 		*ret_coverage = run.loader.coverage;
-		/* the figures are of the whole host */
+		/* gauges are about the whole host, so left-out CPUs do not matter */
 		*ret_coverage->left_out = 0;
 		memset(&run.loader.coverage.gaps, 0, sizeof(run.loader.coverage.gaps));
 	}

@@ -2,42 +2,44 @@
 #pragma once
 
 /*
- * The host's figures of a window, step by step, in the order of segments, and within one gauge by
- * gauge. Most gauges are counters: what one looks at is by how much they grew, which a step from
- * one reading to the next says.
+ * The host's gauges over a window, step by step. A step is the time from one reading of a gauge to
+ * the next. Most gauges are counters, of which only the growth in a step is interesting. Steps come
+ * in the order of segments, and within a segment gauge by gauge.
  */
 
 #include "query/window/glob.h"
 #include "query/read/loader.h"
 
-/* What a gauge's figures are; by its name, which ends in its unit. */
+/* The unit of a gauge's figures, which follows from the end of the gauge's name. */
 enum series_unit {
-	/* as it was read */
+	/* the value as it was read */
 	SERIES_LEVEL,
-	/* a level too */
+	/* a level in seconds */
 	SERIES_SECONDS,
 	SERIES_PER_SECOND,
-	/* how often: of what is rare, as a timeout is, a rate says nothing */
+	/* a number of events: a rate would hide rare events such as timeouts */
 	SERIES_COUNT,
-	/* of the time: a counter of milliseconds or microseconds */
+	/* share of time, from a counter of milliseconds or microseconds */
 	SERIES_PER_CENT,
 };
 
 struct series_step {
 	const char *name;
-	/* a number for the name, from 0 on, the same in all segments */
+	/* number of the name, from 0, the same in all segments */
 	uint32_t series;
 	enum series_unit unit;
-	/* of the reading before; the same as to_ns where there is none: then it has no figure,
-	 * unless it is a level */
+	/*
+	 * time of the previous reading; without such a reading equal to to_ns, and then only a
+	 * level has a figure
+	 */
 	uint64_t from_ns;
-	/* of the reading */
+	/* time of the reading */
 	uint64_t to_ns;
-	/* what was read */
+	/* the value that was read */
 	int64_t value;
-	/* between the readings; of a level, what was read */
+	/* the growth between the readings, in the unit; for a level the new value itself */
 	double figure;
-	/* a level: what was read before, and was so until this reading */
+	/* for a level: the previous value, which held until this reading */
 	double held;
 	bool has_figure;
 };
@@ -49,33 +51,44 @@ static inline bool series_is_level(enum series_unit unit)
 
 struct series_options {
 	struct question question;
-	/* of none, all */
+	/* an empty list passes all */
 	struct globs names;
-	/* Of those of these names, which; NULL: all. */
+	/* Selects among the gauges with these names. NULL selects all. */
 	bool (*wants)(void *context, const char *name);
-	/* Steps that reach into the window. A negative answer ends it and is handed on. */
+	/*
+	 * Receives the steps that overlap the window. A negative return value ends the run and
+	 * becomes its result.
+	 */
 	int (*see)(void *context, const struct series_step *step);
-	/* Each tape that is read, with what is not samples, in the order of their begin. May be
-	 * NULL; the same of its answer. */
+	/*
+	 * Receives each tape that is read, without samples. Tapes come in the order of their begin.
+	 * May be NULL. A negative return value ends the run and becomes its result.
+	 */
 	int (*see_tape)(void *context, const struct tape *tape);
 	void *context;
-	/* How many segments of how many are done. May be NULL. */
+	/* Reports that `done` of `of` segments are done. May be NULL. */
 	void (*progress)(void *context, uint64_t done, uint64_t of);
 	void *progress_context;
 };
 
-/* The gaps of the coverage are the caller's. 0 or a negative errno. */
+/* Runs the query. The caller frees the gaps of the coverage. Returns 0 or a negative errno. */
 int series_run(struct store_reader *reader, const struct series_options *options,
 	       struct coverage *ret_coverage, struct error *error);
 
 enum series_unit series_unit(const char *name);
 /*
- * The most that a figure of that name can be: a CPU's time is counted in ticks, a second's reading
- * has one more or less, and 101 % are none. It is so of single figures; their mean is right without
- * it. INFINITY where there is no such thing.
+ * Returns the upper limit of a figure of that name, or INFINITY. The kernel counts a CPU's time in
+ * ticks, so one second may seem to have 101 %. Only single figures exceed the limit; their mean is
+ * right.
  */
-double series_most(const char *name);
-/* How many characters at the end of a name say its unit, which its figures are not in. */
+double series_max(const char *name);
+/*
+ * Returns the length of the suffix that names the unit of the raw values. The figures have another
+ * unit.
+ */
 size_t series_suffix(const char *name);
-/* Is it called so, with its unit or without? NULL: any is. */
-bool series_is_called(const char *name, const char *glob);
+/*
+ * Returns true if the name matches the pattern with or without its suffix. A NULL pattern matches
+ * all names.
+ */
+bool series_has_name(const char *name, const char *glob);

@@ -13,7 +13,9 @@ static bool is_of_boot(const struct store_segment *segment, const char *boot)
 	return !segment->damage[0] && strncmp(segment->boot_id, boot, strlen(boot)) == 0;
 }
 
-/* The segment that ends last of all those whose boot begins so; NULL when there is none. */
+/*
+ * Returns the last segment to end among the segments whose boot ID starts with this text, or NULL.
+ */
 static const struct store_segment *uptime_latest(const struct store_segments *segments,
 						 const char *boot)
 {
@@ -35,20 +37,19 @@ static int choose_boot(const struct store_segments *segments, const char *boot, 
 
 	if (!found && boot)
 		return error_set(
-			error, -EINVAL,
-			"nothing is recorded of a boot \"%.40s\"; `perftape segments --json` tells of each segment's boot",
+			error, -ENXIO,
+			"nothing is recorded of boot \"%.40s\"; see `perftape segments --json`",
 			boot);
 	if (!found)
-		return error_set(
-			error, -EINVAL,
-			"nothing is recorded that an uptime could be of; give a time of the wall clock");
+		return error_set(error, -EINVAL,
+				 "no boot is recorded; use a time of the wall clock");
 	for (size_t i = 0; boot && i < segments->list.count; i++) {
 		const struct store_segment *other = &segments->list.items[i];
 
 		if (is_of_boot(other, boot) && strcmp(other->boot_id, found->boot_id) != 0)
 			return error_set(
 				error, -EINVAL,
-				"several boots begin with \"%.40s\": %s and %s; give more of it",
+				"several boots begin with \"%.40s\": %s and %s; use more digits",
 				boot, found->boot_id, other->boot_id);
 	}
 	snprintf(ret_id, 40, "%s", found->boot_id);
@@ -93,9 +94,10 @@ static int uptime_convert(struct store_reader *reader, const struct store_segmen
 		clocks_from_perf(tape, CLOCKS_REALTIME, uptime_ns, &ret_moment->error_ns);
 	ret_moment->error_ns = clocks_error_beside(ret_moment->error_ns, ret_moment->beside_ns);
 	if (!ret_moment->realtime_ns)
-		return error_set(error, -EINVAL,
-				 "boot %s has no reading of the wall clock; give a time of that",
-				 ret_moment->boot_id);
+		return error_set(
+			error, -EINVAL,
+			"boot %s has no reading of the wall clock; use a time of that clock",
+			ret_moment->boot_id);
 	return 0;
 }
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Moments as the kernel's log has them, "[12345.678901]": seconds since a boot, on the clock that
- * samples have too. */
+/*
+ * Converts moments as in the kernel log, "[12345.678901]", to the wall clock. They are seconds
+ * since boot, on the clock that samples use too.
+ */
 
 #include <stdint.h>
 
@@ -11,16 +13,20 @@
 
 struct uptime_moment {
 	uint64_t realtime_ns;
-	/* how far that may be off, as far as the recording knows */
+	/* how far the result may be off, as far as the recording knows */
 	uint64_t error_ns;
-	/* how far from what was recorded of that boot; 0: within it */
+	/*
+	 * how far the moment is from the recorded time of its boot; 0 means within the recorded
+	 * time
+	 */
 	uint64_t beside_ns;
 	char boot_id[40];
 };
 
 /*
- * boot is the beginning of a boot's id, NULL the latest boot that is recorded. -EINVAL with a text
- * where the store has no such boot or several, or nothing of it can be read.
+ * Converts an uptime to the wall clock. `boot` is the beginning of a boot ID; NULL is the latest
+ * recorded boot. Returns 0, or a negative errno with a message. -ENXIO: no boot matches. -EINVAL:
+ * several boots match, or the boot's segments cannot be read.
  */
 int uptime_find(struct store_reader *reader, uint64_t uptime_ns, const char *boot,
 		struct uptime_moment *ret_moment, struct error *error);

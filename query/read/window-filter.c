@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A sample's own wall clock time alone decides, so that none is ever outside of the window; how the
- * samples are found (by halving, or one by one where the wall clock was set back within the tape)
- * is only a matter of speed.
+ * Only a sample's own wall clock time decides whether it belongs to the window. How the samples are
+ * found affects only the speed: bisection, or a linear search if the wall clock was set back within
+ * the tape.
  */
 #include "query/read/window-filter.h"
 
@@ -12,11 +12,12 @@
 
 #include "base/cleanup.h"
 #include "base/sort.h"
+#include "query/read/frame-count.h"
 #include "query/read/frame-filter.h"
 #include "tape/stack-class.h"
 #include "tape/clocks.h"
 
-/* Does a later sample never have an earlier wall clock time? */
+/* Returns true if no later sample has an earlier wall clock time. */
 static bool wall_clock_rises(const struct tape *tape)
 {
 	for (size_t i = 1; i < tape->anchors.count; i++) {
@@ -30,7 +31,7 @@ static bool wall_clock_rises(const struct tape *tape)
 	return true;
 }
 
-/* The first sample at or after a moment of the wall clock, given that that clock rises. */
+/* Returns the first sample at or after a moment. The wall clock times must rise. */
 static size_t first_at(const struct tape *tape, uint64_t realtime_ns)
 {
 	size_t low = 0, high = tape->samples.count;
@@ -82,8 +83,9 @@ static int sort_by_time(struct tape *tape, struct window_filter_times *times)
 	return 0;
 }
 
-static int keep_those(struct tape *tape, const struct window *window, const struct filter *filter,
-		      const bool *threads, uint64_t *error_ns, struct window_filter_times *times)
+static int keep_selected(struct tape *tape, const struct window *window,
+			 const struct filter *filter, const bool *threads, uint64_t *error_ns,
+			 struct window_filter_times *times)
 {
 	struct tape_sample *samples = tape->samples.items;
 	bool rises = wall_clock_rises(tape);
@@ -113,8 +115,8 @@ static int keep_those(struct tape *tape, const struct window *window, const stru
 	return 0;
 }
 
-/* A tape that somebody keeps holds no more than what was asked for. */
-static void window_filter_give_back(struct tape *tape)
+/* The caller may keep the tape, so free the memory of the samples that were removed. */
+static void window_filter_trim(struct tape *tape)
 {
 	size_t wanted = MAX(tape->samples.count, (size_t)1);
 	void *smaller;
@@ -141,7 +143,7 @@ int window_filter_samples(struct tape *tape, const struct window *window,
 	if (r == 0)
 		r = frame_filter_kinds(filter, tape, &times.kinds);
 	if (r == 0)
-		r = keep_those(tape, window, filter, threads, error_ns, &times);
+		r = keep_selected(tape, window, filter, threads, error_ns, &times);
 	if (filter->frames == FILTER_FRAMES_ALL)
 		free(take_ptr(times.kinds));
 	if (r == 0)
@@ -149,7 +151,7 @@ int window_filter_samples(struct tape *tape, const struct window *window,
 	if (r == 0)
 		r = sort_by_time(tape, &times);
 	if (r == 0)
-		window_filter_give_back(tape);
+		window_filter_trim(tape);
 	if (r == 0 && ret_times)
 		*ret_times = times;
 	else
@@ -157,44 +159,16 @@ int window_filter_samples(struct tape *tape, const struct window *window,
 	return r;
 }
 
-struct tally {
-	uint32_t frames, named;
-};
-
-/* Each stack's counts are its parent's and one more; parents come first, so one pass knows them
- * all. */
-static int tally_stacks(const struct tape *tape, struct tally **ret_tallies)
-{
-	struct tally *tallies = calloc(MAX(tape->stacks.count, (size_t)1), sizeof(*tallies));
-
-	if (!tallies)
-		return -ENOMEM;
-	for (size_t i = 1; i < tape->stacks.count; i++) {
-		const struct tape_stack *stack = &tape->stacks.items[i];
-
-		tallies[i] = tallies[stack->parent];
-		tallies[i].frames++;
-		tallies[i].named += tape->frames.items[stack->frame].symbol != 0;
-	}
-	*ret_tallies = tallies;
-	return 0;
-}
-
 int window_filter_count_samples(const struct tape *tape, struct coverage *coverage)
 {
-	_cleanup_free_ struct tally *tallies = NULL;
+	_cleanup_(frame_count_done) struct frame_count count = { 0 };
+	int r;
 
 	if (!tape->samples.count)
 		return 0;
-	if (tally_stacks(tape, &tallies) < 0)
-		return -ENOMEM;
-	for (size_t i = 0; i < tape->samples.count; i++) {
-		const struct tape_sample *sample = &tape->samples.items[i];
-
-		coverage->frames +=
-			tallies[sample->stack].frames + !tape_is_no_stack(tape, sample->frame);
-		coverage->named += tallies[sample->stack].named +
-				   (tape->frames.items[sample->frame].symbol != 0);
-	}
-	return 0;
+	r = frame_count_init(&count, tape);
+	for (size_t i = 0; r == 0 && i < tape->samples.count; i++)
+		frame_count_add(&count, tape->samples.items[i].stack, tape->samples.items[i].frame,
+				1);
+	return r < 0 ? r : frame_count_finish(&count, coverage);
 }

@@ -8,27 +8,30 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "query/read/window-filter.h"
+#include "query/sums/kept-baseline.h"
 #include "query/sums/tally-tape.h"
 #include "base/workers.h"
 
 #define SLICE_NS (10 * NSEC_PER_SEC)
+/* With less recorded time, any value may be chance. */
+#define LEAST_NS NSEC_PER_SEC
 
 /* A part of a segment. */
 struct piece {
 	const struct store_segment *segment;
-	/* whose samples are read */
+	/* the time whose samples are read */
 	uint64_t from_ns, to_ns;
-	/* and the sums of the whole */
+	/* also use the sums of the whole segment */
 	bool summed;
 };
 
-/* The lock guards the counts of the result, and the hook. */
+/* The lock protects the counts of the result, and the hook. */
 struct run {
 	const struct baseline_options *options;
 	struct store_reader *reader;
 	struct store_segments segments;
 	array_of(struct piece) pieces;
-	/* one a worker */
+	/* one per worker */
 	struct tally **tallies;
 	pthread_mutex_t lock;
 	struct baseline baseline;
@@ -41,8 +44,10 @@ static bool is_apart(const struct run *run, const struct store_segment *segment)
 	return segment->end_ns <= window->from_ns || segment->begin_ns >= window->to_ns;
 }
 
-/* Ten seconds somewhere in it, not at the same place of each: what runs every two minutes is not to
- * be seen always, or never. */
+/*
+ * Adds ten seconds of the segment, at a place that varies from segment to segment. At a fixed
+ * place, something that runs every two minutes would be in all of these pieces or in none.
+ */
 static int add_slice(struct run *run, const struct store_segment *segment)
 {
 	uint64_t length_ns = segment->end_ns - segment->begin_ns;
@@ -57,7 +62,7 @@ static int add_slice(struct run *run, const struct store_segment *segment)
 	return array_push(&run->pieces, piece);
 }
 
-/* What of the window's own segments lies outside of it. */
+/* Adds the parts of the window's own segments that lie outside of the window. */
 static int add_rest(struct run *run, const struct store_segment *segment)
 {
 	const struct window *window = &run->options->question.window;
@@ -66,7 +71,9 @@ static int add_rest(struct run *run, const struct store_segment *segment)
 	if (segment->begin_ns < window->from_ns)
 		r = array_push(&run->pieces, (struct piece){ segment, segment->begin_ns,
 							     window->from_ns, false });
-	if (r == 0 && segment->end_ns > window->to_ns)
+	if (r < 0)
+		return r;
+	if (segment->end_ns > window->to_ns)
 		r = array_push(&run->pieces,
 			       (struct piece){ segment, window->to_ns, segment->end_ns, false });
 	return r;
@@ -85,7 +92,10 @@ static int add_pieces(struct run *run, bool apart)
 	return r;
 }
 
-/* Halves, then quarters, then eighths: whenever it ends, what was read is spread. */
+/*
+ * Orders the pieces by halves, quarters, eighths. Whenever reading stops, the pieces read so far
+ * are evenly spread.
+ */
 static int baseline_spread(struct run *run)
 {
 	size_t count = run->pieces.count, bits = 0, next = 0;
@@ -159,7 +169,10 @@ static int baseline_add_tape(struct run *run, struct tally *tally, const struct 
 	return r;
 }
 
-/* What cannot be read is told where it is asked for; here the rest is enough. */
+/*
+ * Skips a segment that cannot be read. The answer about the window reports it; for the baseline the
+ * other segments are enough.
+ */
 static int baseline_work(void *context, unsigned int worker, size_t item)
 {
 	struct run *run = context;
@@ -199,12 +212,14 @@ static int baseline_run_workers(struct run *run)
 		return -ENOMEM;
 	for (unsigned int i = 0; r == 0 && i < options->threads; i++)
 		r = tally_new(&run->tallies[i]);
-	if (r == 0)
-		r = workers_run(&workers, &done);
+	if (r < 0)
+		return r;
+	r = workers_run(&workers, &done);
 	for (unsigned int i = 1; r == 0 && i < options->threads; i++)
 		r = tally_merge(run->tallies[0], run->tallies[i]);
-	if (r == 0)
-		run->baseline.tally = take_ptr(run->tallies[0]);
+	if (r < 0)
+		return r;
+	run->baseline.tally = take_ptr(run->tallies[0]);
 	return r;
 }
 
@@ -216,14 +231,66 @@ static int baseline_find(struct run *run, struct error *error)
 				  window->to_ns + MIN(around_ns, UINT64_MAX - window->to_ns),
 				  &run->segments, error);
 
-	if (r == 0)
-		r = add_pieces(run, true);
-	if (r == 0 && !run->pieces.count) {
+	if (r < 0)
+		return r;
+	r = add_pieces(run, true);
+	if (r < 0)
+		return r;
+	if (!run->pieces.count) {
 		r = add_pieces(run, false);
 		run->baseline.rest = true;
 	}
 	run->baseline.of = run->pieces.count;
 	return r < 0 ? r : baseline_spread(run);
+}
+
+/*
+ * Returns whether the stored baseline fits the filter. It covers all samples. A filter that only
+ * removes idle time fits too, because idle time counts only for CPUs.
+ */
+static bool is_of_all(const struct filter *filter)
+{
+	return !filter_has_threads(filter) && !filter->cpus.wanted.count &&
+	       filter->frames == FILTER_FRAMES_ALL;
+}
+
+/*
+ * Reads the baseline that a snapshot contains. Ignores segments that cannot be read. Returns 1, or
+ * 0 if there is none.
+ */
+static int baseline_read_kept(struct store_reader *reader, const struct filter *filter,
+			      struct baseline *ret_baseline, struct error *error)
+{
+	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_CONTEXT, 1 };
+	struct store_segments segments = { 0 };
+	int r;
+
+	if (!store_reader_is_file(reader))
+		return 0;
+	r = store_reader_find(reader, 0, UINT64_MAX, &segments, error);
+	for (size_t i = segments.list.count; r == 0 && i-- > 0;) {
+		_cleanup_(cleanup_tape) struct tape *tape = NULL;
+		int loaded = store_reader_load(reader, &segments.list.items[i], &want, &tape, NULL);
+
+		if (loaded == 0)
+			r = kept_baseline_read(tape, ret_baseline);
+		else if (error_is_exhaustion(loaded))
+			r = loaded;
+	}
+	array_done(&segments.list);
+	if (r != 1 || is_of_all(filter))
+		return r;
+	baseline_done(ret_baseline);
+	*ret_baseline = (struct baseline){ .unfiltered = true };
+	return 1;
+}
+
+/* with almost no recorded time, a baseline would make everything look unusual */
+static void baseline_judge(struct baseline *baseline)
+{
+	if (baseline->names_ns >= LEAST_NS && baseline->tally->samples)
+		return;
+	baseline->names_ns = baseline->cpus_ns = 0;
 }
 
 int baseline_make(struct store_reader *reader, const struct baseline_options *options,
@@ -234,12 +301,17 @@ int baseline_make(struct store_reader *reader, const struct baseline_options *op
 		.reader = reader,
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 	};
-	int r = baseline_find(&run, error);
+	int r = baseline_read_kept(reader, options->question.filter, ret_baseline, error);
 
+	if (r != 0)
+		return MIN(r, 0);
+	r = baseline_find(&run, error);
 	if (r == 0)
 		r = baseline_run_workers(&run);
-	if (r == 0)
+	if (r == 0) {
 		*ret_baseline = run.baseline;
+		baseline_judge(ret_baseline);
+	}
 	for (unsigned int i = 0; run.tallies && i < options->threads; i++)
 		tally_free(run.tallies[i]);
 	free(run.tallies);

@@ -2,12 +2,13 @@
 #pragma once
 
 /*
- * What is usual on a host: what was recorded around a window, but not in it. It is there to be held
- * beside the window at once, so its time is bounded: of many segments those are read that the time
- * is enough for, evenly spread however many that are. Functions and threads come from a segment's
- * sums, that is of all of it; CPUs from ten seconds of it.
+ * The usual load of a host: the recording around a window, without the window itself. It is
+ * computed while the user waits, so its time is limited. Among the segments, it reads as many as
+ * the time allows, evenly spread. The shares of functions and threads come from the sums of a whole
+ * segment, those of CPUs from ten seconds of samples.
  *
- * Where no other segment is near, it is the rest of the window's own.
+ * Without other segments nearby, it uses the rest of the window's own segments. A snapshot has
+ * neither; it carries a baseline of its own.
  */
 
 #include "base/error.h"
@@ -16,11 +17,11 @@
 #include "store/read/store-reader.h"
 
 struct baseline_options {
-	/* what is asked about the window; its hook is called from one thread at a time */
+	/* the question about the window; its hook is called from one thread at a time */
 	struct question question;
-	/* how far before and behind the window */
+	/* how far to look before and after the window */
 	uint64_t around_ns;
-	/* how long reading may take */
+	/* limit of the time for reading */
 	uint64_t limit_ns;
 	/* at least 1 */
 	unsigned int threads;
@@ -28,22 +29,29 @@ struct baseline_options {
 
 struct baseline {
 	struct tally *tally;
-	/* the first and the last of what was read */
+	/* the begin of the earliest part that was read, and the end of the latest part */
 	uint64_t from_ns, to_ns;
-	uint64_t names_ns,
-		/* how much time the names, and the CPUs, are of; 0: there is nothing to compare
-		   with */
-		cpus_ns;
-	/* of the window's own segments, of which the numbers below are parts then */
+	/*
+	 * how much recorded time the usual shares of names and of CPUs come from; 0: nothing to
+	 * compare with, because there was too little time, or no sample passes the filter
+	 */
+	uint64_t names_ns, cpus_ns;
+	/*
+	 * the baseline consists of parts of the window's own segments; the members below then count
+	 * such parts
+	 */
 	bool rest;
-	/* that were read */
+	/* the snapshot contains a baseline of all samples, which does not fit the filter */
+	bool unfiltered;
+	/* number of segments that were read */
 	uint64_t segments;
-	/* that there are */
+	/* number of segments that exist */
 	uint64_t of;
-	/* that could not be read */
+	/* number of segments that could not be read */
 	uint64_t unread;
 };
 
+/* Returns 0 or a negative errno. Free the result with baseline_done(). */
 int baseline_make(struct store_reader *reader, const struct baseline_options *options,
 		  struct baseline *ret_baseline, struct error *error);
 void baseline_done(struct baseline *baseline);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Quicksort in three parts: what is less than a pivot in this chunk, what agrees with it, which
- * goes on with the next chunk, and what is more. The largest part is the loop's, so that recursion
- * is no deeper than the logarithm of the count.
+ * Quicksort with three parts: items with a chunk below the pivot, with an equal chunk, and with a
+ * chunk above it. Items with an equal chunk are then compared by their next chunk. The loop handles
+ * the largest part, so the depth of the recursion is at most the logarithm of the count.
  */
 #include "query/sums/chunk-sort.h"
 

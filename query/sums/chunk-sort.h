@@ -2,18 +2,19 @@
 #pragma once
 
 /*
- * Sorts what compares chunk by chunk, as texts and lists do: 64 bits of an item are got at a time,
- * and those of the next chunk only where items agree so far. No two items may be the same.
+ * Sorts items such as texts and lists, which are compared chunk by chunk. A chunk has 64 bits. The
+ * sort reads the next chunk only for items whose earlier chunks are equal. No two items may be
+ * equal.
  */
 
 #include <stddef.h>
 #include <stdint.h>
 
 struct chunk_source {
-	/* What an item has in that place; 0 from behind its end on. */
+	/* Returns the chunk of an item at a place; 0 beyond the end of the item. */
 	uint64_t (*chunk)(const void *context, uint32_t item, uint32_t place);
 	const void *context;
 };
 
-/* 0 or -ENOMEM. */
+/* Sorts the items in place. Returns 0 or -ENOMEM. */
 int chunk_sort(uint32_t *items, size_t count, const struct chunk_source *source);

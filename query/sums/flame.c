@@ -7,21 +7,24 @@
 
 #include "base/cleanup.h"
 
-/* The words of the line before, each with its frame. */
+/* A word of the previous line, and the frame of this word. */
 struct open_frame {
 	uint32_t word;
 	uint32_t frame;
+	/* true for the comm, because a function with the same text has the same number */
+	bool comm;
 };
 
-struct making {
+struct builder {
 	const struct folded *folded;
+	bool reverse;
 	struct flame *flame;
 	array_of(struct open_frame) open;
-	/* samples so far */
+	/* number of samples in the lines so far */
 	uint64_t at;
 };
 
-/* What compilers append to a function of C is no method of a package of Go. */
+/* The suffixes that compilers append to a C function do not make it a Go method. */
 static bool flame_is_go(const char *symbol)
 {
 	static const char *const suffixes[] = { "isra", "part",	 "constprop", "cold", "llvm",
@@ -52,43 +55,57 @@ static enum flame_kind flame_kind_of(const char *word)
 	}
 }
 
-static int open_word(struct making *making, uint32_t word)
+/* Returns true for a line's comm: its first word, or the last word of a reversed line. */
+static bool is_comm(const struct builder *builder, uint32_t i, uint32_t count)
 {
-	const char *text = strings_at(&making->folded->names, word);
-	struct flame *flame = making->flame;
+	return i == (builder->reverse ? count - 1 : 0);
+}
+
+static int open_word(struct builder *builder, uint32_t word, bool comm)
+{
+	const char *text = strings_at(&builder->folded->names, word);
+	struct flame *flame = builder->flame;
 	struct flame_frame frame = {
 		.name = text,
 		.kind = FLAME_COMM,
-		.depth = making->open.count + 1,
-		.start = making->at,
+		.depth = builder->open.count + 1,
+		.start = builder->at,
 	};
 
-	if (making->open.count) {
+	if (!comm) {
 		frame.kind = flame_kind_of(text);
 		frame.name += frame.kind != FLAME_UNKNOWN;
 	}
-	if (array_push(&making->open, (struct open_frame){ word, flame->frames.count }) < 0)
+	if (array_push(&builder->open, (struct open_frame){ word, flame->frames.count, comm }) < 0)
 		return -ENOMEM;
 	return array_push(&flame->frames, frame);
 }
 
-static int flame_add_line(struct making *making, uint32_t line)
+static uint32_t word_at(const struct builder *builder, const uint32_t *words, uint32_t count,
+			uint32_t i)
+{
+	return words[builder->reverse ? count - 1 - i : i];
+}
+
+static int flame_add_line(struct builder *builder, uint32_t line)
 {
 	uint32_t count, shared = 0;
-	const uint32_t *words = folded_words(making->folded, line, &count);
-	uint64_t samples = making->folded->weights.items[line];
+	const uint32_t *words = folded_words(builder->folded, line, &count);
+	uint64_t samples = builder->folded->weights.items[line];
 
-	while (shared < making->open.count && shared < count &&
-	       making->open.items[shared].word == words[shared])
+	while (shared < MIN(builder->open.count, count) &&
+	       builder->open.items[shared].word == word_at(builder, words, count, shared) &&
+	       builder->open.items[shared].comm == is_comm(builder, shared, count))
 		shared++;
-	making->open.count = shared;
+	builder->open.count = shared;
 	for (uint32_t i = shared; i < count; i++)
-		if (open_word(making, words[i]) < 0)
+		if (open_word(builder, word_at(builder, words, count, i),
+			      is_comm(builder, i, count)) < 0)
 			return -ENOMEM;
-	for (size_t i = 0; i < making->open.count; i++)
-		making->flame->frames.items[making->open.items[i].frame].samples += samples;
-	making->flame->frames.items[0].samples += samples;
-	making->at += samples;
+	for (size_t i = 0; i < builder->open.count; i++)
+		builder->flame->frames.items[builder->open.items[i].frame].samples += samples;
+	builder->flame->frames.items[0].samples += samples;
+	builder->at += samples;
 	return 0;
 }
 
@@ -99,13 +116,13 @@ static int compare_samples(const void *a, const void *b)
 	return (left < right) - (left > right);
 }
 
-/* How many samples a frame must have by what was asked for. */
+/* Returns how many samples a frame needs according to min_share. */
 static uint64_t asked_samples(const struct flame *flame, double min_share)
 {
 	return MAX((uint64_t)(min_share * flame->frames.items[0].samples + 0.999999), 1ull);
 }
 
-/* How many samples a frame must have, so that no more than that are left. 0: memory is out. */
+/* Returns how many samples a frame needs so that at most frames_max remain, or 0 without memory. */
 static uint64_t least_samples(const struct flame *flame, double min_share, size_t frames_max)
 {
 	size_t count = flame->frames.count;
@@ -123,8 +140,11 @@ static uint64_t least_samples(const struct flame *flame, double min_share, size_
 	return MAX(least, samples[frames_max] + 1);
 }
 
-/* A frame is never wider than its caller: with one all that it calls go too. */
-static int leave_out(struct flame *flame, double min_share, size_t frames_max)
+/*
+ * Removes the narrow frames. A callee is never wider than its caller, so the callees of a removed
+ * frame go too.
+ */
+static int drop_narrow(struct flame *flame, double min_share, size_t frames_max)
 {
 	uint64_t least = least_samples(flame, min_share, frames_max),
 		 all = flame->frames.items[0].samples;
@@ -147,21 +167,22 @@ static int leave_out(struct flame *flame, double min_share, size_t frames_max)
 	return 0;
 }
 
-int flame_make(const struct folded *folded, double min_share, size_t frames_max,
+int flame_make(const struct folded *folded, const struct flame_options *options,
 	       struct flame *ret_flame)
 {
+	enum folded_order by = options->reverse ? FOLDED_ORDER_REVERSE : FOLDED_ORDER_TREE;
 	_cleanup_free_ uint32_t *order = NULL;
 	struct flame flame = { 0 };
-	struct making making = { .folded = folded, .flame = &flame };
+	struct builder builder = { .folded = folded, .reverse = options->reverse, .flame = &flame };
 	int r = array_push(&flame.frames, (struct flame_frame){ .name = "all" });
 
 	if (r == 0)
-		r = folded_order(folded, &order);
+		r = folded_sort(folded, by, &order);
 	for (size_t i = 0; r == 0 && i + 1 < folded->lines.count; i++)
-		r = flame_add_line(&making, order[i]);
+		r = flame_add_line(&builder, order[i]);
 	if (r == 0)
-		r = leave_out(&flame, min_share, MAX(frames_max, (size_t)1));
-	array_done(&making.open);
+		r = drop_narrow(&flame, options->min_share, MAX(options->frames_max, (size_t)1));
+	array_done(&builder.open);
 	if (r < 0)
 		flame_done(&flame);
 	else

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Folded stacks as a tree of frames, each as wide as its share: what a flame graph shows. Frames
- * too narrow to be seen are left out, and so many of the narrowest that the rest is no more than
- * was asked for.
+ * Converts folded stacks to a tree of frames for a flame graph; the width of a frame is its share.
+ * Leaves out frames that are too narrow to see. If more than `frames_max` remain, leaves out more
+ * of the narrowest.
  */
 
 #include "query/sums/folded.h"
@@ -23,30 +23,46 @@ enum flame_kind {
 #define FLAME_KINDS 8
 
 struct flame_frame {
-	/* borrowed from the folded stacks; the root's is "all" */
+	/* borrowed from the folded stacks; the root's name is "all" */
 	const char *name;
 	enum flame_kind kind;
 	/* 0: the root */
 	uint32_t depth;
-	/* how many samples are left of it */
+	/* number of samples to the left of the frame */
 	uint64_t start;
 	uint64_t samples;
 };
 
-/* Frame 0 is the root; callers come before what they call, siblings by name. */
+/*
+ * Frame 0 is the root. A frame comes before its children, which are its callees, or its callers in
+ * a reversed tree. Siblings are sorted by name.
+ */
 struct flame {
 	array_of(struct flame_frame) frames;
-	/* of the deepest */
+	/* depth of the deepest frame */
 	uint32_t depth;
-	/* frames */
+	/* number of frames left out */
 	uint64_t left_out;
-	/* some of them for want of room, and not as they are narrower than was asked for */
+	/* some were left out only because of `frames_max` */
 	bool over_max;
-	/* share that a frame must have had to be there */
+	/* the smallest share with which a frame stays */
 	double least;
 };
 
-/* Of stacks that were folded with their kinds. min_share is of all samples. 0 or -ENOMEM. */
-int flame_make(const struct folded *folded, double min_share, size_t frames_max,
+struct flame_options {
+	/* frames with a smaller share of all samples are left out */
+	double min_share;
+	size_t frames_max;
+	/*
+	 * start the tree at the leaves: the callers of a function come after it, and the threads
+	 * come last
+	 */
+	bool reverse;
+};
+
+/*
+ * Makes the tree from stacks that were folded with `kinds`. Returns 0 or -ENOMEM.
+ */
+int flame_make(const struct folded *folded, const struct flame_options *options,
 	       struct flame *ret_flame);
 void flame_done(struct flame *flame);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The lock guards all of struct run but what does not change; a worker's folded stacks are its own
- * until all are done. */
+/*
+ * The lock protects the members of struct run that change. Each worker's folded stacks belong to
+ * this worker until all workers have finished.
+ */
 #include "query/sums/fold.h"
 
 #include <errno.h>
@@ -8,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "query/read/frame-count.h"
 #include "query/read/recorded.h"
 #include "query/read/window-filter.h"
 #include "base/workers.h"
@@ -17,7 +20,7 @@ struct run {
 	struct loader loader;
 	struct worker *workers;
 	pthread_mutex_t lock;
-	/* its folded stacks are put in at the end */
+	/* fold.folded is set at the end */
 	struct fold fold;
 	struct error error;
 };
@@ -27,7 +30,7 @@ struct worker {
 	struct folded *folded;
 };
 
-/* What one segment adds to what is counted. */
+/* The counts that one segment adds. */
 struct counts {
 	uint64_t samples;
 	bool read, summed;
@@ -51,7 +54,7 @@ static void fold_read_segment(const struct run *run, const struct store_segment 
 		    parts | SEGMENT_LOSSES, ret_loaded);
 }
 
-/* 1 with its tape; 0 when there is nothing to be had of it. */
+/* Returns 1 with the tape, 0 if the segment cannot be read, or a negative errno. */
 static int fold_open_segment(struct run *run, const struct store_segment *segment,
 			     unsigned int parts, struct tape **ret_tape)
 {
@@ -72,14 +75,35 @@ static int fold_add_samples(struct worker *worker, struct tape *tape, struct cou
 	int r = window_filter_samples(tape, &question->window, question->filter,
 				      &counts->coverage.clock_error_ns, NULL);
 
-	if (r == 0 && weight != FOLDED_SAMPLES)
+	if (r == 0)
 		r = window_filter_count_samples(tape, &counts->coverage);
 	counts->samples = tape->samples.count;
 	return r < 0 ? r : folded_add_samples(worker->folded, tape, weight);
 }
 
-/* 1 when its samples must be read after all: also where the sums do not come to as many as the
- * segment says that it has. */
+static int fold_count_sums(const struct tape *tape, const struct filter *filter,
+			   struct coverage *coverage)
+{
+	_cleanup_(frame_count_done) struct frame_count count = { 0 };
+	int r = frame_count_init(&count, tape);
+	bool passes = false;
+
+	for (size_t i = 0; r == 0 && i < tape->sums.count; i++) {
+		const struct tape_sum *sum = &tape->sums.items[i];
+
+		/* the sums of a comm follow each other */
+		if (!i || sum->comm != sum[-1].comm)
+			passes = filter_passes_comm(filter, tape_string(tape, sum->comm));
+		if (passes)
+			frame_count_add(&count, sum->stack, sum->frame, sum->count);
+	}
+	return r < 0 ? r : frame_count_finish(&count, coverage);
+}
+
+/*
+ * Returns 1 if the sums are not enough, so that the samples must be read. Sums are also not enough
+ * if their number of samples differs from that in the index.
+ */
 static int fold_add_sums(struct worker *worker, const struct store_segment *segment,
 			 const struct tape *tape, struct counts *counts)
 {
@@ -92,6 +116,8 @@ static int fold_add_sums(struct worker *worker, const struct store_segment *segm
 	if (all != segment->samples)
 		return 1;
 	r = folded_add_sums(worker->folded, tape, filter, &counts->samples);
+	if (r == 0)
+		r = fold_count_sums(tape, filter, &counts->coverage);
 	if (r != 0)
 		return r;
 	counts->summed = true;
@@ -121,7 +147,10 @@ static int fold_add_segment(struct worker *worker, const struct store_segment *s
 	tape = loaded.tape;
 	if (tape)
 		return fold_add_samples(worker, tape, counts);
-	/* it could be read a moment ago: its time is covered, its samples are not there */
+	/*
+	 * the sums were readable a moment ago, so the time counts as covered, but the samples are
+	 * missing
+	 */
 	counts->coverage.damaged++;
 	return loaded.failed == -ENOMEM ? -ENOMEM : 0;
 }
@@ -131,8 +160,7 @@ static void fold_count(struct run *run, const struct counts *counts)
 	struct coverage *coverage = &run->loader.coverage;
 
 	pthread_mutex_lock(&run->lock);
-	coverage->frames += counts->coverage.frames;
-	coverage->named += counts->coverage.named;
+	frame_count_merge(coverage, &counts->coverage);
 	coverage->damaged += counts->coverage.damaged;
 	coverage->clock_error_ns = MAX(coverage->clock_error_ns, counts->coverage.clock_error_ns);
 	run->fold.samples += counts->samples;
@@ -184,14 +212,13 @@ static int fold_run_all(struct run *run)
 	for (unsigned int i = 0; r == 0 && i < count; i++) {
 		run->workers[i].run = run;
 		r = folded_new(&run->workers[i].folded);
-		if (r == 0)
-			run->workers[i].folded->kinds = run->options->kinds;
+		if (r < 0)
+			break;
+		run->workers[i].folded->kinds = run->options->kinds;
+		run->workers[i].folded->marks = run->options->marks;
 	}
 	if (r == 0)
 		r = fold_run_workers(run, count);
-	if (r == 0 && run->options->weight == FOLDED_SAMPLES)
-		folded_count_frames(run->workers[0].folded, &run->loader.coverage.frames,
-				    &run->loader.coverage.named);
 	if (r == 0)
 		run->fold.folded = take_ptr(run->workers[0].folded);
 	for (unsigned int i = 0; i < count; i++)

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * All samples of a window added up by stack, in threads that take the segments in turn. Where the
- * window holds a whole segment and asks for no more than comms, its sums are enough and none of its
- * samples is decoded. Memory follows what comes out, and one segment a thread.
+ * Adds up all samples of a window by stack. Threads take the segments in turn. If the window
+ * contains a whole segment and the filter concerns only comms, the segment's sums are enough, and
+ * its samples are not decoded. Memory use follows the result and one segment per thread.
  */
 
 #include "base/error.h"
@@ -17,11 +17,16 @@ struct fold_options {
 	/* its hook is called from one thread at a time */
 	struct question question;
 	enum folded_weight weight;
-	/* of the frames are kept with their names */
+	/* keep the kind of each frame with its name */
 	bool kinds;
+	/* a set of enum folded_marks */
+	unsigned int marks;
 	/* at least 1 */
 	unsigned int threads;
-	/* How many segments of how many are done; called from one thread at a time. May be NULL. */
+	/*
+	 * Reports that `done` of `of` segments are done. Called from one thread at a time. May be
+	 * NULL.
+	 */
 	void (*progress)(void *context, uint64_t done, uint64_t of);
 	void *progress_context;
 };
@@ -30,12 +35,13 @@ struct fold {
 	struct folded *folded;
 	struct coverage coverage;
 	uint64_t samples;
-	/* that were read */
+	/* number of segments read */
 	uint64_t segments;
-	/* of these, without their samples */
+	/* number of these segments whose sums were enough */
 	uint64_t summed;
 };
 
+/* Returns 0, or a negative errno with a message. Free the result with fold_done(). */
 int fold_run(struct store_reader *reader, const struct fold_options *options, struct fold *ret_fold,
 	     struct error *error);
 void fold_done(struct fold *fold);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Writing folded stacks in the order of their text, without having the text of more than one: all
- * names are ordered once, with what comes behind them in a line, and the lines then compare by
- * those ranks, several in a number of 64 bits.
+ * Writes folded stacks in the order of their text without keeping the text of more than one line.
+ * It sorts all names once, each together with the separator that follows it in a line. Then it
+ * compares the lines by the ranks of their names, several ranks in one 64-bit number.
  */
 #include "query/sums/folded.h"
 
@@ -13,17 +13,23 @@
 #include "base/cleanup.h"
 #include "query/sums/chunk-sort.h"
 
-/* A word is twice a name, for a line that ends there, and 1 more for those that go on. */
+/*
+ * The ranks of words. A word is twice the number of its name, plus 1 if the line continues after
+ * the name.
+ */
 struct ranks {
 	const struct folded *folded;
-	/* words, from 1 on, in the order of the text */
+	/* rank of each word, from 1, in the order of the text */
 	uint32_t *of;
-	/* of one */
+	/* number of bits of a rank */
 	unsigned int bits;
+	enum folded_order by;
 };
 
-/* Eight bytes of a word's text, the first one the highest; behind the name comes a `;` where lines
- * go on. */
+/*
+ * Returns eight bytes of a word's text, the first byte in the highest bits. A `;` follows the name
+ * if the line continues.
+ */
 static uint64_t word_chunk(const void *context, uint32_t word, uint32_t place)
 {
 	const struct folded *folded = context;
@@ -61,6 +67,21 @@ static int rank_words(struct ranks *ranks, const struct folded *folded)
 	return 0;
 }
 
+/*
+ * Returns the rank of a line's word. In the order of the text, "a.b" stands between "a" and "a;b".
+ * In the order of the tree, "a" and "a;b" must be neighbours, so no word includes its separator. In
+ * the reverse order only the comm includes the separator, which distinguishes it from a function
+ * with the same text.
+ */
+static uint32_t rank_at(const struct ranks *ranks, const uint32_t *words, uint32_t count,
+			uint32_t i)
+{
+	bool reverse = ranks->by == FOLDED_ORDER_REVERSE, is_last = i + 1 == count;
+	bool separated = ranks->by == FOLDED_ORDER_TEXT ? !is_last : reverse && is_last;
+
+	return ranks->of[2 * words[reverse ? count - 1 - i : i] + separated];
+}
+
 static uint64_t line_chunk(const void *context, uint32_t line, uint32_t place)
 {
 	const struct ranks *ranks = context;
@@ -72,14 +93,14 @@ static uint64_t line_chunk(const void *context, uint32_t line, uint32_t place)
 	for (uint32_t i = each * place; i < each * (place + 1); i++) {
 		chunk <<= ranks->bits;
 		if (i < count)
-			chunk |= ranks->of[2 * words[i] + (i + 1 < count)];
+			chunk |= rank_at(ranks, words, count, i);
 	}
 	return chunk;
 }
 
-int folded_order(const struct folded *folded, uint32_t **ret_order)
+int folded_sort(const struct folded *folded, enum folded_order by, uint32_t **ret_order)
 {
-	struct ranks ranks = { 0 };
+	struct ranks ranks = { .by = by };
 	struct chunk_source source = { line_chunk, &ranks };
 	size_t count = folded->lines.count - 1;
 	_cleanup_free_ uint32_t *order = malloc((count + 1) * sizeof(*order));
@@ -95,89 +116,91 @@ int folded_order(const struct folded *folded, uint32_t **ret_order)
 	return r;
 }
 
-/* The text of a name with what stands before it in a line. */
+/* The text of a name with the separator before it. */
 struct piece {
 	const uint8_t *text;
 	size_t size;
 };
 
-struct writing {
+struct writer {
 	const struct folded *folded;
-	/* ";NAME" each */
+	/* ";NAME" for each name */
 	struct buffer texts;
-	/* by name */
+	/* indexed by name */
 	struct piece *pieces;
-	/* the line before, and where each of its words ends in the text */
+	/* the text of the previous line, and the end of each of its words */
 	struct buffer text;
 	array_of(size_t) ends;
 	const uint32_t *words;
 	uint32_t count;
 };
 
-static void folded_lines_writing_done(struct writing *writing)
+static void folded_lines_writer_done(struct writer *writer)
 {
-	buffer_done(&writing->texts);
-	free(writing->pieces);
-	buffer_done(&writing->text);
-	array_done(&writing->ends);
+	buffer_done(&writer->texts);
+	free(writer->pieces);
+	buffer_done(&writer->text);
+	array_done(&writer->ends);
 }
 
-static int writing_init(struct writing *writing, const struct folded *folded)
+static int writer_init(struct writer *writer, const struct folded *folded)
 {
 	size_t count = folded->name_keys.count, at = 0;
 
-	*writing = (struct writing){ .folded = folded };
-	writing->pieces = calloc(count, sizeof(*writing->pieces));
+	*writer = (struct writer){ .folded = folded };
+	writer->pieces = calloc(count, sizeof(*writer->pieces));
 	for (uint32_t i = 1; i < count; i++) {
-		buffer_u8(&writing->texts, ';');
-		buffer_text(&writing->texts, strings_at(&folded->names, i));
-		buffer_u8(&writing->texts, 0);
+		buffer_u8(&writer->texts, ';');
+		buffer_text(&writer->texts, strings_at(&folded->names, i));
+		buffer_u8(&writer->texts, 0);
 	}
-	if (!writing->pieces || buffer_failed(&writing->texts))
+	if (!writer->pieces || buffer_failed(&writer->texts))
 		return -ENOMEM;
 	for (uint32_t i = 1; i < count; i++) {
-		struct piece *piece = &writing->pieces[i];
+		struct piece *piece = &writer->pieces[i];
 
-		piece->text = writing->texts.data + at;
+		piece->text = writer->texts.data + at;
 		piece->size = strlen((const char *)piece->text);
 		at += piece->size + 1;
 	}
 	return 0;
 }
 
-/* Of a line's text, only what differs from that of the line before it is made. It begins with a `;`
- * that is not written. */
-static int make_line(struct writing *writing, const uint32_t *words, uint32_t count)
+/*
+ * Makes the text of a line. Keeps the prefix that the line shares with the previous one. The text
+ * begins with a `;`, which is not written.
+ */
+static int make_line(struct writer *writer, const uint32_t *words, uint32_t count)
 {
 	uint32_t common = 0;
 	size_t size = 0;
 	uint8_t *to;
 
-	if (array_reserve(&writing->ends, count) < 0)
+	if (array_reserve(&writer->ends, count) < 0)
 		return -ENOMEM;
-	while (common < MIN(count, writing->count) && words[common] == writing->words[common])
+	while (common < MIN(count, writer->count) && words[common] == writer->words[common])
 		common++;
-	writing->text.size = common ? writing->ends.items[common - 1] : 0;
+	writer->text.size = common ? writer->ends.items[common - 1] : 0;
 	for (uint32_t i = common; i < count; i++)
-		size += writing->pieces[words[i]].size;
-	to = buffer_room(&writing->text, size);
+		size += writer->pieces[words[i]].size;
+	to = buffer_room(&writer->text, size);
 	if (!to)
 		return -ENOMEM;
 	for (uint32_t i = common; i < count; i++) {
-		const struct piece *piece = &writing->pieces[words[i]];
+		const struct piece *piece = &writer->pieces[words[i]];
 
 		memcpy(to, piece->text, piece->size);
 		to += piece->size;
-		writing->ends.items[i] = to - writing->text.data;
+		writer->ends.items[i] = to - writer->text.data;
 	}
-	writing->text.size += size;
-	writing->words = words;
-	writing->count = count;
+	writer->text.size += size;
+	writer->words = words;
+	writer->count = count;
 	return 0;
 }
 
-/* Without printf, which would take as long as the rest of the line. */
-static void folded_lines_put_line(const struct writing *writing, uint64_t weight,
+/* Appends the count without printf(), which would take as long as the rest of the line. */
+static void folded_lines_put_line(const struct writer *writer, uint64_t weight,
 				  struct output *output)
 {
 	char end[24], *at = end + sizeof(end);
@@ -188,13 +211,15 @@ static void folded_lines_put_line(const struct writing *writing, uint64_t weight
 		weight /= 10;
 	} while (weight);
 	*--at = ' ';
-	buffer_bytes(&output->text, writing->text.data + 1, writing->text.size - 1);
+	buffer_bytes(&output->text, writer->text.data + 1, writer->text.size - 1);
 	buffer_bytes(&output->text, at, end + sizeof(end) - at);
 	output_flush(output);
 }
 
-/* Lines lie in the order in which they were met: from one to the next in the order of the text is
- * far. */
+/*
+ * Prefetches lines. They are stored in the order of their first appearance, so reading them in
+ * sorted order jumps around in memory.
+ */
 #define AHEAD 8
 
 static void prefetch_words(const struct folded *folded, const uint32_t *order, size_t at)
@@ -205,9 +230,9 @@ static void prefetch_words(const struct folded *folded, const uint32_t *order, s
 		__builtin_prefetch(folded_words(folded, order[at], &count));
 }
 
-static int put_lines(struct writing *writing, const uint32_t *order, struct output *output)
+static int put_lines(struct writer *writer, const uint32_t *order, struct output *output)
 {
-	const struct folded *folded = writing->folded;
+	const struct folded *folded = writer->folded;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i + 1 < folded->lines.count && !output->failed; i++) {
@@ -217,20 +242,21 @@ static int put_lines(struct writing *writing, const uint32_t *order, struct outp
 		prefetch_words(folded, order, i + AHEAD);
 		if (!folded->weights.items[line])
 			continue;
-		r = make_line(writing, words, count);
+		r = make_line(writer, words, count);
 		if (r == 0)
-			folded_lines_put_line(writing, folded->weights.items[line], output);
+			folded_lines_put_line(writer, folded->weights.items[line], output);
 	}
 	return r < 0 || buffer_failed(&output->text) ? -ENOMEM : 0;
 }
 
 int folded_write(const struct folded *folded, struct output *output)
 {
-	_cleanup_(folded_lines_writing_done) struct writing writing;
+	_cleanup_(folded_lines_writer_done) struct writer writer;
 	_cleanup_free_ uint32_t *order = NULL;
-	int r = writing_init(&writing, folded);
+	int r = writer_init(&writer, folded);
 
-	if (r == 0)
-		r = folded_order(folded, &order);
-	return r < 0 ? r : put_lines(&writing, order, output);
+	if (r < 0)
+		return r;
+	r = folded_sort(folded, FOLDED_ORDER_TEXT, &order);
+	return r < 0 ? r : put_lines(&writer, order, output);
 }

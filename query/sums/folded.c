@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A path is known by a hash that follows from that of the path above it, so a tape's stacks are
- * gone through once, in order; only what its samples or sums say is looked up, and only lines that
- * are new are put in. folded-lines.c writes them.
+ * The hash of a path follows from the hash of its parent, so one pass over a tape's stacks, in
+ * order, computes all hashes. Only the stacks of samples or sums are looked up, and only new lines
+ * are stored. folded-lines.c writes the lines.
  */
 #include "query/sums/folded.h"
 
@@ -14,12 +14,15 @@
 #include "query/text/clean-name.h"
 
 #define UNKNOWN "[unknown]"
-#define UNKNOWN_NAME 1 /* the first name that is put in */
+#define UNKNOWN_NAME 1 /* the first name that is added */
 
-/* Names are hashed by their text, so that two of us know a line by the same key. */
+/* A name is hashed by its text, so that a line has the same key in two sets of stacks. */
 static int folded_add_name(struct folded *folded, const char *name, size_t size, uint32_t *ret_name)
 {
-	/* over 4 GB of different names: the same answer to the person as no memory */
+	/*
+	 * the names need more than 4 GB, too much for 32-bit offsets: report this as a lack of
+	 * memory
+	 */
 	if (strings_add(&folded->names, name, size, ret_name) < 0)
 		return -ENOMEM;
 	if (*ret_name < folded->name_keys.count)
@@ -53,14 +56,17 @@ struct folded *folded_free(struct folded *folded)
 	hash96_done(&folded->known);
 	buffer_done(&folded->text);
 	array_done(&folded->string_names);
+	array_done(&folded->module_names);
 	array_done(&folded->frame_names);
 	array_done(&folded->paths);
 	free(folded);
 	return NULL;
 }
 
-/* Nothing in it is for query/text/clean-name.h, nor a separator, nor at an end of it. Hardly any
- * name is another one. */
+/*
+ * Returns true if the name needs no change by query/text/clean-name.h and has no separator. This is
+ * the case for nearly all names.
+ */
 static bool is_clean(const char *name, size_t size)
 {
 	bool clean = *name != '#' && *name != ' ' && (!size || name[size - 1] != ' ');
@@ -70,14 +76,14 @@ static bool is_clean(const char *name, size_t size)
 	return clean;
 }
 
-/* A line's own separators must not come out of a name. */
+/* Adds a name without the characters that would break a line. */
 static int add_clean(struct folded *folded, const char *name, uint32_t *ret_name)
 {
 	struct buffer *text = &folded->text;
 	const char *end = name + clean_name_size(name);
 	char instead;
 
-	if (is_clean(name, strlen(name)))
+	if (is_clean(name, strlen(name)) && !clean_name_has_far_word(name))
 		return folded_add_name(folded, name, strlen(name), ret_name);
 	text->size = 0;
 	for (size_t used; name < end; name += used) {
@@ -90,8 +96,10 @@ static int add_clean(struct folded *folded, const char *name, uint32_t *ret_name
 	return folded_add_name(folded, (const char *)text->data, text->size, ret_name);
 }
 
-/* Gives where its words are to be written; NULL when memory is out, or lines would have to refer to
- * more than 32 bits of words. */
+/*
+ * Returns where to write the words of a new line. Returns NULL without memory, or if a 32-bit
+ * number cannot index the words.
+ */
 static uint32_t *new_line(struct folded *folded, struct hash96_key key, uint32_t count,
 			  uint32_t *ret_line)
 {
@@ -107,116 +115,188 @@ static uint32_t *new_line(struct folded *folded, struct hash96_key key, uint32_t
 	return folded->words.items + line.first;
 }
 
-/* What is looked up together, so that one does not wait for the other. */
+/* Look-ups are done in batches, so that their cache misses overlap. */
 #define BATCH_SIZE 32
 
 struct addition {
 	uint32_t comm;
-	/* of the tape */
+	/* number of the stack in the tape */
 	uint32_t stack;
-	/* name; 0: none, the sample has no stack */
+	/* number of the name of the leaf frame; 0: the sample has no leaf frame */
 	uint32_t leaf;
 	uint64_t weight;
 	struct hash96_key key;
 };
 
-/* A tape that is being added; its rows as ours are kept in struct folded. */
-struct adding {
+/* A tape that is being added. struct folded keeps the arrays that map the tape's rows. */
+struct adder {
 	struct folded *folded;
 	const struct tape *tape;
-	/* stacks whose paths are known */
+	/* number of stacks whose paths are computed so far */
 	size_t reached;
 	struct addition batch[BATCH_SIZE];
 	size_t count;
 };
 
-/* String 0 is what a frame without a symbol has. */
-static int map_string(struct adding *adding, uint32_t string, uint32_t *ret_name)
+/* String 0 belongs to a frame without a symbol. */
+static int map_string(struct adder *adder, uint32_t string, uint32_t *ret_name)
 {
-	uint32_t *name = &adding->folded->string_names.items[string];
+	uint32_t *name = &adder->folded->string_names.items[string];
 	int r = 0;
 
 	if (!*name)
-		r = add_clean(adding->folded, tape_string(adding->tape, string), name);
+		r = add_clean(adder->folded, tape_string(adder->tape, string), name);
 	*ret_name = *name;
 	return r;
 }
 
-static int map_frame_of_kind(struct adding *adding, uint32_t frame, uint32_t *ret_name)
+/* Returns the mark that is appended to the names of a module's functions. */
+static const char *mark_of(const struct folded *folded, const struct tape_module *module)
+{
+	if (module->kind == TAPE_MODULE_KERNEL && folded->marks & FOLDED_MARK_KERNEL)
+		return "_[k]";
+	return module->kind == TAPE_MODULE_JIT && folded->marks & FOLDED_MARK_JIT ? "_[j]" : "";
+}
+
+/* Ends a text and adds it. It must not be the scratch text, which add_clean() overwrites. */
+static int add_made(struct folded *folded, struct buffer *made, uint32_t *ret_name)
+{
+	buffer_u8(made, 0);
+	return buffer_failed(made) ? -ENOMEM
+				   : add_clean(folded, (const char *)made->data, ret_name);
+}
+
+static int add_marked(struct adder *adder, const char *symbol, const char *mark, uint32_t *ret_name)
+{
+	_cleanup_(buffer_done) struct buffer made = { 0 };
+
+	buffer_bytes(&made, symbol, clean_name_size(symbol));
+	buffer_text(&made, mark);
+	return add_made(adder->folded, &made, ret_name);
+}
+
+/*
+ * Adds the name of a frame without a symbol: "[FILE]", or the name of a module that is not a file,
+ * which has its own brackets.
+ */
+static int add_file(struct adder *adder, const char *path, const char *mark, uint32_t *ret_name)
+{
+	static const char deleted[] = " (deleted)";
+	_cleanup_(buffer_done) struct buffer made = { 0 };
+	const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
+	bool bracketed = *file == '[';
+	size_t size = strlen(file), cut = sizeof(deleted) - 1;
+
+	if (size > cut && strcmp(file + size - cut, deleted) == 0)
+		size -= cut;
+	buffer_text(&made, bracketed ? "" : "[");
+	buffer_bytes(&made, file, size);
+	buffer_text(&made, bracketed ? "" : "]");
+	buffer_text(&made, mark);
+	return add_made(adder->folded, &made, ret_name);
+}
+
+/* Maps a frame without a symbol to the name of its module. */
+static int map_unnamed(struct adder *adder, uint32_t number, uint32_t *ret_name)
+{
+	const struct tape_module *module = &adder->tape->modules.items[number];
+	const char *path = tape_string(adder->tape, module->path);
+	uint32_t *name = &adder->folded->module_names.items[number];
+
+	if (!*name && !*path)
+		*name = UNKNOWN_NAME;
+	if (!*name && add_file(adder, path, mark_of(adder->folded, module), name) < 0)
+		return -ENOMEM;
+	*ret_name = *name;
+	return 0;
+}
+
+static int map_frame_of_kind(struct adder *adder, uint32_t frame, uint32_t *ret_name)
 {
 	static const char kinds[TAPE_MODULE_KINDS] = {
 		[TAPE_MODULE_UNKNOWN] = FOLDED_PROGRAM, [TAPE_MODULE_KERNEL] = FOLDED_KERNEL,
 		[TAPE_MODULE_ELF] = FOLDED_PROGRAM,	[TAPE_MODULE_VDSO] = FOLDED_VDSO,
 		[TAPE_MODULE_JIT] = FOLDED_JIT,
 	};
-	const struct tape_frame *row = &adding->tape->frames.items[frame];
-	struct buffer *text = &adding->folded->text;
+	const struct tape_frame *row = &adder->tape->frames.items[frame];
+	struct buffer *text = &adder->folded->text;
 
 	if (!row->symbol) {
 		*ret_name = UNKNOWN_NAME;
 		return 0;
 	}
 	text->size = 0;
-	buffer_u8(text, kinds[adding->tape->modules.items[row->module].kind]);
-	buffer_text(text, tape_string(adding->tape, row->symbol));
+	buffer_u8(text, kinds[adder->tape->modules.items[row->module].kind]);
+	buffer_text(text, tape_string(adder->tape, row->symbol));
 	if (buffer_failed(text))
 		return -ENOMEM;
-	return folded_add_name(adding->folded, (const char *)text->data, text->size, ret_name);
+	return folded_add_name(adder->folded, (const char *)text->data, text->size, ret_name);
 }
 
-/* 0 for what stands for no frame. */
-static int map_frame(struct adding *adding, uint32_t frame, uint32_t *ret_name)
+/* Maps a frame to a name, or to 0 if it stands for no frame. */
+static int map_frame(struct adder *adder, uint32_t frame, uint32_t *ret_name)
 {
+	const struct tape_frame *row = &adder->tape->frames.items[frame];
+	const char *mark;
+
 	*ret_name = 0;
-	if (tape_is_no_stack(adding->tape, frame))
+	if (tape_is_no_stack(adder->tape, frame))
 		return 0;
-	if (adding->folded->kinds)
-		return map_frame_of_kind(adding, frame, ret_name);
-	return map_string(adding, adding->tape->frames.items[frame].symbol, ret_name);
+	if (adder->folded->kinds)
+		return map_frame_of_kind(adder, frame, ret_name);
+	if (!row->symbol)
+		return map_unnamed(adder, row->module, ret_name);
+	mark = mark_of(adder->folded, &adder->tape->modules.items[row->module]);
+	if (!*mark)
+		return map_string(adder, row->symbol, ret_name);
+	return add_marked(adder, tape_string(adder->tape, row->symbol), mark, ret_name);
 }
 
-static int map_frames(struct adding *adding)
+static int map_frames(struct adder *adder)
 {
-	const struct tape *tape = adding->tape;
-	struct folded *folded = adding->folded;
+	const struct tape *tape = adder->tape;
+	struct folded *folded = adder->folded;
 	size_t strings = strings_count(&tape->strings);
 
 	if (array_reserve(&folded->string_names, strings) < 0 ||
+	    array_reserve(&folded->module_names, tape->modules.count) < 0 ||
 	    array_reserve(&folded->frame_names, tape->frames.count) < 0)
 		return -ENOMEM;
 	memset(folded->string_names.items, 0, strings * sizeof(*folded->string_names.items));
+	memset(folded->module_names.items, 0,
+	       tape->modules.count * sizeof(*folded->module_names.items));
 	folded->string_names.items[0] = UNKNOWN_NAME;
 	for (size_t i = 0; i < tape->frames.count; i++)
-		if (map_frame(adding, i, &folded->frame_names.items[i]) < 0)
+		if (map_frame(adder, i, &folded->frame_names.items[i]) < 0)
 			return -ENOMEM;
 	return 0;
 }
 
-static int start_adding(struct adding *adding)
+static int adder_start(struct adder *adder)
 {
-	struct folded *folded = adding->folded;
+	struct folded *folded = adder->folded;
 
-	if (map_frames(adding) < 0 || array_reserve(&folded->paths, adding->tape->stacks.count) < 0)
+	if (map_frames(adder) < 0 || array_reserve(&folded->paths, adder->tape->stacks.count) < 0)
 		return -ENOMEM;
 	folded->paths.items[0] = (struct folded_path){ 0 };
-	adding->reached = 1;
+	adder->reached = 1;
 	return 0;
 }
 
 /*
- * Paths are made shortly before they are asked for, as what was just made is near: sums come in the
- * order of their stacks. Most stacks go on from the one before, whose path is then at hand.
+ * Computes paths shortly before their use, because the caches then still contain them: sums are
+ * sorted by stack. Most stacks extend the previous one, whose path is in registers.
  */
-static void folded_reach(struct adding *adding, uint32_t stack)
+static void folded_make_paths(struct adder *adder, uint32_t stack)
 {
-	const struct tape_stack *stacks = adding->tape->stacks.items;
-	const uint32_t *names = adding->folded->frame_names.items;
-	const uint64_t *keys = adding->folded->name_keys.items;
-	struct folded_path *paths = adding->folded->paths.items;
-	struct folded_path path = paths[adding->reached - 1];
+	const struct tape_stack *stacks = adder->tape->stacks.items;
+	const uint32_t *names = adder->folded->frame_names.items;
+	const uint64_t *keys = adder->folded->name_keys.items;
+	struct folded_path *paths = adder->folded->paths.items;
+	struct folded_path path = paths[adder->reached - 1];
 	size_t at;
 
-	for (at = adding->reached; at <= stack; at++) {
+	for (at = adder->reached; at <= stack; at++) {
 		struct hash96_key key;
 
 		if (stacks[at].parent != at - 1)
@@ -226,26 +306,26 @@ static void folded_reach(struct adding *adding, uint32_t stack)
 		path = (struct folded_path){ key.a, key.b, path.depth + 1 };
 		paths[at] = path;
 	}
-	adding->reached = at;
+	adder->reached = at;
 }
 
 /* A thread without a name is shown by its number. */
-static int folded_map_thread(struct adding *adding, uint32_t id, uint32_t *ret_comm)
+static int folded_map_thread(struct adder *adder, uint32_t id, uint32_t *ret_comm)
 {
-	const struct tape_thread *thread = &adding->tape->threads.items[id];
+	const struct tape_thread *thread = &adder->tape->threads.items[id];
 	char number[FILTER_COMM_SIZE];
 
 	if (thread->comm)
-		return map_string(adding, thread->comm, ret_comm);
-	filter_shown_comm(adding->tape, thread, number);
-	return folded_add_name(adding->folded, number, strlen(number), ret_comm);
+		return map_string(adder, thread->comm, ret_comm);
+	filter_shown_comm(adder->tape, thread, number);
+	return folded_add_name(adder->folded, number, strlen(number), ret_comm);
 }
 
-static int folded_add_line(const struct adding *adding, const struct addition *addition,
+static int folded_add_line(const struct adder *adder, const struct addition *addition,
 			   uint32_t *ret_line)
 {
-	const struct tape_stack *stacks = adding->tape->stacks.items;
-	struct folded *folded = adding->folded;
+	const struct tape_stack *stacks = adder->tape->stacks.items;
+	struct folded *folded = adder->folded;
 	uint32_t depth = folded->paths.items[addition->stack].depth, stack = addition->stack;
 	bool has_leaf = addition->leaf;
 	uint32_t *words = new_line(folded, addition->key, 1 + depth + has_leaf, ret_line);
@@ -260,31 +340,31 @@ static int folded_add_line(const struct adding *adding, const struct addition *a
 	return 0;
 }
 
-/* All look-ups are under way before the first is waited for. */
-static int add_batch(struct adding *adding)
+/* Looks up the whole batch. folded_add() has issued all prefetches of the batch before. */
+static int add_batch(struct adder *adder)
 {
-	struct folded *folded = adding->folded;
+	struct folded *folded = adder->folded;
 
-	for (size_t i = 0; i < adding->count; i++) {
-		const struct addition *addition = &adding->batch[i];
+	for (size_t i = 0; i < adder->count; i++) {
+		const struct addition *addition = &adder->batch[i];
 		uint32_t line = hash96_get(&folded->known, addition->key);
 
-		if (!line && folded_add_line(adding, addition, &line) < 0)
+		if (!line && folded_add_line(adder, addition, &line) < 0)
 			return -ENOMEM;
 		folded->weights.items[line] += addition->weight;
 	}
-	adding->count = 0;
+	adder->count = 0;
 	return 0;
 }
 
-static int folded_add(struct adding *adding, const struct addition *addition)
+static int folded_add(struct adder *adder, const struct addition *addition)
 {
-	struct folded *folded = adding->folded;
+	struct folded *folded = adder->folded;
 	const uint64_t *keys = folded->name_keys.items;
-	struct addition *added = &adding->batch[adding->count++];
+	struct addition *added = &adder->batch[adder->count++];
 	const struct folded_path *path;
 
-	folded_reach(adding, addition->stack);
+	folded_make_paths(adder, addition->stack);
 	*added = *addition;
 	path = &folded->paths.items[added->stack];
 	added->key = (struct hash96_key){ path->a, path->b };
@@ -292,13 +372,13 @@ static int folded_add(struct adding *adding, const struct addition *addition)
 		added->key = hash96_key_add(added->key, keys[added->leaf]);
 	added->key = hash96_key_add(added->key, keys[added->comm]);
 	hash96_prefetch(&folded->known, added->key);
-	return adding->count == BATCH_SIZE ? add_batch(adding) : 0;
+	return adder->count == BATCH_SIZE ? add_batch(adder) : 0;
 }
 
 int folded_add_samples(struct folded *folded, const struct tape *tape, enum folded_weight weight)
 {
-	struct adding adding = { .folded = folded, .tape = tape };
-	int r = tape->samples.count ? start_adding(&adding) : 0;
+	struct adder adder = { .folded = folded, .tape = tape };
+	int r = tape->samples.count ? adder_start(&adder) : 0;
 
 	for (size_t i = 0; r == 0 && i < tape->samples.count; i++) {
 		const struct tape_sample *sample = &tape->samples.items[i];
@@ -308,67 +388,67 @@ int folded_add_samples(struct folded *folded, const struct tape *tape, enum fold
 			.weight = weight == FOLDED_PERIOD ? sample->period : 1,
 		};
 
-		r = folded_map_thread(&adding, sample->thread, &addition.comm);
+		r = folded_map_thread(&adder, sample->thread, &addition.comm);
 		if (r == 0)
-			r = folded_add(&adding, &addition);
+			r = folded_add(&adder, &addition);
 	}
-	return r < 0 ? r : add_batch(&adding);
+	return r < 0 ? r : add_batch(&adder);
 }
 
-/* Sums of one comm stand side by side: each is looked at once. */
+/* The sums of one comm are adjacent, so each comm is looked up once. */
 struct sum_comm {
 	bool known, passes;
-	/* the tape's */
+	/* number of the comm in the tape's strings */
 	uint32_t comm;
 	uint32_t name;
 };
 
-static int enter_comm(struct adding *adding, const struct filter *filter, uint32_t comm,
-		      struct sum_comm *of)
+static int map_comm(struct adder *adder, const struct filter *filter, uint32_t comm,
+		    struct sum_comm *of)
 {
 	if (of->known && of->comm == comm)
 		return 0;
 	of->known = true;
 	of->comm = comm;
-	of->passes = filter_passes_comm(filter, tape_string(adding->tape, comm));
-	return map_string(adding, comm, &of->name);
+	of->passes = filter_passes_comm(filter, tape_string(adder->tape, comm));
+	return map_string(adder, comm, &of->name);
 }
 
-static bool says_enough(const struct tape *tape, const struct filter *filter)
+static bool is_enough(const struct tape *tape, const struct filter *filter)
 {
 	for (size_t i = 0; i < tape->sums.count; i++)
 		if (!tape->sums.items[i].comm)
-			return !filter_may_pass_nameless(filter);
+			return !filter_may_pass_unnamed(filter);
 	return true;
 }
 
 int folded_add_sums(struct folded *folded, const struct tape *tape, const struct filter *filter,
 		    uint64_t *ret_samples)
 {
-	struct adding adding = { .folded = folded, .tape = tape };
+	struct adder adder = { .folded = folded, .tape = tape };
 	struct sum_comm of = { 0 };
 	uint64_t samples = 0;
 	int r;
 
-	if (!says_enough(tape, filter))
+	if (!is_enough(tape, filter))
 		return 1;
-	r = start_adding(&adding);
+	r = adder_start(&adder);
 	for (size_t i = 0; r == 0 && i < tape->sums.count; i++) {
 		const struct tape_sum *sum = &tape->sums.items[i];
 
-		r = enter_comm(&adding, filter, sum->comm, &of);
+		r = map_comm(&adder, filter, sum->comm, &of);
 		if (r < 0 || !of.passes)
 			continue;
 		samples += sum->count;
-		r = folded_add(&adding, &(struct addition){
-						.comm = of.name,
-						.stack = sum->stack,
-						.leaf = folded->frame_names.items[sum->frame],
-						.weight = sum->count,
-					});
+		r = folded_add(&adder, &(struct addition){
+					       .comm = of.name,
+					       .stack = sum->stack,
+					       .leaf = folded->frame_names.items[sum->frame],
+					       .weight = sum->count,
+				       });
 	}
 	if (r == 0)
-		r = add_batch(&adding);
+		r = add_batch(&adder);
 	if (r == 0)
 		*ret_samples = samples;
 	return r;
@@ -416,21 +496,4 @@ int folded_merge(struct folded *folded, const struct folded *other)
 		folded->weights.items[line] += other->weights.items[i];
 	}
 	return 0;
-}
-
-void folded_count_frames(const struct folded *folded, uint64_t *ret_frames, uint64_t *ret_named)
-{
-	uint64_t frames = 0, named = 0;
-
-	for (uint32_t line = 1; line < folded->lines.count; line++) {
-		uint32_t count, unknown = 0;
-		const uint32_t *words = folded_words(folded, line, &count);
-
-		for (uint32_t i = 1; i < count; i++)
-			unknown += words[i] == UNKNOWN_NAME;
-		frames += folded->weights.items[line] * (count - 1);
-		named += folded->weights.items[line] * (count - 1 - unknown);
-	}
-	*ret_frames = frames;
-	*ret_named = named;
 }

@@ -2,11 +2,12 @@
 #pragma once
 
 /*
- * Stacks added up by the names of their functions, over any number of tapes: distinct lines, and
- * how often each came. No tape is needed any more once it was added.
+ * Stacks added up by the names of their functions, over any number of tapes: distinct lines and
+ * their weights. The caller may free a tape after adding it.
  *
- * A line is the comm and its functions from the outermost one on, all as names of ours. There is no
- * trie: what a whole night costs is its nodes, and most of them are above some line that is known.
+ * A line consists of the comm and the functions from the outermost on, each as the number of its
+ * name. Lines need less memory than a trie: for a whole night, most nodes of a trie would lie above
+ * a line that is already known.
  */
 
 #include "base/intern.h"
@@ -20,7 +21,7 @@ enum folded_weight {
 	FOLDED_PERIOD,
 };
 
-/* What a frame's name begins with where kinds are kept; "[unknown]" has none. */
+/* The first character of a frame's name if kinds are kept; "[unknown]" has none. */
 enum folded_kind {
 	FOLDED_KERNEL = 'k',
 	FOLDED_PROGRAM = 'p',
@@ -28,45 +29,59 @@ enum folded_kind {
 	FOLDED_JIT = 'j',
 };
 
+/* The frames whose names get a mark at the end. flamegraph.pl chooses colours by these marks. */
+enum folded_marks {
+	/* "_[k]" */
+	FOLDED_MARK_KERNEL = 1,
+	/* "_[j]" */
+	FOLDED_MARK_JIT = 2,
+};
+
 struct folded_line {
-	/* of its text */
+	/* key of the line's text */
 	struct hash96_key key;
-	/* word; the line ends where the next one begins */
+	/* index of its first word; the line ends where the next one begins */
 	uint32_t first;
 };
 
-/* Of one of a tape's stacks: its key, in no more memory than need be, as there are hundreds of
- * thousands. */
+/*
+ * The key of one of a tape's stacks. It is small, because a tape has hundreds of thousands of
+ * stacks.
+ */
 struct folded_path {
 	uint64_t a;
 	uint32_t b;
 	uint32_t depth;
 };
 
-/* Line 0 is none and has no words. */
+/* Line 0 is not used and has no words. */
 struct folded {
-	/* set before anything is added: names of frames say what they are of, and are as they were
-	 * recorded */
+	/* set before anything is added: each name starts with its kind and is not cleaned */
 	bool kinds;
-	/* as they are written; none of those that are used is empty */
+	/* a set of enum folded_marks; set before anything is added */
+	unsigned int marks;
+	/* names as they are written; a name in use is never empty */
 	struct strings names;
-	/* hashes of their text */
+	/* hashes of the names' texts */
 	array_of(uint64_t) name_keys;
-	/* names, line behind line */
+	/* numbers of the names, line after line */
 	array_of(uint32_t) words;
 	array_of(struct folded_line) lines;
-	/* of the lines */
+	/* weights of the lines */
 	array_of(uint64_t) weights;
-	/* lines by their key */
+	/* finds a line by its key */
 	struct hash96 known;
 
-	/* For the tape that is being added; kept for the next one, as fresh memory costs more than
-	 * what is done in it. */
+	/*
+	 * Scratch memory for the tape that is being added. The next tape uses it again, because
+	 * page faults of fresh memory cost more than the work in it.
+	 */
 	struct buffer text;
-	/* by the tape's string; 0: not needed so far */
+	/* indexed by the tape's strings, modules and frames; 0: not needed yet */
 	array_of(uint32_t) string_names;
+	array_of(uint32_t) module_names;
 	array_of(uint32_t) frame_names;
-	/* by its stack */
+	/* indexed by the tape's stacks */
 	array_of(struct folded_path) paths;
 };
 
@@ -74,18 +89,19 @@ int folded_new(struct folded **ret_folded);
 struct folded *folded_free(struct folded *folded);
 DEFINE_CLEANUP(folded, struct folded *, folded_free)
 
-/* All samples of the tape. 0 or -ENOMEM. */
+/* Adds all samples of the tape. Returns 0 or -ENOMEM. */
 int folded_add_samples(struct folded *folded, const struct tape *tape, enum folded_weight weight);
 /*
- * The sums of the tape, of comms that pass, and how many samples they are. 0 or -ENOMEM; 1, with
- * nothing added, where they do not say enough: a thread without a name is shown by its number.
+ * Adds the tape's sums for the comms that pass. *ret_samples is the number of their samples.
+ * Returns 0, -ENOMEM, or 1 if the sums are not enough and nothing was added. Sums are not enough if
+ * a thread has no name: its number is shown instead, which sums lack.
  */
 int folded_add_sums(struct folded *folded, const struct tape *tape, const struct filter *filter,
 		    uint64_t *ret_samples);
-/* Adds another one. 0 or -ENOMEM. */
+/* Adds another set of stacks. Returns 0 or -ENOMEM. */
 int folded_merge(struct folded *folded, const struct folded *other);
 
-/* The names of a line, the comm's first; borrowed. */
+/* Returns the names of a line, the comm first. Valid until the next addition. */
 static inline const uint32_t *folded_words(const struct folded *folded, uint32_t line,
 					   uint32_t *ret_count)
 {
@@ -96,16 +112,28 @@ static inline const uint32_t *folded_words(const struct folded *folded, uint32_t
 	return folded->words.items + at->first;
 }
 
-/* Where samples were counted: of how many frames they are, and how many of these have a name. */
-void folded_count_frames(const struct folded *folded, uint64_t *ret_frames, uint64_t *ret_named);
-
-/* The lines from 1 on, lines.count - 1 of them, in the order of their text; the caller frees. 0 or
- * -ENOMEM. */
-int folded_order(const struct folded *folded, uint32_t **ret_order);
+enum folded_order {
+	/* By the text of the lines. */
+	FOLDED_ORDER_TEXT,
+	/*
+	 * Lines that begin with the same words are neighbours, even if one of the lines ends after
+	 * these words.
+	 */
+	FOLDED_ORDER_TREE,
+	/* As FOLDED_ORDER_TREE, but compares the words from the last to the first. */
+	FOLDED_ORDER_REVERSE,
+};
 
 /*
- * One line a distinct stack: "comm;outermost;...;leaf COUNT", sorted by text, as flamegraph.pl and
- * speedscope read it. Names are without offset, and as query/text/clean-name.h has them; a `;` in
- * one becomes `:`. 0 or -ENOMEM.
+ * Returns the line numbers from 1 on (lines.count - 1 of them) in this order. The caller frees
+ * them. Returns 0 or -ENOMEM.
+ */
+int folded_sort(const struct folded *folded, enum folded_order by, uint32_t **ret_order);
+
+/*
+ * Writes one line for each distinct stack: "comm;outermost;...;leaf COUNT", sorted by text, for
+ * flamegraph.pl and speedscope. Names have no offsets and are clean (query/text/clean-name.h); a
+ * `;` in a name becomes `:`. A frame without a symbol is "[FILE]", or "[unknown]" without a module.
+ * Returns 0 or -ENOMEM.
  */
 int folded_write(const struct folded *folded, struct output *output);

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 
-/* A reading of which no length is known is of its moment. */
+/* The weight of a reading without a length, in seconds. */
 #define MOMENT_S 1e-9
 
 static void row_done(struct gauge_rows_row *row)
@@ -18,18 +18,18 @@ static void row_done(struct gauge_rows_row *row)
 	free(row->weights);
 }
 
-void gauge_rows_done(struct gauge_rows *figures)
+void gauge_rows_done(struct gauge_rows *gauges)
 {
-	for (size_t i = 0; i < figures->rows.count; i++)
-		row_done(&figures->rows.items[i]);
-	array_done(&figures->rows);
-	array_done(&figures->row_of);
-	array_done(&figures->group_of);
-	strings_done(&figures->kinds);
+	for (size_t i = 0; i < gauges->rows.count; i++)
+		row_done(&gauges->rows.items[i]);
+	array_done(&gauges->rows);
+	array_done(&gauges->row_of);
+	array_done(&gauges->group_of);
+	strings_done(&gauges->kinds);
 }
 
-/* "cpu39/user_ms": what stands behind the CPU; NULL for others. */
-static const char *behind_cpu(const char *name)
+/* Returns the rest of "cpu39/user_ms" from the slash on; NULL for other names. */
+static const char *kind_of(const char *name)
 {
 	const char *at = name + strlen("cpu");
 
@@ -40,67 +40,75 @@ static const char *behind_cpu(const char *name)
 	return *at == '/' ? at : NULL;
 }
 
-static int gauge_rows_add_row(struct gauge_rows *figures, const char *name,
+static int gauge_rows_add_row(struct gauge_rows *gauges, const char *name,
 			      struct gauge_rows_row row)
 {
 	int r = -ENOMEM;
 
-	row.limit = series_most(name);
+	row.limit = series_max(name);
 	row.least = INFINITY;
 	row.most = -INFINITY;
 	row.name = strndup(name, strlen(name) - series_suffix(name));
-	row.cells = calloc(figures->cells, sizeof(*row.cells));
-	row.weights = calloc(figures->cells, sizeof(*row.weights));
+	row.cells = calloc(gauges->cells, sizeof(*row.cells));
+	row.weights = calloc(gauges->cells, sizeof(*row.weights));
 	if (row.name && row.cells && row.weights)
-		r = array_push(&figures->rows, row);
+		r = array_push(&gauges->rows, row);
 	if (r < 0)
 		row_done(&row);
 	return r;
 }
 
-/* The row of all CPUs' figures of that kind. */
-static int gauge_rows_find_group(struct gauge_rows *figures, const char *kind,
-				 enum series_unit unit, double limit,
-				 struct gauge_rows_row **ret_row)
+/*
+ * Returns the part of a name such as "cpu39/user_ms" that starts with the slash; NULL for other
+ * names.
+ */
+static int gauge_rows_find_group(struct gauge_rows *gauges, const char *kind, enum series_unit unit,
+				 double limit, struct gauge_rows_row **ret_row)
 {
 	uint32_t id;
 	char name[64];
-	int r = strings_add(&figures->kinds, kind, strlen(kind), &id);
+	int r = strings_add(&gauges->kinds, kind, strlen(kind), &id);
 
-	while (r == 0 && figures->group_of.count <= id)
-		r = array_push(&figures->group_of, 0);
-	if (r == 0 && !figures->group_of.items[id]) {
+	while (r == 0 && gauges->group_of.count <= id)
+		r = array_push(&gauges->group_of, 0);
+	if (r < 0)
+		return r;
+	if (!gauges->group_of.items[id]) {
 		snprintf(name, sizeof(name), "cpu*%s", kind);
-		r = gauge_rows_add_row(figures, name,
+		r = gauge_rows_add_row(gauges, name,
 				       (struct gauge_rows_row){ .unit = unit, .of_all = true });
 		if (r == 0)
-			figures->rows.items[figures->rows.count - 1].limit = limit;
-		figures->group_of.items[id] = figures->rows.count;
+			gauges->rows.items[gauges->rows.count - 1].limit = limit;
+		gauges->group_of.items[id] = gauges->rows.count;
 	}
-	if (r == 0)
-		*ret_row = &figures->rows.items[figures->group_of.items[id] - 1];
+	if (r < 0)
+		return r;
+	*ret_row = &gauges->rows.items[gauges->group_of.items[id] - 1];
 	return r;
 }
 
-static int gauge_rows_find_row(struct gauge_rows *figures, const struct series_step *step,
+static int gauge_rows_find_row(struct gauge_rows *gauges, const struct series_step *step,
 			       bool of_cpu, struct gauge_rows_row **ret_row)
 {
 	int r = 0;
 
-	while (r == 0 && figures->row_of.count <= step->series)
-		r = array_push(&figures->row_of, 0);
-	if (r == 0 && !figures->row_of.items[step->series]) {
+	while (r == 0 && gauges->row_of.count <= step->series)
+		r = array_push(&gauges->row_of, 0);
+	if (r < 0)
+		return r;
+	if (!gauges->row_of.items[step->series]) {
 		r = gauge_rows_add_row(
-			figures, step->name,
+			gauges, step->name,
 			(struct gauge_rows_row){ .unit = step->unit, .of_cpu = of_cpu });
-		figures->row_of.items[step->series] = figures->rows.count;
+		gauges->row_of.items[step->series] = gauges->rows.count;
 	}
-	if (r == 0)
-		*ret_row = &figures->rows.items[figures->row_of.items[step->series] - 1];
+	if (r < 0)
+		return r;
+	*ret_row = &gauges->rows.items[gauges->row_of.items[step->series] - 1];
 	return r;
 }
 
-/* What of a step lies in the window, in seconds from its begin. */
+/* The time of a step within the window, in seconds from the window's begin. */
 struct part {
 	double from_s, to_s;
 };
@@ -114,14 +122,14 @@ static struct part part_within(const struct window *window, const struct series_
 			      (double)(to_ns - window->from_ns) / NSEC_PER_SEC };
 }
 
-/* It lies over one or more cells, or a part of one. */
-static void add_to_cells(const struct gauge_rows *figures, struct gauge_rows_row *row,
+/* Distributes a figure over the cells. Its time may span several cells, or lie within one. */
+static void add_to_cells(const struct gauge_rows *gauges, struct gauge_rows_row *row,
 			 const struct part *part, double figure)
 {
-	const struct window *window = &figures->window;
-	double cell_s = (double)(window->to_ns - window->from_ns) / NSEC_PER_SEC / figures->cells;
+	const struct window *window = &gauges->window;
+	double cell_s = (double)(window->to_ns - window->from_ns) / NSEC_PER_SEC / gauges->cells;
 
-	for (unsigned int i = part->from_s / cell_s; i < figures->cells && i * cell_s <= part->to_s;
+	for (unsigned int i = part->from_s / cell_s; i < gauges->cells && i * cell_s <= part->to_s;
 	     i++) {
 		double part_s = MIN((i + 1) * cell_s, part->to_s) - MAX(i * cell_s, part->from_s);
 
@@ -131,7 +139,7 @@ static void add_to_cells(const struct gauge_rows *figures, struct gauge_rows_row
 	}
 }
 
-static void add_figure(const struct gauge_rows *figures, struct gauge_rows_row *row,
+static void add_figure(const struct gauge_rows *gauges, struct gauge_rows_row *row,
 		       const struct part *part, double figure)
 {
 	double length_s = MAX(part->to_s - part->from_s, MOMENT_S);
@@ -140,67 +148,71 @@ static void add_figure(const struct gauge_rows *figures, struct gauge_rows_row *
 	row->most = MAX(row->most, figure);
 	row->mean += figure * length_s;
 	row->weight_s += length_s;
-	add_to_cells(figures, row, part, figure);
+	add_to_cells(gauges, row, part, figure);
 }
 
-/* A level is what it was read as until it is read again: it did not become so before. */
-static void add_level(const struct gauge_rows *figures, struct gauge_rows_row *row,
+/*
+ * Adds a level, which keeps its value until the next reading: first the previous value, up to this
+ * reading, then the new value at this reading.
+ */
+static void add_level(const struct gauge_rows *gauges, struct gauge_rows_row *row,
 		      const struct series_step *step)
 {
-	const struct window *window = &figures->window;
+	const struct window *window = &gauges->window;
 	struct part part = part_within(window, step);
 
 	if (step->from_ns < step->to_ns && part.from_s < part.to_s)
-		add_figure(figures, row, &part, step->held);
+		add_figure(gauges, row, &part, step->held);
 	part.from_s = part.to_s;
 	if (step->to_ns >= window->from_ns && step->to_ns < window->to_ns)
-		add_figure(figures, row, &part, step->figure);
+		add_figure(gauges, row, &part, step->figure);
 	row->figure = step->figure;
 	row->read_ns = step->to_ns;
 	row->every_ns = step->to_ns - step->from_ns;
 }
 
-/* The last one is held for as long as it was until it was read, if nothing is known of what came
- * then. */
-static void hold_last(const struct gauge_rows *figures, struct gauge_rows_row *row)
+/* Extends the last level by the interval of its last two readings if no later reading exists. */
+static void extend_last(const struct gauge_rows *gauges, struct gauge_rows_row *row)
 {
 	struct series_step step = { .from_ns = row->read_ns,
 				    .to_ns = row->read_ns + row->every_ns };
-	struct part part = part_within(&figures->window, &step);
+	struct part part = part_within(&gauges->window, &step);
 
 	if (series_is_level(row->unit) && row->every_ns && part.from_s < part.to_s)
-		add_figure(figures, row, &part, row->figure);
+		add_figure(gauges, row, &part, row->figure);
 }
 
-static void add_to_row(const struct gauge_rows *figures, struct gauge_rows_row *row,
+static void add_to_row(const struct gauge_rows *gauges, struct gauge_rows_row *row,
 		       const struct series_step *step)
 {
-	struct part part = part_within(&figures->window, step);
+	struct part part = part_within(&gauges->window, step);
 
 	if (step->unit == SERIES_COUNT && part.from_s == part.to_s)
 		return;
 	if (step->unit == SERIES_COUNT)
 		row->times += step->figure;
 	if (series_is_level(step->unit))
-		add_level(figures, row, step);
+		add_level(gauges, row, step);
 	else
-		add_figure(figures, row, &part, step->figure);
+		add_figure(gauges, row, &part, step->figure);
 }
 
-int gauge_rows_add(struct gauge_rows *figures, const struct series_step *step)
+int gauge_rows_add(struct gauge_rows *gauges, const struct series_step *step)
 {
-	const char *kind = behind_cpu(step->name);
+	const char *kind = kind_of(step->name);
 	struct gauge_rows_row *row;
-	int r = gauge_rows_find_row(figures, step, kind != NULL, &row);
+	int r = gauge_rows_find_row(gauges, step, kind != NULL, &row);
 
-	if (r == 0)
-		add_to_row(figures, row, step);
+	if (r < 0)
+		return r;
+	add_to_row(gauges, row, step);
 	if (r < 0 || !kind)
 		return r;
-	figures->cpus = MAX(figures->cpus, strtoull(step->name + strlen("cpu"), NULL, 10) + 1);
-	r = gauge_rows_find_group(figures, kind, step->unit, series_most(step->name), &row);
-	if (r == 0)
-		add_to_row(figures, row, step);
+	gauges->cpus = MAX(gauges->cpus, strtoull(step->name + strlen("cpu"), NULL, 10) + 1);
+	r = gauge_rows_find_group(gauges, kind, step->unit, series_max(step->name), &row);
+	if (r < 0)
+		return r;
+	add_to_row(gauges, row, step);
 	return r;
 }
 
@@ -210,20 +222,20 @@ static int gauge_rows_compare_rows(const void *a, const void *b)
 			  ((const struct gauge_rows_row *)b)->name);
 }
 
-void gauge_rows_finish(struct gauge_rows *figures)
+void gauge_rows_finish(struct gauge_rows *gauges)
 {
-	for (size_t i = 0; i < figures->rows.count; i++) {
-		struct gauge_rows_row *row = &figures->rows.items[i];
+	for (size_t i = 0; i < gauges->rows.count; i++) {
+		struct gauge_rows_row *row = &gauges->rows.items[i];
 
-		hold_last(figures, row);
+		extend_last(gauges, row);
 		row->least = MIN(row->least, row->limit);
 		row->mean = row->weight_s > 0 ? MIN(row->mean / row->weight_s, row->limit) : NAN;
 		row->most = MIN(row->most, row->limit);
-		for (unsigned int at = 0; at < figures->cells; at++)
+		for (unsigned int at = 0; at < gauges->cells; at++)
 			row->cells[at] =
 				row->weights[at] > 0 ? row->cells[at] / row->weights[at] : NAN;
 	}
-	if (figures->rows.count)
-		qsort(figures->rows.items, figures->rows.count, sizeof(*figures->rows.items),
+	if (gauges->rows.count)
+		qsort(gauges->rows.items, gauges->rows.count, sizeof(*gauges->rows.items),
 		      gauge_rows_compare_rows);
 }

@@ -2,54 +2,56 @@
 #pragma once
 
 /*
- * The steps of a window's gauges, added up to a row each, with cells of equal length over the
- * window; and what single CPUs have, also to a row of all CPUs.
+ * The steps of a window's gauges as rows. A row has a summary of the gauge and cells of equal
+ * length over the window. For gauges of single CPUs, an additional row sums up all CPUs.
  */
 
 #include "base/intern.h"
 #include "query/read/series.h"
 
 struct gauge_rows_row {
-	/* without its unit; of all CPUs "cpu*" and a kind */
+	/* the gauge's name without the suffix of its unit; for all CPUs "cpu*" and the kind */
 	char *name;
 	enum series_unit unit;
-	/* of one CPU */
+	/* a gauge of one CPU */
 	bool of_cpu;
-	/* of all CPUs: each counts as much as the others */
+	/* the common row of all CPUs, in which each CPU has the same weight */
 	bool of_all;
 	double least, mean, most;
-	/* of a count: all that it grew by in readings that reach into the window */
+	/* for a count: the growth over all steps that overlap the window */
 	double times;
-	/* NAN: nothing is known of that time */
+	/* NAN: nothing is known about the time of the cell */
 	double *cells;
-	/* while steps are added */
-	/* series_most() */
+	/* The members below are used only while steps are added. */
+	/* series_max() */
 	double limit;
-	/* the last reading, */
+	/* the value of the last reading */
 	double figure;
-	uint64_t read_ns,
-		/* when it was, and how long after the one before; 0: there was none */
-		every_ns;
+	/*
+	 * the time of the last reading, and its distance from the reading before; 0: no such
+	 * reading
+	 */
+	uint64_t read_ns, every_ns;
 	double weight_s;
 	double *weights;
 };
 
-/* Zeroed but for the first two, to begin with. */
+/* Set the first two members and zero the rest before use. */
 struct gauge_rows {
 	struct window window;
 	unsigned int cells;
 	array_of(struct gauge_rows_row) rows;
-	/* one more than the highest number */
+	/* one more than the highest CPU number */
 	uint64_t cpus;
-	/* by series, + 1 */
+	/* index of the gauge's row + 1, indexed by the gauge's number */
 	array_of(uint32_t) row_of;
-	/* a row of all CPUs, by the kind's number */
+	/* index of the common row + 1, indexed by the number of the kind */
 	array_of(uint32_t) group_of;
 	struct strings kinds;
 };
 
-void gauge_rows_done(struct gauge_rows *figures);
-/* Adds a step that has a figure. 0 or -ENOMEM. */
-int gauge_rows_add(struct gauge_rows *figures, const struct series_step *step);
-/* Sorts the rows by their names, numbers by their size, and makes means of sums. */
-void gauge_rows_finish(struct gauge_rows *figures);
+void gauge_rows_done(struct gauge_rows *gauges);
+/* Adds a step that has a figure. Returns 0 or -ENOMEM. */
+int gauge_rows_add(struct gauge_rows *gauges, const struct series_step *step);
+/* Sorts the rows by name (numbers by value) and turns sums into means. */
+void gauge_rows_finish(struct gauge_rows *gauges);

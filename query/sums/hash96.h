@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * From hashes to numbers, for millions of look-ups: a hash is so long (96 bits of it are kept) that
- * it stands for what was hashed, and one look-up is one cache line. Values are not 0, so that 0
- * says that there is none. Zeroed is empty.
+ * A table from hashes to numbers for millions of look-ups. With a key of 96 bits, equal keys mean
+ * equal contents, and a look-up touches one cache line. A value is never 0, because 0 means not
+ * found. A zeroed table is empty.
  */
 
 #include <errno.h>
@@ -19,9 +19,8 @@ struct hash96_key {
 };
 
 /*
- * The key of what has `before` in front of `next`, itself a hash: of a path from the root on. Two
- * hashes that have nothing to do with each other, each with one multiplication that the next step
- * waits for.
+ * Extends the key of a path from the root by the hash of the next element. The key combines two
+ * independent hashes, each with a single multiplication on the critical path.
  */
 static inline struct hash96_key hash96_key_add(struct hash96_key before, uint64_t next)
 {
@@ -40,44 +39,45 @@ struct hash96_slot {
 
 struct hash96 {
 	struct hash96_slot *slots;
-	/* slots - 1, or 0 with no slots */
+	/* number of slots - 1, or 0 without slots */
 	size_t mask;
 	size_t count;
 };
 
-void hash96_done(struct hash96 *map);
+void hash96_done(struct hash96 *table);
 
-/* So that a look-up that comes soon does not wait. */
-static inline void hash96_prefetch(const struct hash96 *map, struct hash96_key key)
+/* Prefetches the slot of a key that will be looked up soon. */
+static inline void hash96_prefetch(const struct hash96 *table, struct hash96_key key)
 {
-	if (map->slots)
-		__builtin_prefetch(&map->slots[key.a & map->mask]);
+	if (table->slots)
+		__builtin_prefetch(&table->slots[key.a & table->mask]);
 }
 
-/* The slot with that key, or the free one where it belongs. There are slots. */
-static inline struct hash96_slot *hash96_probe(const struct hash96 *map, struct hash96_key key)
+/* Returns the slot with this key, or the free slot where it belongs. The table must have slots. */
+static inline struct hash96_slot *hash96_probe(const struct hash96 *table, struct hash96_key key)
 {
-	size_t at = key.a & map->mask;
+	size_t at = key.a & table->mask;
 
-	while (map->slots[at].value && (map->slots[at].a != key.a || map->slots[at].b != key.b))
-		at = (at + 1) & map->mask;
-	return &map->slots[at];
+	while (table->slots[at].value &&
+	       (table->slots[at].a != key.a || table->slots[at].b != key.b))
+		at = (at + 1) & table->mask;
+	return &table->slots[at];
 }
 
-static inline uint32_t hash96_get(const struct hash96 *map, struct hash96_key key)
+static inline uint32_t hash96_get(const struct hash96 *table, struct hash96_key key)
 {
-	return map->slots ? hash96_probe(map, key)->value : 0;
+	return table->slots ? hash96_probe(table, key)->value : 0;
 }
 
-/* To twice as many slots. 0 or -ENOMEM. */
-int hash96_grow(struct hash96 *map);
+/* Doubles the number of slots. Returns 0 or -ENOMEM. */
+int hash96_grow(struct hash96 *table);
 
-/* A key that is not there yet, with its value. 0 or -ENOMEM. */
-static inline int hash96_put(struct hash96 *map, struct hash96_key key, uint32_t value)
+/* Adds a key that is not in the table. Returns 0 or -ENOMEM. */
+static inline int hash96_put(struct hash96 *table, struct hash96_key key, uint32_t value)
 {
-	if (map->count >= map->mask - map->mask / 4 && hash96_grow(map) < 0)
+	if (table->count >= table->mask - table->mask / 4 && hash96_grow(table) < 0)
 		return -ENOMEM;
-	*hash96_probe(map, key) = (struct hash96_slot){ key.a, key.b, value };
-	map->count++;
+	*hash96_probe(table, key) = (struct hash96_slot){ key.a, key.b, value };
+	table->count++;
 	return 0;
 }

@@ -3,7 +3,7 @@
 #include "base/json.h"
 #include "query/sums/heat.h"
 
-/* CPUs, to a millionth. */
+/* Puts a number of CPUs with six decimals. */
 static void heat_json_put_share(struct buffer *json, const char *key, uint64_t ns, double of_ns)
 {
 	json_key(json, key);
@@ -13,10 +13,10 @@ static void heat_json_put_share(struct buffer *json, const char *key, uint64_t n
 static void heat_json_put_cell(const struct heat *heat, uint32_t row, uint32_t column,
 			       struct buffer *json)
 {
-	const struct stack_class *load = heat_cell(heat, row, column);
-	/* so that all of it together is what heat_busy() says */
+	const struct stack_class *spent = heat_cell(heat, row, column);
+	/* the values below add up to heat_busy() */
 	double busy = heat_busy(heat, row, column);
-	double of_ns = busy > 0 ? stack_class_work_ns(load) / busy : 0;
+	double of_ns = busy > 0 ? stack_class_work_ns(spent) / busy : 0;
 
 	json_open(json, '{');
 	json_key(json, heat->by == HEAT_CPUS ? "cpu" : "from_ms");
@@ -24,22 +24,24 @@ static void heat_json_put_cell(const struct heat *heat, uint32_t row, uint32_t c
 		json_u64(json, row);
 	else
 		json_nano(json, row * NSEC_PER_SEC / heat->rows * 1000);
-	heat_json_put_share(json, "user", load->ns[STACK_CLASS_USER], of_ns);
-	heat_json_put_share(json, "kernel", load->ns[STACK_CLASS_KERNEL], of_ns);
-	heat_json_put_share(json, "irq", load->ns[STACK_CLASS_IRQ], of_ns);
+	heat_json_put_share(json, "user", spent->ns[STACK_CLASS_USER], of_ns);
+	heat_json_put_share(json, "kernel", spent->ns[STACK_CLASS_KERNEL], of_ns);
+	heat_json_put_share(json, "irq", spent->ns[STACK_CLASS_IRQ], of_ns);
 	json_close(json, '}');
 }
 
-/* A CPU of which there is no sample in the whole window is none of this host's, or was not asked
- * for. */
+/*
+ * Returns false for a CPU without any sample in the window: the host does not have this CPU, or the
+ * user did not select it.
+ */
 static bool heat_json_is_seen(const struct heat *heat, uint32_t row)
 {
 	if (heat->by == HEAT_FRACTIONS)
 		return true;
 	for (uint32_t column = 0; column < heat->columns; column++) {
-		const struct stack_class *load = heat_cell(heat, row, column);
+		const struct stack_class *spent = heat_cell(heat, row, column);
 
-		if (load->ns[STACK_CLASS_IDLE] || stack_class_work_ns(load))
+		if (spent->ns[STACK_CLASS_IDLE] || stack_class_work_ns(spent))
 			return true;
 	}
 	return false;

@@ -9,7 +9,10 @@
 #include "base/clock.h"
 #include "query/sums/weights.h"
 
-/* Of less of a cell nothing can be said: no sample need have been due. */
+/*
+ * A cell of which less time was recorded counts as unknown, because no sample may have been due in
+ * this time.
+ */
 #define SLIVER_NS NSEC_PER_MSEC
 
 static uint32_t columns_of(const struct window *window, uint64_t column_ns)
@@ -36,7 +39,7 @@ uint64_t heat_column_ns(const struct window *window, uint32_t columns_max)
 	return column_ns;
 }
 
-/* Rows behind those that are there, so that there are so many. */
+/* Adds zeroed rows up to this row number. */
 static int heat_add_rows(struct heat *heat, uint32_t rows)
 {
 	size_t count = (size_t)rows * heat->columns;
@@ -81,7 +84,9 @@ struct heat *heat_free(struct heat *heat)
 	return NULL;
 }
 
-/* A piece of time, by the fractions that it lies in; what is beyond the grid is not of the window.
+/*
+ * Distributes a stretch of time over the fractions of a second. Time outside of the grid is
+ * ignored.
  */
 static void heat_spread(struct heat *heat, uint64_t from_ns, uint64_t to_ns,
 			enum stack_class_kind kind)
@@ -158,7 +163,10 @@ int heat_merge(struct heat *heat, const struct heat *other)
 	return 0;
 }
 
-/* How much of all time up to a moment was in a row's fraction of a second. */
+/*
+ * Returns how much of the time from 0 to `ns` lies in the fraction of a second that the row stands
+ * for.
+ */
 static uint64_t time_in_row_ns(const struct heat *heat, uint32_t row, uint64_t ns)
 {
 	uint64_t start_ns = row * NSEC_PER_SEC / heat->rows;
@@ -168,7 +176,7 @@ static uint64_t time_in_row_ns(const struct heat *heat, uint32_t row, uint64_t n
 	       (in_second_ns > start_ns ? MIN(in_second_ns, end_ns) - start_ns : 0);
 }
 
-/* Adds a piece of time that lies in one column. */
+/* Adds a stretch of time within one column. */
 static void count_piece(const struct heat *heat, int64_t *counts, const struct cpu_set_filter *cpus,
 			uint64_t from_ns, uint64_t to_ns, int sign)
 {
@@ -185,7 +193,7 @@ static void count_piece(const struct heat *heat, int64_t *counts, const struct c
 	}
 }
 
-/* Adds a piece of time that lies in the grid to each cell that it is of. */
+/* Adds a stretch of time within the grid to each of its cells. */
 static void count_time(const struct heat *heat, int64_t *counts, const struct cpu_set_filter *cpus,
 		       uint64_t from_ns, uint64_t to_ns, int sign)
 {
@@ -198,7 +206,7 @@ static void count_time(const struct heat *heat, int64_t *counts, const struct cp
 	}
 }
 
-/* Of one CPU alone nothing is taken from all of them together. */
+/* Subtracts a gap from the covered time. A grid of fractions ignores gaps of single CPUs. */
 static int heat_take_gap(struct heat *heat, const struct window *window,
 			 const struct coverage_gap *gap)
 {

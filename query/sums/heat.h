@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * A window as a grid of CPU time: columns are whole seconds, or so many of them; rows are fractions
- * of a second, each of all the seconds of its column, or CPUs by their number.
+ * A window as a grid of CPU time. A column is one or more whole seconds. A row is either a fraction
+ * of a second, summed over the seconds of the column, or a CPU.
  */
 
 #include "query/coverage/coverage.h"
@@ -18,57 +18,75 @@ enum heat_rows {
 
 struct heat {
 	enum heat_rows by;
-	/* of the wall clock: a whole second at or before the window */
+	/* on the wall clock: the last whole second at or before the window's begin */
 	uint64_t begin_ns;
 	uint64_t column_ns;
 	uint32_t columns;
-	/* of CPUs: up to the last one that was seen */
+	/* with HEAT_CPUS: one more than the highest CPU number seen so far */
 	uint32_t rows;
-	/* row by row */
+	/* the CPU time of each cell, row by row */
 	array_of(struct stack_class) cells;
-	/* Of each: how much of it is of the window, and how much of that was recorded. */
+	/*
+	 * For each cell: how much of its time lies in the window, and how much of that was
+	 * recorded.
+	 */
 	array_of(int64_t) asked_ns, covered_ns;
-	/* 0: not known */
+	/* number of the host's CPUs; 0: not known */
 	uint64_t host_cpus;
-	/* kinds of load, a bit each, that count as idle */
+	/* bit mask of stack classes that count as idle */
 	unsigned int left_out;
 	struct stack_class_marks marks;
 };
 
-/* The least number of seconds, of those that a person counts in, with which a window has no more
- * columns than that. */
+/*
+ * Returns the shortest usual length of a column that divides the window into at most `columns_max`
+ * columns.
+ */
 uint64_t heat_column_ns(const struct window *window, uint32_t columns_max);
 
-/* rows is of fractions; CPUs come as they are seen. 0 or -ENOMEM. */
+/*
+ * Creates a grid of fractions with `rows` rows, or a grid of CPUs, to which rows are added as CPUs
+ * appear. Returns 0 or -ENOMEM.
+ */
 int heat_new(enum heat_rows by, const struct window *window, uint64_t column_ns, uint32_t rows,
 	     struct heat **ret_heat);
 struct heat *heat_free(struct heat *heat);
 DEFINE_CLEANUP(heat, struct heat *, heat_free)
 
 /*
- * Samples of the window, with their times of the wall clock; each stands for so much CPU time, and
- * for more where the CPU was throttled. Over fractions it is spread as it is in time: else some of
- * them would have a sample more than others in each second, and show stripes. 0 or -ENOMEM.
+ * Adds samples of the window with their wall clock times. Each stands for sample_ns of CPU time, or
+ * more while the CPU was throttled. A grid of fractions spreads a sample over its period. As
+ * points, samples would give some rows one sample more per second than others, which would show as
+ * stripes. Returns 0 or -ENOMEM.
  */
 int heat_add(struct heat *heat, const struct tape *tape, const struct window_filter_times *times,
 	     uint64_t sample_ns);
-/* Adds another one of the same kind and window. 0 or -ENOMEM. */
+/* Adds another grid of the same kind and window. Returns 0 or -ENOMEM. */
 int heat_merge(struct heat *heat, const struct heat *other);
-/* What of the cells is known, once all is added. 0 or -ENOMEM. */
+/*
+ * Computes the known part of each cell. Call it after all samples were added. Returns 0 or -ENOMEM.
+ */
 int heat_cover(struct heat *heat, const struct window *window, const struct coverage *coverage);
 
-/* How many CPUs are busy in it, at most as many as there are: samples are spread by their usual
- * distance, which is not the one that they have. */
+/*
+ * Returns how many CPUs were busy in a cell, at most the number of CPUs. The limit is needed
+ * because a sample is spread over its nominal period, not over the real distance to the next one.
+ */
 double heat_busy(const struct heat *heat, uint32_t row, uint32_t column);
-/* Was it of the window, and not recorded, or no more than a sliver of it? */
+/* Returns true if a cell lies in the window, but nothing or only a sliver of it was recorded. */
 bool heat_is_unknown(const struct heat *heat, uint32_t row, uint32_t column);
-/* Is none of it of the window, which may begin and end within a second? */
+/* Returns true if a cell lies outside of the window, which may begin and end within a second. */
 bool heat_is_outside(const struct heat *heat, uint32_t row, uint32_t column);
-/* A heat of fewer fractions, once it is covered; rows divides those that it has. 0 or -ENOMEM. */
+/*
+ * Makes a grid with fewer fractions from a grid after heat_cover(). `rows` must divide the present
+ * number. Returns 0 or -ENOMEM.
+ */
 int heat_coarser(const struct heat *heat, uint32_t rows, struct heat **ret_coarse);
 
-/* A line each column, once it is covered: of each cell that was recorded, how many CPUs were busy
- * in it. */
+/*
+ * Appends a line of JSON per column after heat_cover(): how many CPUs were busy in each recorded
+ * cell.
+ */
 void heat_put_json(const struct heat *heat, struct buffer *json);
 
 static inline const struct stack_class *heat_cell(const struct heat *heat, uint32_t row,
@@ -77,7 +95,7 @@ static inline const struct stack_class *heat_cell(const struct heat *heat, uint3
 	return &heat->cells.items[(size_t)row * heat->columns + column];
 }
 
-/* What there is of a cell, of asked_ns or covered_ns. */
+/* Returns a cell's value in asked_ns or covered_ns. */
 static inline double heat_cell_ns(const struct heat *heat, const int64_t *of, uint32_t row,
 				  uint32_t column)
 {

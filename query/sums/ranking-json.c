@@ -17,7 +17,7 @@ static void ranking_json_put_text(struct buffer *json, const char *key, const ch
 		json_null(json);
 }
 
-/* To a millionth of a CPU. */
+/* Shares have six decimals. */
 static void ranking_json_put_share(struct buffer *json, const char *key, double share)
 {
 	json_key(json, key);
@@ -123,7 +123,7 @@ static void ranking_json_put_function(const struct ranking *ranking,
 static void ranking_json_put_baseline(const struct baseline *baseline, struct buffer *json)
 {
 	open_row(json, "baseline");
-	if (baseline->segments) {
+	if (baseline->names_ns) {
 		json_time(json, "from", baseline->from_ns);
 		json_time(json, "to", baseline->to_ns);
 	}

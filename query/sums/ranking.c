@@ -8,41 +8,40 @@
 
 #include "base/cleanup.h"
 
-/* Less of a CPU than this is nothing to get up for. */
+/* A share of a CPU below this never stands out. */
 #define LEAST_SHARE 0.02
-/* Added to both sides of a ratio: what was never seen before is not infinitely more than usual. */
+/* Added to both shares of a ratio, because the ratio to a usual share of 0 would be infinite. */
 #define FLOOR_SHARE 0.005
-/* What leads to a function tells less than where the time is spent, unless it is spent all over the
- * place. */
+/* The weight of a function's total time, because it says less than the function's own time. */
 #define TOTAL_WEIGHT 0.25
-/* A function of whose time one callee has so much is only the way to that one. */
+/* A function that spends at least this part of its time in one callee only leads to that callee. */
 #define WRAPPER_PART 0.9
 
-struct making {
+struct builder {
 	const struct tally *tally;
-	/* NULL: there is none */
+	/* NULL: there is no baseline */
 	const struct tally *usual;
 	double covered_ns, names_ns, cpus_ns;
-	/* of a CPU's time, that one sample stands for */
+	/* the share of a CPU that one sample stands for */
 	double sample_share;
 	struct ranking *ranking;
 };
 
-static struct ranking_share share_of(const struct stack_class *load, double ns)
+static struct ranking_share share_of(const struct stack_class *spent, double ns)
 {
 	struct ranking_share share = { 0 };
 
-	if (!load || ns <= 0)
+	if (!spent || ns <= 0)
 		return share;
-	share.user = load->ns[STACK_CLASS_USER] / ns;
-	share.kernel = load->ns[STACK_CLASS_KERNEL] / ns;
-	share.irq = load->ns[STACK_CLASS_IRQ] / ns;
+	share.user = spent->ns[STACK_CLASS_USER] / ns;
+	share.kernel = spent->ns[STACK_CLASS_KERNEL] / ns;
+	share.irq = spent->ns[STACK_CLASS_IRQ] / ns;
 	share.all = share.user + share.kernel + share.irq;
 	return share;
 }
 
-/* No CPU is busy for more than all of the time: a hair of it is the rounding of samples. */
-static struct ranking_share at_most(struct ranking_share share, double most)
+/* Limits a share. Rounding of samples may exceed the whole time by a little. */
+static struct ranking_share limit_share(struct ranking_share share, double most)
 {
 	double scale = share.all > most ? most / share.all : 1;
 
@@ -51,68 +50,69 @@ static struct ranking_share at_most(struct ranking_share share, double most)
 }
 
 /*
- * Of what the shares are: a short window has up to one sample more of a CPU than its length is of,
- * and then 103 % of a CPU would be nobody's time. So it is the time that the samples of the CPU
- * stand for that has most, if it is no more than that one sample.
+ * Returns the time to which shares relate. In a short window a CPU may have one sample more than
+ * fits, and would seem busy for 103 %. Therefore the time of the CPU with the most samples is used
+ * if it exceeds the covered time by at most one sample.
  */
 static double time_of(const struct tally *tally, double covered_ns)
 {
 	double most_ns = covered_ns;
 
 	for (uint32_t i = 0; i < tally->cpus.count; i++) {
-		const struct stack_class *load = &tally->cpus.items[i];
+		const struct stack_class *spent = &tally->cpus.items[i];
 
 		most_ns = MAX(most_ns,
-			      (double)(stack_class_work_ns(load) + load->ns[STACK_CLASS_IDLE]));
+			      (double)(stack_class_work_ns(spent) + spent->ns[STACK_CLASS_IDLE]));
 	}
 	return MIN(most_ns, covered_ns + tally->sample_ns);
 }
 
-/* Samples come and go by the root of their number. */
-static bool stands_out(const struct making *making, double now, double usual)
+/* Compares with the sampling noise, which is the square root of the number of samples. */
+static bool stands_out(const struct builder *builder, double now, double usual)
 {
-	double expected = usual / making->sample_share, came = now / making->sample_share;
+	double expected = usual / builder->sample_share, came = now / builder->sample_share;
 
 	return now >= LEAST_SHARE && now >= 1.5 * usual && came - expected > 3 * sqrt(expected + 1);
 }
 
 /*
- * How much there is, times how much more than usual that is: a whole CPU that is always busy comes
- * before a tenth of one that never was, and behind one that is new.
+ * Returns the share, weighted by its excess over the usual share. A CPU that is always busy ranks
+ * before an idle one that is newly busy for a tenth, and behind an idle one that is newly busy.
  */
 static double score_of(double now, double usual)
 {
 	return now * (1 + 2 * log((now + FLOOR_SHARE) / (usual + FLOOR_SHARE)));
 }
 
-static void ranking_judge(const struct making *making, bool compared, double now, double usual,
+static void ranking_score(const struct builder *builder, bool compared, double now, double usual,
 			  bool *ret_stands_out, double *ret_score)
 {
-	*ret_stands_out = compared && stands_out(making, now, usual);
+	*ret_stands_out = compared && stands_out(builder, now, usual);
 	*ret_score = *ret_stands_out ? score_of(now, usual) : now;
 }
 
-static const struct stack_class *cpu_load(const struct tally *tally, uint32_t cpu)
+static const struct stack_class *cpu_times(const struct tally *tally, uint32_t cpu)
 {
 	return tally && cpu < tally->cpus.count ? &tally->cpus.items[cpu] : NULL;
 }
 
-static int add_cores(struct making *making)
+static int add_cores(struct builder *builder)
 {
-	const struct tally *tally = making->tally;
-	struct ranking *ranking = making->ranking;
+	const struct tally *tally = builder->tally;
+	struct ranking *ranking = builder->ranking;
 
 	for (uint32_t i = 0; i < tally->cpus.count; i++) {
-		const struct stack_class *load = &tally->cpus.items[i];
+		const struct stack_class *spent = &tally->cpus.items[i];
 		struct ranking_core core = {
 			.cpu = i,
-			.now = at_most(share_of(load, making->covered_ns), 1),
-			.usual = at_most(share_of(cpu_load(making->usual, i), making->cpus_ns), 1),
+			.now = limit_share(share_of(spent, builder->covered_ns), 1),
+			.usual = limit_share(
+				share_of(cpu_times(builder->usual, i), builder->cpus_ns), 1),
 		};
 
-		if (!stack_class_work_ns(load) && !load->ns[STACK_CLASS_IDLE])
+		if (!stack_class_work_ns(spent) && !spent->ns[STACK_CLASS_IDLE])
 			continue;
-		ranking_judge(making, ranking->cpus_compared, core.now.all, core.usual.all,
+		ranking_score(builder, ranking->cpus_compared, core.now.all, core.usual.all,
 			      &core.stands_out, &core.score);
 		if (array_push(&ranking->cores, core) < 0)
 			return -ENOMEM;
@@ -120,7 +120,7 @@ static int add_cores(struct making *making)
 	return 0;
 }
 
-/* On which CPU it was, and who: sorted so that a CPU's, then a group's, stand side by side. */
+/* Sorts spots by CPU, then by group, then by time. */
 static int compare_spots(const void *a, const void *b)
 {
 	const struct tally_row *left = a, *right = b;
@@ -140,13 +140,16 @@ static struct ranking_core *find_core(struct ranking *ranking, uint32_t cpu)
 	return NULL;
 }
 
-/* Of equals, the one whose name comes first: which number a name has, chance says. */
-static void take_group(const struct making *making, const struct tally_row *spot, uint64_t ns,
+/*
+ * Decides between groups with equal time by name, because the numbers of the names vary from run to
+ * run.
+ */
+static void take_group(const struct builder *builder, const struct tally_row *spot, uint64_t ns,
 		       struct ranking_core *core)
 {
-	const struct strings *names = &making->tally->names;
+	const struct strings *names = &builder->tally->names;
 	const char *group = strings_at(names, spot->b);
-	double share = ns / making->covered_ns;
+	double share = ns / builder->covered_ns;
 
 	if (share < core->group_share || share <= 0 ||
 	    (share == core->group_share && strcmp(group, core->group) > 0))
@@ -154,20 +157,20 @@ static void take_group(const struct making *making, const struct tally_row *spot
 	core->group_share = share;
 	core->group = group;
 	core->function = spot->c ? strings_at(names, spot->c) : NULL;
+	core->function_share = spot->c ? spot->ns / builder->covered_ns : 0;
 }
 
-/* Whether it is the one to be told of two of one CPU and group, of which the other is as much or
- * more. */
-static bool ranking_is_told(const struct strings *names, const struct tally_row *spot,
+/* Returns true if a spot has the same time as the largest one, but a name that sorts before it. */
+static bool is_earlier_name(const struct strings *names, const struct tally_row *spot,
 			    const struct tally_row *most)
 {
 	return spot->ns == most->ns &&
 	       strcmp(strings_at(names, spot->c), strings_at(names, most->c)) < 0;
 }
 
-static int add_core_details(struct making *making)
+static int add_core_details(struct builder *builder)
 {
-	const struct tally *tally = making->tally;
+	const struct tally *tally = builder->tally;
 	size_t count = tally->spots.list.count;
 	_cleanup_free_ struct tally_row *spots = calloc(MAX(count, (size_t)1), sizeof(*spots));
 	struct ranking_core *core = NULL;
@@ -185,50 +188,52 @@ static int add_core_details(struct making *making)
 		     end < count && spots[end].a == spots[i].a && spots[end].b == spots[i].b;
 		     end++) {
 			ns += spots[end].ns;
-			if (ranking_is_told(&tally->names, &spots[end], most))
+			if (is_earlier_name(&tally->names, &spots[end], most))
 				most = &spots[end];
 		}
 		if (!core || core->cpu != most->a)
-			core = find_core(making->ranking, most->a);
+			core = find_core(builder->ranking, most->a);
 		if (core)
-			take_group(making, most, ns, core);
+			take_group(builder, most, ns, core);
 	}
 	return 0;
 }
 
-/* The number in the usual tally of each of this one's names; 0: it is not there, and has nothing.
- * NULL when memory is out. */
-static uint32_t *map_names(const struct making *making)
+/*
+ * Maps each name of this tally to its number in the tally of the baseline; 0: the baseline does not
+ * have the name. The caller frees the array. Returns NULL without memory.
+ */
+static uint32_t *map_names(const struct builder *builder)
 {
-	const struct strings *names = &making->tally->names;
+	const struct strings *names = &builder->tally->names;
 	size_t count = strings_count(names);
 	uint32_t *numbers = calloc(count, sizeof(*numbers));
 
-	for (uint32_t i = 1; numbers && making->usual && i < count; i++) {
+	for (uint32_t i = 1; numbers && builder->usual && i < count; i++) {
 		const char *name = strings_at(names, i);
 
-		numbers[i] = strings_find(&making->usual->names, name, strlen(name));
+		numbers[i] = strings_find(&builder->usual->names, name, strlen(name));
 	}
 	return numbers;
 }
 
-static int add_groups(struct making *making, const uint32_t *numbers, uint32_t *ret_rows)
+static int add_groups(struct builder *builder, const uint32_t *numbers, uint32_t *ret_rows)
 {
-	const struct tally *tally = making->tally;
-	struct ranking *ranking = making->ranking;
+	const struct tally *tally = builder->tally;
+	struct ranking *ranking = builder->ranking;
 
 	for (uint32_t i = 1; i < strings_count(&tally->names); i++) {
 		const struct stack_class *usual =
-			numbers[i] ? &making->usual->groups.items[numbers[i]] : NULL;
+			numbers[i] ? &builder->usual->groups.items[numbers[i]] : NULL;
 		struct ranking_group group = {
 			.name = strings_at(&tally->names, i),
-			.now = share_of(&tally->groups.items[i], making->covered_ns),
-			.usual = share_of(usual, making->names_ns),
+			.now = share_of(&tally->groups.items[i], builder->covered_ns),
+			.usual = share_of(usual, builder->names_ns),
 		};
 
 		if (group.now.all <= 0)
 			continue;
-		ranking_judge(making, ranking->compared, group.now.all, group.usual.all,
+		ranking_score(builder, ranking->compared, group.now.all, group.usual.all,
 			      &group.stands_out, &group.score);
 		if (array_push(&ranking->groups, group) < 0)
 			return -ENOMEM;
@@ -237,7 +242,7 @@ static int add_groups(struct making *making, const uint32_t *numbers, uint32_t *
 	return 0;
 }
 
-/* Of equals, the one with the least number. */
+/* Compares places by time. Among equal places, the lower CPU number wins. */
 static bool is_busier_place(const struct tally_row *place, const struct tally_row *than)
 {
 	return place->ns != than->ns ? place->ns > than->ns : place->a < than->a;
@@ -253,10 +258,10 @@ static bool is_busier_thread(const struct tally_row *thread, double share,
 	return pid != than->pid ? pid < than->pid : tid < than->tid;
 }
 
-/* rows has the place of each name's group, plus 1. */
-static int add_group_details(struct making *making, const uint32_t *rows)
+/* `rows` maps a name to its group's index + 1. */
+static int add_group_details(struct builder *builder, const uint32_t *rows)
 {
-	const struct tally *tally = making->tally;
+	const struct tally *tally = builder->tally;
 	size_t count = tally->threads.list.count;
 	_cleanup_free_ struct tally_row *most = calloc(MAX(count, (size_t)1), sizeof(*most));
 
@@ -270,12 +275,12 @@ static int add_group_details(struct making *making, const uint32_t *rows)
 	}
 	for (size_t i = 0; i < count; i++) {
 		const struct tally_row *thread = &tally->threads.list.items[i];
-		double share = thread->ns / making->covered_ns;
+		double share = thread->ns / builder->covered_ns;
 		struct ranking_group *group;
 
 		if (!rows[thread->c])
 			continue;
-		group = &making->ranking->groups.items[rows[thread->c] - 1];
+		group = &builder->ranking->groups.items[rows[thread->c] - 1];
 		group->threads++;
 		if (!is_busier_thread(thread, share, group))
 			continue;
@@ -288,8 +293,8 @@ static int add_group_details(struct making *making, const uint32_t *rows)
 }
 
 /*
- * Those that are only the way to another function, or are not one function, by name; the caller
- * frees it. NULL when memory is out.
+ * Marks the names that are not a function, and the functions that only lead to another one. The
+ * caller frees the array. Returns NULL without memory.
  */
 static bool *find_wrappers(const struct tally *tally)
 {
@@ -308,27 +313,27 @@ static bool *find_wrappers(const struct tally *tally)
 	return wrappers;
 }
 
-static int ranking_add_function(struct making *making, uint32_t name,
+static int ranking_add_function(struct builder *builder, uint32_t name,
 				const struct tally_function *usual, bool wrapper)
 {
-	const struct tally_function *now = &making->tally->functions.items[name];
-	struct ranking *ranking = making->ranking;
+	const struct tally_function *now = &builder->tally->functions.items[name];
+	struct ranking *ranking = builder->ranking;
 	struct ranking_function function = {
-		.name = strings_at(&making->tally->names, name),
+		.name = strings_at(&builder->tally->names, name),
 		.kernel = now->kernel,
-		.self = now->self_ns / making->covered_ns,
-		.total = now->total_ns / making->covered_ns,
+		.self = now->self_ns / builder->covered_ns,
+		.total = now->total_ns / builder->covered_ns,
 	};
 	bool total_stands_out;
 	double total_score;
 
-	if (usual && making->names_ns > 0) {
-		function.usual_self = usual->self_ns / making->names_ns;
-		function.usual_total = usual->total_ns / making->names_ns;
+	if (usual && builder->names_ns > 0) {
+		function.usual_self = usual->self_ns / builder->names_ns;
+		function.usual_total = usual->total_ns / builder->names_ns;
 	}
-	ranking_judge(making, ranking->compared, function.self, function.usual_self,
+	ranking_score(builder, ranking->compared, function.self, function.usual_self,
 		      &function.stands_out, &function.score);
-	ranking_judge(making, ranking->compared, function.total, function.usual_total,
+	ranking_score(builder, ranking->compared, function.total, function.usual_total,
 		      &total_stands_out, &total_score);
 	total_score *= TOTAL_WEIGHT;
 	if (!wrapper && total_stands_out && total_score > function.score) {
@@ -338,43 +343,55 @@ static int ranking_add_function(struct making *making, uint32_t name,
 	return array_push(&ranking->functions, function);
 }
 
-static int ranking_add_functions(struct making *making, const uint32_t *numbers)
+static int ranking_add_functions(struct builder *builder, const uint32_t *numbers)
 {
-	const struct tally *tally = making->tally;
+	const struct tally *tally = builder->tally;
 	_cleanup_free_ bool *wrappers = find_wrappers(tally);
 	int r = wrappers ? 0 : -ENOMEM;
 
 	for (uint32_t i = 1; r == 0 && i < strings_count(&tally->names); i++) {
 		const struct tally_function *usual =
-			numbers[i] ? &making->usual->functions.items[numbers[i]] : NULL;
+			numbers[i] ? &builder->usual->functions.items[numbers[i]] : NULL;
 
 		if (tally->functions.items[i].total_ns)
-			r = ranking_add_function(making, i, usual, wrappers[i]);
+			r = ranking_add_function(builder, i, usual, wrappers[i]);
 	}
 	return r;
 }
 
-/* Rows of one score by their name or number, so that the same store always gives the same answer.
+/*
+ * Rows with equal scores are sorted by name or number, so that the same store gives the same
+ * answer.
  */
-#define ranking_COMPARE(type, tie)                                  \
-	static int compare_##type(const void *a, const void *b)     \
-	{                                                           \
-		const struct ranking_##type *left = a, *right = b;  \
-		if (left->score != right->score)                    \
-			return left->score < right->score ? 1 : -1; \
-		return tie;                                         \
-	}
-
-static int compare_totals(const struct ranking_function *left, const struct ranking_function *right)
+static int compare_scores(double left, double right, int tie)
 {
-	if (left->total != right->total)
-		return left->total < right->total ? 1 : -1;
-	return strcmp(left->name, right->name);
+	if (left != right)
+		return left < right ? 1 : -1;
+	return tie;
 }
 
-ranking_COMPARE(core, left->cpu < right->cpu ? -1 : 1)
-	ranking_COMPARE(group, strcmp(left->name, right->name))
-		ranking_COMPARE(function, compare_totals(left, right))
+static int compare_core(const void *a, const void *b)
+{
+	const struct ranking_core *left = a, *right = b;
+
+	return compare_scores(left->score, right->score, left->cpu < right->cpu ? -1 : 1);
+}
+
+static int compare_group(const void *a, const void *b)
+{
+	const struct ranking_group *left = a, *right = b;
+
+	return compare_scores(left->score, right->score, strcmp(left->name, right->name));
+}
+
+static int compare_function(const void *a, const void *b)
+{
+	const struct ranking_function *left = a, *right = b;
+	int tie = strcmp(left->name, right->name);
+
+	return compare_scores(left->score, right->score,
+			      compare_scores(left->total, right->total, tie));
+}
 
 #define sort_rows(array, type)                                                         \
 	do {                                                                           \
@@ -383,21 +400,26 @@ ranking_COMPARE(core, left->cpu < right->cpu ? -1 : 1)
 			      compare_##type);                                         \
 	} while (0)
 
-			static int make(struct making *making)
+static int make(struct builder *builder)
 {
-	struct ranking *ranking = making->ranking;
-	_cleanup_free_ uint32_t *numbers = map_names(making);
-	_cleanup_free_ uint32_t *rows = calloc(strings_count(&making->tally->names), sizeof(*rows));
-	int r = numbers && rows ? add_cores(making) : -ENOMEM;
+	struct ranking *ranking = builder->ranking;
+	_cleanup_free_ uint32_t *numbers = map_names(builder);
+	_cleanup_free_ uint32_t *rows =
+		calloc(strings_count(&builder->tally->names), sizeof(*rows));
+	int r = numbers && rows ? add_cores(builder) : -ENOMEM;
 
-	if (r == 0)
-		r = add_core_details(making);
-	if (r == 0)
-		r = add_groups(making, numbers, rows);
-	if (r == 0)
-		r = add_group_details(making, rows);
-	if (r == 0)
-		r = ranking_add_functions(making, numbers);
+	if (r < 0)
+		return r;
+	r = add_core_details(builder);
+	if (r < 0)
+		return r;
+	r = add_groups(builder, numbers, rows);
+	if (r < 0)
+		return r;
+	r = add_group_details(builder, rows);
+	if (r < 0)
+		return r;
+	r = ranking_add_functions(builder, numbers);
 	if (r < 0)
 		return r;
 	sort_rows(&ranking->cores, core);
@@ -413,7 +435,7 @@ int ranking_make(const struct tally *tally, uint64_t covered_ns, const struct ba
 		.compared = baseline->names_ns != 0,
 		.cpus_compared = baseline->cpus_ns != 0,
 	};
-	struct making making = {
+	struct builder builder = {
 		.tally = tally,
 		.usual = baseline->tally,
 		.covered_ns = time_of(tally, MAX(covered_ns, 1ull)),
@@ -424,11 +446,11 @@ int ranking_make(const struct tally *tally, uint64_t covered_ns, const struct ba
 	double cpus = tally->host_cpus ? tally->host_cpus : INFINITY;
 	int r;
 
-	making.sample_share = MAX(tally->sample_ns, 1ull) / making.covered_ns;
-	ranking.now = at_most(share_of(&tally->all, making.covered_ns), cpus);
-	if (making.usual)
-		ranking.usual = at_most(share_of(&making.usual->all, making.names_ns), cpus);
-	r = make(&making);
+	builder.sample_share = MAX(tally->sample_ns, 1ull) / builder.covered_ns;
+	ranking.now = limit_share(share_of(&tally->all, builder.covered_ns), cpus);
+	if (builder.usual)
+		ranking.usual = limit_share(share_of(&builder.usual->all, builder.names_ns), cpus);
+	r = make(&builder);
 	if (r < 0)
 		ranking_done(&ranking);
 	else

@@ -2,12 +2,12 @@
 #pragma once
 
 /*
- * The busiest CPUs, threads and functions of a window beside what is usual: rows to be shown, those
- * that stand out first.
+ * The busiest CPUs, threads and functions of a window compared with what is usual. Rows that stand
+ * out come first.
  *
- * A row stands out when it has half as much again as usual, and more than chance lets samples
- * differ. Such a one weighs more, the more unusual it is; the others weigh what they are. Shares
- * are of one CPU: 1.0 is one CPU's whole time.
+ * A row stands out if its share is at least 1.5 times the usual one and the difference exceeds
+ * sampling noise. Its score grows with how unusual it is; the score of the others is their share.
+ * Shares are relative to one CPU: 1.0 is all the time of one CPU.
  */
 
 #include <stdbool.h>
@@ -25,9 +25,12 @@ struct ranking_core {
 	struct ranking_share now, usual;
 	bool stands_out;
 	double score;
-	/* what it was busy with most: threads of a name, and the function on top of their stacks */
+	/*
+	 * the CPU's busiest group of threads, and the function that is most often on top of their
+	 * stacks
+	 */
 	const char *group, *function;
-	double group_share;
+	double group_share, function_share;
 };
 
 struct ranking_group {
@@ -36,7 +39,7 @@ struct ranking_group {
 	bool stands_out;
 	double score;
 	uint64_t threads;
-	/* the busiest of them, and where it was most */
+	/* the group's busiest thread, and the CPU on which this thread ran most */
 	int32_t pid, tid;
 	uint32_t cpu;
 	double thread_share;
@@ -51,22 +54,28 @@ struct ranking_function {
 };
 
 struct ranking {
-	/* with a baseline of names; else what is usual is 0 everywhere */
+	/* a baseline of names exists; without it all usual shares are 0 */
 	bool compared;
 	bool cpus_compared;
-	/* of all CPUs */
+	/* the share of all CPUs */
 	struct ranking_share now, usual;
-	/* that were seen */
+	/* only rows with samples */
 	array_of(struct ranking_core) cores;
 	array_of(struct ranking_group) groups;
 	array_of(struct ranking_function) functions;
 };
 
-/* Of a tally with details, of so much time. Names are borrowed from it. 0 or -ENOMEM. */
+/*
+ * Makes the ranking from a tally with details. The tally covers covered_ns of time, and keeps
+ * ownership of the names. Returns 0 or -ENOMEM.
+ */
 int ranking_make(const struct tally *tally, uint64_t covered_ns, const struct baseline *baseline,
 		 struct ranking *ret_ranking);
 void ranking_done(struct ranking *ranking);
 
-/* A line each of the machine, the CPUs, threads and functions, and the baseline. */
+/*
+ * Appends lines of JSON: one each for the machine, a CPU, a thread group, a function, and the
+ * baseline.
+ */
 void ranking_put_json(const struct ranking *ranking, const struct baseline *baseline,
 		      struct buffer *json);

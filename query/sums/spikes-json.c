@@ -77,7 +77,7 @@ static void spikes_json_put_count(struct buffer *json, const char *key, uint64_t
 	json_u64(json, count);
 }
 
-/* How many there are, and how many of them are not told. */
+/* Puts the number of spikes, and the number of spikes that are not shown. */
 static void put_counts(const struct spikes *spikes, struct buffer *json)
 {
 	json_open(json, '{');
@@ -97,29 +97,60 @@ static void put_counts(const struct spikes *spikes, struct buffer *json)
 	buffer_text(json, "\n");
 }
 
+static void spikes_json_put_leader(const struct spikes *spikes, const struct spike_leader *leader,
+				   struct buffer *json)
+{
+	json_key(json, "leader");
+	if (!leader->comm) {
+		json_null(json);
+		return;
+	}
+	json_open(json, '{');
+	json_key(json, "comm");
+	json_string(json, strings_at(&spikes->names, leader->comm));
+	spikes_json_put_count(json, "threads", leader->threads);
+	json_key(json, "pid");
+	json_i64(json, leader->pid);
+	json_key(json, "tid");
+	json_i64(json, leader->tid);
+	spikes_json_put_share(json, "share", leader->share);
+	json_key(json, "function");
+	if (leader->function)
+		json_string(json, strings_at(&spikes->names, leader->function));
+	else
+		json_null(json);
+	spikes_json_put_share(json, "function_share",
+			      leader->function ? leader->function_share : -1);
+	json_close(json, '}');
+}
+
+void spikes_put_spike(const struct spikes *spikes, const struct spike *spike, struct buffer *json)
+{
+	json_open(json, '{');
+	json_time(json, "from", spike->from_ns);
+	json_time(json, "to", spike->to_ns);
+	json_key(json, "seconds");
+	json_nano(json, spike->length_ns);
+	json_key(json, "cpu");
+	json_u64(json, spike->cpu);
+	spikes_json_put_share(json, "busy", spike->busy);
+	spikes_json_put_share(json, "kernel", spike->kernel);
+	spikes_json_put_share(json, "irq", spike->irq);
+	spikes_json_put_share(json, "unseen", spike->unseen);
+	spikes_json_put_share(json, "gauges", spike->gauges);
+	spikes_json_put_share(json, "machine", spike->machine);
+	spikes_json_put_share(json, "crowded", spike->crowded);
+	spikes_json_put_thread(spikes, spike, json);
+	spikes_json_put_function(spikes, spike, json);
+	spikes_json_put_leader(spikes, &spike->leader, json);
+	spikes_json_put_stretch(spikes, &spike->stretch, json);
+	json_close(json, '}');
+}
+
 void spikes_put_json(const struct spikes *spikes, struct buffer *json)
 {
 	for (size_t i = 0; i < spikes->list.count; i++) {
-		const struct spike *spike = &spikes->list.items[i];
-
-		json_open(json, '{');
-		json_time(json, "from", spike->from_ns);
-		json_time(json, "to", spike->to_ns);
-		json_key(json, "seconds");
-		json_nano(json, spike->length_ns);
-		json_key(json, "cpu");
-		json_u64(json, spike->cpu);
-		spikes_json_put_share(json, "busy", spike->busy);
-		spikes_json_put_share(json, "kernel", spike->kernel);
-		spikes_json_put_share(json, "irq", spike->irq);
-		spikes_json_put_share(json, "unseen", spike->unseen);
-		spikes_json_put_share(json, "gauges", spike->gauges);
-		spikes_json_put_share(json, "machine", spike->machine);
-		spikes_json_put_share(json, "crowded", spike->crowded);
-		spikes_json_put_thread(spikes, spike, json);
-		spikes_json_put_function(spikes, spike, json);
-		spikes_json_put_stretch(spikes, &spike->stretch, json);
-		json_close(json, '}');
+		spikes_put_spike(spikes, &spikes->list.items[i], json);
 		buffer_text(json, "\n");
 	}
 	put_counts(spikes, json);

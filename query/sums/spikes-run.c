@@ -43,8 +43,10 @@ static bool is_next(uint64_t end_ns, uint64_t begin_ns)
 	return begin_ns >= end_ns && begin_ns - end_ns < NSEC_PER_SEC;
 }
 
-/* On the perf clock of one boot, which nobody sets; recordings that were imported each have a boot
- * of their own. */
+/*
+ * Within a boot, compares times on the perf clock, because nobody sets that clock. Each import
+ * counts as a separate boot.
+ */
 bool spikes_run_follows(const struct spikes_run *run, const struct spikes_second *second)
 {
 	if (!run->length_ns)
@@ -104,13 +106,16 @@ void spikes_run_add(struct spikes_run *run, const struct spikes_second *second)
 	add_to_stretch(run, second);
 }
 
-/* A second of the wall clock begins a microsecond off, as clocks are. */
+/*
+ * Rounds a time, because the seconds of the wall clock begin a few microseconds early or late when
+ * clocks drift.
+ */
 static uint64_t spikes_run_rounded(uint64_t ns)
 {
 	return (ns + NSEC_PER_MSEC / 2) / NSEC_PER_MSEC * NSEC_PER_MSEC;
 }
 
-/* Of what was added up in per cent. */
+/* Turns a sum of percent × ns into a share. */
 static double spikes_run_share(uint64_t sum, uint64_t ns)
 {
 	return sum / 100.0 / ns;
@@ -140,7 +145,7 @@ struct spike spikes_run_end(struct spikes_run *run, uint32_t cpu)
 		.kernel = spikes_run_share(run->kernel, ns),
 		.irq = spikes_run_share(run->irq, ns),
 		.unseen = spikes_run_share(run->unseen, ns),
-		/* of less than half of it, they say little of all */
+		/* if the gauge is known for less than half of the time, its mean says little */
 		.gauges = run->gauges_known_ns > ns / 2
 				  ? spikes_run_share(run->gauges, run->gauges_known_ns)
 				  : -1,

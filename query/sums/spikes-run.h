@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* A spike while it is found, second by second. */
+/* The spike of one CPU under construction, second by second. */
 
 #include "query/sums/spikes.h"
 #include "tape/busy.h"
 
 /*
- * What is most among many, in little room (Misra and Gries): what has more than a part in
- * SPIKES_TOP + 1 of all is there, and what is said of it is no more than it has.
+ * Finds the most frequent of many IDs in little memory (algorithm of Misra and Gries). The list
+ * contains each ID with more than 1/(SPIKES_TOP + 1) of the total weight. A listed weight is a
+ * lower bound.
  */
 #define SPIKES_TOP 8
 
@@ -18,17 +19,19 @@ struct spikes_top {
 };
 
 void spikes_top_add(struct spikes_top *top, uint32_t id, uint64_t weight);
-/* 0 where there is nothing. */
+/* Returns the ID with the largest weight, or 0 if the list is empty. */
 uint32_t spikes_top_best(const struct spikes_top *top, uint64_t *ret_weight);
 
-/* One second of a CPU, with names and threads as the spikes number them. Shares are in per cent,
- * that of the machine in thousandths. */
+/*
+ * One second of a CPU. The numbers of names and threads are those of struct spikes. Shares are in
+ * percent; only `machine` is in thousandths.
+ */
 struct spikes_second {
-	/* of the wall clock */
+	/* on the wall clock */
 	uint64_t from_ns, to_ns;
 	uint64_t perf_ns;
 	uint64_t length_ns;
-	/* a number */
+	/* number of the boot */
 	uint32_t boot;
 	const struct busy_cell *cell;
 	uint32_t machine;
@@ -36,8 +39,10 @@ struct spikes_second {
 	uint32_t thread, function;
 };
 
-/* Seconds one behind the other that were in the kernel for so many per cent, interrupts included:
- * what else runs there hardly gets on. */
+/*
+ * A stretch consists of consecutive seconds in which the kernel and interrupts took at least this
+ * share (percent). Nothing else makes progress on such a CPU.
+ */
 #define SPIKES_STRETCH 80
 
 struct spikes_stretch {
@@ -45,23 +50,26 @@ struct spikes_stretch {
 	struct spikes_top functions;
 };
 
-/* Sums are of shares × ns: of as many as there are many, whole numbers are added up in half the
- * time. Zeroed is none. */
+/*
+ * The sums are shares × ns. They are integers, because that halves the time of the many additions.
+ * A zeroed run is not a spike.
+ */
 struct spikes_run {
 	uint64_t from_ns, to_ns, length_ns;
 	uint64_t perf_to_ns;
-	/* the longest part that was not crowded */
+	/*
+	 * the longest part that was not crowded, and the part that has not been crowded up to now
+	 */
 	uint64_t single_ns;
 	uint64_t single_now_ns;
 	uint32_t boot;
 	uint64_t busy, kernel, irq, unseen, machine, crowded_ns, gauges, gauges_known_ns;
 	struct spikes_top threads, functions;
-	struct spikes_stretch stretch,
-		/* the longest one so far, and the one that goes on */
-		stretch_now;
+	/* the longest stretch so far, and the current one */
+	struct spikes_stretch stretch, stretch_now;
 };
 
-/* Does the second follow on the last one of the run? */
+/* Returns true if the second continues the run. */
 bool spikes_run_follows(const struct spikes_run *run, const struct spikes_second *second);
 void spikes_run_add(struct spikes_run *run, const struct spikes_second *second);
 struct spike spikes_run_end(struct spikes_run *run, uint32_t cpu);

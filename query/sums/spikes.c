@@ -10,178 +10,185 @@
 #include "query/sums/spikes-run.h"
 #include "tape/busy.h"
 
-/* So far around a window it is looked at what reaches into it. */
+/* How far outside the window to follow a spike that reaches into it. */
 #define AROUND_NS (3600 * NSEC_PER_SEC)
 
-/* Of so many segments it is seen how far off their clocks may be, and which CPUs the host had: each
- * takes 0.2 ms, as much as all else that is asked of four. */
+/*
+ * At most this many segments are opened for clock errors and recorded CPUs. Each takes 0.2 ms, as
+ * much as all other work on four segments.
+ */
 #define SEGMENTS_SEEN 64
 
-/* Busy CPUs of one slot: all, and those that were mostly in the kernel. */
+/* The number of busy CPUs in one slot: all of them, and those that were mostly in the kernel. */
 struct crowd {
 	uint32_t all, kernel;
 };
 
-struct finding {
+struct finder {
 	const struct spikes_options *options;
 	struct store_reader *reader;
 	struct spikes *spikes;
 	struct strings boots;
-	/* "PID TID COMM", by the numbers of the spikes' threads */
+	/* "PID TID COMM", in the order of the numbers of the spikes' threads */
 	struct strings thread_keys;
-	/* by CPU: what may go on */
+	/* indexed by CPU: the spike that the next second may continue */
 	array_of(struct spikes_run) runs;
-	/* of one segment */
-	/* by slot */
+	/* The members below belong to the current segment. */
+	/* indexed by slot */
 	array_of(struct crowd) crowds;
-	/* the spikes' numbers, by the segment's */
+	/* map the segment's numbers of names and threads to those of the spikes */
 	array_of(uint32_t) names, threads;
 	struct error *error;
 };
 
-static bool spikes_counts(const struct finding *finding, const struct busy_cell *cell)
+static bool exceeds_thresholds(const struct finder *finder, const struct busy_cell *cell)
 {
-	return cell->busy >= finding->options->busy &&
-	       cell->kernel + cell->irq >= finding->options->kernel;
+	return cell->busy >= finder->options->busy &&
+	       cell->kernel + cell->irq >= finder->options->kernel;
 }
 
-static bool is_kernels(const struct busy_cell *cell)
+static bool is_mostly_kernel(const struct busy_cell *cell)
 {
 	return 2 * (cell->kernel + cell->irq) >= cell->busy;
 }
 
-static bool is_crowded(const struct finding *finding, const struct busy *busy,
+static bool is_crowded(const struct finder *finder, const struct busy *busy,
 		       const struct busy_cell *cell)
 {
-	const struct crowd *crowd = &finding->crowds.items[cell->slot];
-	uint64_t count = is_kernels(cell) ? crowd->kernel : crowd->all;
+	const struct crowd *crowd = &finder->crowds.items[cell->slot];
+	uint64_t count = is_mostly_kernel(cell) ? crowd->kernel : crowd->all;
 
 	return count > MAX(busy->cpus / 2, 1ull);
 }
 
-/* Of all that were busy, whatever was asked for: else a threshold would bring to light, as a single
- * CPU, one of many. */
-static int count_crowds(struct finding *finding, const struct busy *busy)
+/*
+ * Counts all busy CPUs, whatever thresholds the user chose. If only CPUs above a high threshold
+ * counted, one of many busy CPUs would seem to be alone.
+ */
+static int count_crowds(struct finder *finder, const struct busy *busy)
 {
 	size_t slots = busy->slots.count;
 
-	if (array_reserve(&finding->crowds, slots) < 0)
+	if (array_reserve(&finder->crowds, slots) < 0)
 		return -ENOMEM;
 	if (slots)
-		memset(finding->crowds.items, 0, slots * sizeof(*finding->crowds.items));
+		memset(finder->crowds.items, 0, slots * sizeof(*finder->crowds.items));
 	for (size_t i = 0; i < busy->cells.count; i++) {
 		const struct busy_cell *cell = &busy->cells.items[i];
-		struct crowd *crowd = &finding->crowds.items[cell->slot];
+		struct crowd *crowd = &finder->crowds.items[cell->slot];
 
 		crowd->all++;
-		crowd->kernel += is_kernels(cell);
+		crowd->kernel += is_mostly_kernel(cell);
 	}
 	return 0;
 }
 
-static int map_name(struct finding *finding, const struct busy *busy, uint32_t name,
+static int map_name(struct finder *finder, const struct busy *busy, uint32_t name,
 		    uint32_t *ret_name)
 {
 	const char *text = strings_at(&busy->names, name);
-	uint32_t *ours = &finding->names.items[name];
+	uint32_t *ours = &finder->names.items[name];
 	int r = 0;
 
 	if (!*ours && name)
-		r = strings_add(&finding->spikes->names, text, strlen(text), ours);
+		r = strings_add(&finder->spikes->names, text, strlen(text), ours);
 	*ret_name = *ours;
 	return r;
 }
 
-static int spikes_map_thread(struct finding *finding, const struct busy *busy, uint32_t number,
+static int spikes_map_thread(struct finder *finder, const struct busy *busy, uint32_t number,
 			     uint32_t *ret_thread)
 {
 	const struct busy_thread *thread = &busy->threads.items[number - 1];
 	struct spike_thread row = { thread->pid, thread->tid, 0 };
-	uint32_t *ours = &finding->threads.items[number];
+	uint32_t *ours = &finder->threads.items[number];
 	char key[128];
 	int size, r = 0;
 
 	if (!*ours) {
 		size = snprintf(key, sizeof(key), "%d %d %.64s", thread->pid, thread->tid,
 				strings_at(&busy->names, thread->comm));
-		r = strings_add(&finding->thread_keys, key, size, ours);
+		r = strings_add(&finder->thread_keys, key, size, ours);
 		if (r == 0)
-			r = map_name(finding, busy, thread->comm, &row.comm);
-		if (r == 0 && *ours >= finding->spikes->threads.count)
-			r = array_push(&finding->spikes->threads, row);
+			r = map_name(finder, busy, thread->comm, &row.comm);
+		if (r == 0 && *ours >= finder->spikes->threads.count)
+			r = array_push(&finder->spikes->threads, row);
 	}
 	*ret_thread = *ours;
 	return r;
 }
 
-static int start_maps(struct finding *finding, const struct busy *busy)
+static int start_maps(struct finder *finder, const struct busy *busy)
 {
 	size_t names = strings_count(&busy->names), threads = busy->threads.count + 1;
 
-	if (array_reserve(&finding->names, names) < 0 ||
-	    array_reserve(&finding->threads, threads) < 0)
+	if (array_reserve(&finder->names, names) < 0 ||
+	    array_reserve(&finder->threads, threads) < 0)
 		return -ENOMEM;
-	memset(finding->names.items, 0, names * sizeof(*finding->names.items));
-	memset(finding->threads.items, 0, threads * sizeof(*finding->threads.items));
+	memset(finder->names.items, 0, names * sizeof(*finder->names.items));
+	memset(finder->threads.items, 0, threads * sizeof(*finder->threads.items));
 	return 0;
 }
 
-static bool spikes_is_in_window(const struct finding *finding, uint64_t from_ns, uint64_t to_ns)
+static bool spikes_is_in_window(const struct finder *finder, uint64_t from_ns, uint64_t to_ns)
 {
-	const struct window *window = &finding->options->question.window;
+	const struct window *window = &finder->options->question.window;
 
 	return !window->to_ns || (from_ns < window->to_ns && to_ns > window->from_ns);
 }
 
-/* A second of the wall clock, which is slewed by up to 500 ppm, takes a hair less than a second or
- * more. */
+/* The wall clock is slewed by up to 500 ppm, so a second of it may be slightly short or long. */
 static bool spikes_lasted(uint64_t length_ns, uint64_t min_ns)
 {
 	return length_ns && length_ns + length_ns / 1000 + NSEC_PER_MSEC >= min_ns;
 }
 
-/* Puts what was found on a CPU on the list, if it is long enough. */
-static int end_run(struct finding *finding, uint32_t cpu)
+/* Ends the run of a CPU and lists it as a spike if it is long enough. */
+static int end_run(struct finder *finder, uint32_t cpu)
 {
-	const struct spikes_options *options = finding->options;
-	struct spikes_run *run = &finding->runs.items[cpu];
+	const struct spikes_options *options = finder->options;
+	struct spikes_run *run = &finder->runs.items[cpu];
 	struct spike spike;
 	int r = 0;
 
 	if (spikes_lasted(run->length_ns, options->min_ns) &&
-	    spikes_is_in_window(finding, run->from_ns, run->to_ns)) {
+	    spikes_is_in_window(finder, run->from_ns, run->to_ns)) {
 		spike = spikes_run_end(run, cpu);
 		if (!spikes_lasted(spike.stretch.length_ns, options->min_ns))
 			spike.stretch = (struct spike_stretch){ 0 };
 		if (options->all || spikes_lasted(run->single_ns, options->min_ns))
-			r = array_push(&finding->spikes->list, spike);
+			r = array_push(&finder->spikes->list, spike);
 		else
-			finding->spikes->crowded++;
+			finder->spikes->crowded++;
 	}
 	*run = (struct spikes_run){ 0 };
 	return r;
 }
 
-static int add_second(struct finding *finding, const struct busy *busy,
-		      const struct busy_cell *cell, struct spikes_second *second)
+static int add_second(struct finder *finder, const struct busy *busy, const struct busy_cell *cell,
+		      struct spikes_second *second)
 {
 	uint32_t cpu = cell->cpu;
 	int r = 0;
 
 	if (cell->thread)
-		r = spikes_map_thread(finding, busy, cell->thread, &second->thread);
-	if (r == 0)
-		r = map_name(finding, busy, cell->function, &second->function);
-	while (r == 0 && finding->runs.count <= cpu)
-		r = array_push(&finding->runs, (struct spikes_run){ 0 });
-	if (r == 0 && !spikes_run_follows(&finding->runs.items[cpu], second))
-		r = end_run(finding, cpu);
-	if (r == 0)
-		spikes_run_add(&finding->runs.items[cpu], second);
+		r = spikes_map_thread(finder, busy, cell->thread, &second->thread);
+	if (r < 0)
+		return r;
+	r = map_name(finder, busy, cell->function, &second->function);
+	while (r == 0 && finder->runs.count <= cpu)
+		r = array_push(&finder->runs, (struct spikes_run){ 0 });
+	if (r < 0)
+		return r;
+	if (!spikes_run_follows(&finder->runs.items[cpu], second))
+		r = end_run(finder, cpu);
+	if (r < 0)
+		return r;
+	spikes_run_add(&finder->runs.items[cpu], second);
 	return r;
 }
 
-static int add_cell(struct finding *finding, uint32_t boot, const struct busy *busy,
+static int add_cell(struct finder *finder, uint32_t boot, const struct busy *busy,
 		    const struct busy_cell *cell)
 {
 	const struct busy_slot *slot = &busy->slots.items[cell->slot];
@@ -193,48 +200,50 @@ static int add_cell(struct finding *finding, uint32_t boot, const struct busy *b
 		.boot = boot,
 		.cell = cell,
 		.machine = slot->machine,
-		.crowded = is_crowded(finding, busy, cell),
+		.crowded = is_crowded(finder, busy, cell),
 	};
 
 	if (cell->cpu >= TAPE_CPUS_MAX)
 		return 0;
-	return add_second(finding, busy, cell, &second);
+	return add_second(finder, busy, cell, &second);
 }
 
-static int add_busy(struct finding *finding, const struct store_segment *segment,
+static int add_busy(struct finder *finder, const struct store_segment *segment,
 		    const struct busy *busy)
 {
-	const struct cpu_set_filter *cpus = &finding->options->question.filter->cpus;
+	const struct cpu_set_filter *cpus = &finder->options->question.filter->cpus;
 	uint32_t boot;
-	int r = strings_add(&finding->boots, segment->boot_id, strlen(segment->boot_id), &boot);
+	int r = strings_add(&finder->boots, segment->boot_id, strlen(segment->boot_id), &boot);
 
-	if (spikes_is_in_window(finding, segment->begin_ns, segment->end_ns))
-		finding->spikes->unknown += !busy->known;
-	if (r == 0)
-		r = count_crowds(finding, busy);
-	if (r == 0)
-		r = start_maps(finding, busy);
+	if (spikes_is_in_window(finder, segment->begin_ns, segment->end_ns))
+		finder->spikes->unknown += !busy->known;
+	if (r < 0)
+		return r;
+	r = count_crowds(finder, busy);
+	if (r < 0)
+		return r;
+	r = start_maps(finder, busy);
 	for (size_t i = 0; r == 0 && i < busy->cells.count; i++) {
 		const struct busy_cell *cell = &busy->cells.items[i];
 
-		if (spikes_counts(finding, cell) && cpu_filter_passes(cpus, cell->cpu))
-			r = add_cell(finding, boot, busy, cell);
+		if (exceeds_thresholds(finder, cell) && cpu_filter_passes(cpus, cell->cpu))
+			r = add_cell(finder, boot, busy, cell);
 	}
 	return r;
 }
 
-/* Of a segment that does not say it itself, by its samples. */
-static int spikes_add_samples(struct finding *finding, struct store_segment *segment)
+/* Computes the busy seconds from the samples of a segment that does not store them. */
+static int spikes_add_samples(struct finder *finder, struct store_segment *segment)
 {
 	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_ALL, 1 };
-	const struct question *question = &finding->options->question;
+	const struct question *question = &finder->options->question;
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	struct error error = { 0 };
 	struct busy busy = { 0 };
-	int r = store_reader_load(finding->reader, segment, &want, &tape, &error);
+	int r = store_reader_load(finder->reader, segment, &want, &tape, &error);
 
 	if (error_is_exhaustion(r))
-		return error_set(finding->error, r, "%s", error.text);
+		return error_set(finder->error, r, "%s", error.text);
 	if (r < 0) {
 		snprintf(segment->damage, sizeof(segment->damage), "%.*s",
 			 (int)sizeof(segment->damage) - 1, error.text);
@@ -247,32 +256,32 @@ static int spikes_add_samples(struct finding *finding, struct store_segment *seg
 	if (r == 0)
 		r = busy_make(tape, &busy);
 	if (r == 0)
-		r = add_busy(finding, segment, &busy);
+		r = add_busy(finder, segment, &busy);
 	busy_done(&busy);
 	return r;
 }
 
-static int spikes_see_segment(void *context, const struct store_segment *segment,
-			      const struct busy *busy)
+static int spikes_take_segment(void *context, const struct store_segment *segment,
+			       const struct busy *busy)
 {
-	struct finding *finding = context;
-	bool in_window = spikes_is_in_window(finding, segment->begin_ns, segment->end_ns);
+	struct finder *finder = context;
+	bool in_window = spikes_is_in_window(finder, segment->begin_ns, segment->end_ns);
 	struct store_segment ours = *segment;
 	int r = 0;
 
 	if (busy) {
-		r = add_busy(finding, segment, busy);
+		r = add_busy(finder, segment, busy);
 	} else if (in_window && !*segment->damage && (segment->samples || segment->unsealed)) {
-		r = spikes_add_samples(finding, &ours);
-		finding->spikes->read += !segment->unsealed;
-		if (!segment->unsealed && finding->options->progress)
-			finding->options->progress(finding->options->progress_context,
-						   finding->spikes->read, finding->spikes->read);
+		r = spikes_add_samples(finder, &ours);
+		finder->spikes->read += !segment->unsealed;
+		if (!segment->unsealed && finder->options->progress)
+			finder->options->progress(finder->options->progress_context,
+						  finder->spikes->read, finder->spikes->read);
 	}
 	if (r < 0 || !in_window)
 		return r;
-	finding->spikes->segments++;
-	return array_push(&finding->spikes->found.list, ours);
+	finder->spikes->segments++;
+	return array_push(&finder->spikes->found.list, ours);
 }
 
 static int compare_spikes(const void *a, const void *b)
@@ -290,49 +299,49 @@ static void spikes_sort(struct spikes *spikes, int (*compare)(const void *, cons
 		qsort(spikes->list.items, spikes->list.count, sizeof(*spikes->list.items), compare);
 }
 
-static int spikes_find_here2(struct finding *finding)
+static int spikes_collect(struct finder *finder)
 {
-	struct spikes *spikes = finding->spikes;
+	struct spikes *spikes = finder->spikes;
 	const struct recorded_losses losses = {
-		.cpus = &finding->options->question.filter->cpus,
+		.cpus = &finder->options->question.filter->cpus,
 		.known = true,
 	};
 	uint64_t from_ns = spikes->window.from_ns, to_ns = spikes->window.to_ns;
 	int r = array_push(&spikes->threads, (struct spike_thread){ 0 });
 
 	if (r == 0)
-		r = store_reader_busy(finding->reader, from_ns - MIN(from_ns, AROUND_NS),
+		r = store_reader_busy(finder->reader, from_ns - MIN(from_ns, AROUND_NS),
 				      to_ns ? to_ns + MIN(AROUND_NS, UINT64_MAX - to_ns)
 					    : UINT64_MAX,
-				      spikes_see_segment, finding, finding->error);
-	for (uint32_t i = 0; r == 0 && i < finding->runs.count; i++)
-		r = end_run(finding, i);
+				      spikes_take_segment, finder, finder->error);
+	for (uint32_t i = 0; r == 0 && i < finder->runs.count; i++)
+		r = end_run(finder, i);
 	spikes_sort(spikes, compare_spikes);
 	if (r == 0 && !to_ns)
 		spikes->window = recorded_window(&spikes->found);
-	spikes->losses = finding->options->losses || spikes->found.list.count <= SEGMENTS_SEEN;
+	spikes->losses = finder->options->losses || spikes->found.list.count <= SEGMENTS_SEEN;
 	return r < 0 ? r
-		     : recorded_cover(finding->reader, &spikes->found, &spikes->window,
+		     : recorded_cover(finder->reader, &spikes->found, &spikes->window,
 				      spikes->losses ? &losses : NULL, &spikes->coverage,
-				      finding->error);
+				      finder->error);
 }
 
 int spikes_find(struct store_reader *reader, const struct spikes_options *options,
 		struct spikes *ret_spikes, struct error *error)
 {
-	struct finding finding = {
+	struct finder finder = {
 		.options = options, .reader = reader, .spikes = ret_spikes, .error = error
 	};
 	int r;
 
 	*ret_spikes = (struct spikes){ .window = options->question.window };
-	r = spikes_find_here2(&finding);
-	array_done(&finding.runs);
-	array_done(&finding.crowds);
-	array_done(&finding.names);
-	array_done(&finding.threads);
-	strings_done(&finding.boots);
-	strings_done(&finding.thread_keys);
+	r = spikes_collect(&finder);
+	array_done(&finder.runs);
+	array_done(&finder.crowds);
+	array_done(&finder.names);
+	array_done(&finder.threads);
+	strings_done(&finder.boots);
+	strings_done(&finder.thread_keys);
 	return r;
 }
 
@@ -345,7 +354,7 @@ void spikes_done(struct spikes *spikes)
 	strings_done(&spikes->names);
 }
 
-/* How long the kernel had it; 0 where it was mostly somebody else's. */
+/* Returns how long the kernel had the CPU; 0 if other code had it most of the time. */
 static uint64_t kernel_ns(const struct spike *spike)
 {
 	return 2 * (spike->kernel + spike->irq) >= spike->busy ? spike->length_ns
@@ -363,6 +372,11 @@ static int compare_weights(const void *a, const void *b)
 	return compare_spikes(a, b);
 }
 
+void spikes_sort_by_weight(struct spikes *spikes)
+{
+	spikes_sort(spikes, compare_weights);
+}
+
 void spikes_limit(struct spikes *spikes, size_t limit)
 {
 	if (spikes->list.count <= limit)
@@ -373,8 +387,8 @@ void spikes_limit(struct spikes *spikes, size_t limit)
 	spikes_sort(spikes, compare_spikes);
 }
 
-/* Do spikes of the list, which is in the order of time, begin in the segment? */
-static bool is_begun_in(const struct spikes *spikes, const struct store_segment *segment)
+/* Returns true if a spike of the list begins in the segment. The list is sorted by time. */
+static bool begin_in(const struct spikes *spikes, const struct store_segment *segment)
 {
 	size_t first = 0, behind = spikes->list.count;
 
@@ -391,8 +405,8 @@ static bool is_begun_in(const struct spikes *spikes, const struct store_segment 
 	       spikes->list.items[first].from_ns < segment->end_ns;
 }
 
-static int see_clock(struct store_reader *reader, const struct store_segment *segment,
-		     struct spikes *spikes, struct error *error)
+static int read_clock(struct store_reader *reader, const struct store_segment *segment,
+		      struct spikes *spikes, struct error *error)
 {
 	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_LOSSES, 1 };
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
@@ -401,30 +415,30 @@ static int see_clock(struct store_reader *reader, const struct store_segment *se
 
 	if (error_is_exhaustion(r))
 		return error_set(error, r, "%s", own.text);
-	/* one that is gone since, or damaged: what is known of the others is said */
+	/* skip a segment that is gone or damaged by now */
 	if (r == 0)
 		spikes->coverage.clock_error_ns =
 			MAX(spikes->coverage.clock_error_ns, recorded_clock_error(tape));
 	return 0;
 }
 
-int spikes_tell_clock(struct store_reader *reader, struct spikes *spikes, struct error *error)
+int spikes_add_clock_error(struct store_reader *reader, struct spikes *spikes, struct error *error)
 {
 	const struct store_segment *segments = spikes->found.list.items;
 	size_t count = 0, seen = 0;
 	int r = 0;
 
 	for (size_t i = 0; i < spikes->found.list.count; i++)
-		count += is_begun_in(spikes, &segments[i]);
+		count += begin_in(spikes, &segments[i]);
 	for (size_t i = 0; r == 0 && i < spikes->found.list.count; i++)
-		if (is_begun_in(spikes, &segments[i]) && seen++ % (count / SEGMENTS_SEEN + 1) == 0)
-			r = see_clock(reader, &segments[i], spikes, error);
+		if (begin_in(spikes, &segments[i]) && seen++ % (count / SEGMENTS_SEEN + 1) == 0)
+			r = read_clock(reader, &segments[i], spikes, error);
 	return r;
 }
 
-static int see_cpus(struct store_reader *reader, const struct store_segment *segment,
-		    const struct cpu_set_filter *asked, struct coverage_parts *parts,
-		    struct error *error)
+static int read_cpus(struct store_reader *reader, const struct store_segment *segment,
+		     const struct cpu_set_filter *asked, struct coverage_parts *parts,
+		     struct error *error)
 {
 	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_LOSSES, 1 };
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
@@ -436,32 +450,34 @@ static int see_cpus(struct store_reader *reader, const struct store_segment *seg
 	return error_is_exhaustion(r) ? error_set(error, r, "%s", own.text) : 0;
 }
 
-/* Those whose number leaves no rest, or the others of them: these only for as long as none of the
- * CPUs was found. */
-static int see_all_cpus(struct store_reader *reader, const struct store_segments *segments,
-			size_t step, bool others, const struct cpu_set_filter *asked,
-			struct coverage_parts *parts, struct error *error)
+/*
+ * Reads every step-th segment. With `others`, reads the remaining segments until one of them has a
+ * selected CPU.
+ */
+static int read_all_cpus(struct store_reader *reader, const struct store_segments *segments,
+			 size_t step, bool others, const struct cpu_set_filter *asked,
+			 struct coverage_parts *parts, struct error *error)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < segments->list.count; i++)
 		if ((i % step != 0) == others && !(others && parts->asked_recorded))
-			r = see_cpus(reader, &segments->list.items[i], asked, parts, error);
+			r = read_cpus(reader, &segments->list.items[i], asked, parts, error);
 	return r;
 }
 
-int spikes_tell_cpus(struct store_reader *reader, const struct cpu_set_filter *asked,
-		     struct spikes *spikes, struct error *error)
+int spikes_add_unrecorded_cpus(struct store_reader *reader, const struct cpu_set_filter *asked,
+			       struct spikes *spikes, struct error *error)
 {
 	size_t step = spikes->found.list.count / SEGMENTS_SEEN + 1;
 	struct coverage_parts parts = { 0 };
 	int r = 0;
 
-	/* who looked at all losses has seen all CPUs */
+	/* reading all losses has already shown all CPUs */
 	if (!asked->wanted.count || spikes->losses)
 		return 0;
 	for (int others = 0; r == 0 && others < 2; others++)
-		r = see_all_cpus(reader, &spikes->found, step, others, asked, &parts, error);
+		r = read_all_cpus(reader, &spikes->found, step, others, asked, &parts, error);
 	if (r == 0)
 		r = recorded_cpus_finish(&spikes->coverage, &parts);
 	coverage_parts_done(&parts);

@@ -2,22 +2,24 @@
 #pragma once
 
 /*
- * Saturated CPUs, from what segments say of their busy CPUs (tape/busy.h), without their samples.
+ * Finds saturated CPUs. It uses the busy seconds that segments store (tape/busy.h), not the
+ * samples.
  *
- * A second counts in which a CPU was busy, and in the kernel, for so much of it. Seconds one behind
- * the other are one spike, over segments too. What was not recorded ends one, unless it is less
- * than a second: no other second has room in that.
+ * A second counts if the CPU was busy, and in the kernel, for at least the given shares.
+ * Consecutive seconds form one spike, also across segments. A recording gap of at least a second
+ * ends a spike, because such a gap may hide a second that does not count.
  *
- * It is single CPUs that one looks for. A second is crowded in which more than half of the CPUs
- * were busy for BUSY_LEAST per cent, or, for a CPU that was mostly in the kernel, in which more
- * than half of them were so too: the machine had much to do. A spike is left out, and counted,
- * where no part of the least length is without such seconds.
+ * The search is for single CPUs. A second is crowded if over half of the CPUs were busy for
+ * BUSY_LEAST percent. For a CPU that was mostly in the kernel, over half of the CPUs must have been
+ * mostly in the kernel too. In a crowded second the machine as a whole had much work. A spike is
+ * left out, and counted, if it has no part of the minimum length without crowded seconds.
  *
- * A saturated CPU may be at work for hours, and a few seconds of that be the kernel's: they are a
- * stretch of the spike, if they last the least length, and are told with it.
+ * A CPU may be saturated for hours and be in the kernel for only a few seconds of them. If this
+ * stretch has the minimum length, it is reported with the spike.
  *
- * Threads and functions are those that are on top in most of the seconds; their shares are what
- * they have of these at least.
+ * The reported thread and function are those that were on top in most seconds. Their shares are
+ * lower bounds. The function may be that of another thread: spikes_find_leaders() finds the
+ * thread's own function.
  */
 
 #include "query/coverage/coverage.h"
@@ -31,21 +33,36 @@ struct spike_thread {
 	uint32_t comm;
 };
 
-/* The longest part of a spike whose seconds were in the kernel nearly all the time (spikes-run.h),
- * where all of it was not. */
+/*
+ * The longest part of a spike that was almost entirely in the kernel (spikes-run.h). Empty if the
+ * whole spike was almost entirely in the kernel.
+ */
 struct spike_stretch {
-	/* of the wall clock */
+	/* on the wall clock */
 	uint64_t from_ns;
 	/* 0: none */
 	uint64_t length_ns;
 	double kernel;
-	/* as below */
+	/* a number of `names`; 0: not known */
 	uint32_t function;
 };
 
-/* Shares are of its length, from 0 to 1. */
+/*
+ * The threads of one name that had most of the CPU's time, and the function that was most often on
+ * top of their own stacks (query/sums/spike-leaders.h).
+ */
+struct spike_leader {
+	/* numbers of `names`; 0: not known */
+	uint32_t comm, function;
+	uint64_t threads;
+	/* the busiest of these threads */
+	int32_t pid, tid;
+	double share, function_share;
+};
+
+/* A spike. Its shares are relative to its length, from 0 to 1. */
 struct spike {
-	/* of the wall clock */
+	/* on the wall clock */
 	uint64_t from_ns;
 	uint64_t to_ns;
 	uint64_t length_ns;
@@ -54,11 +71,14 @@ struct spike {
 	/* without interrupts */
 	double kernel;
 	double irq;
-	/* of busy: by the host's figures, or the timer was held up */
+	/*
+	 * the part of `busy` without samples: known only from the host's gauges, or from a timer
+	 * that was late
+	 */
 	double unseen;
-	/* how busy by the host's figures; < 0: not known */
+	/* how busy the CPU was according to the host's gauges; negative: not known */
 	double gauges;
-	/* of all CPUs, how busy they were in that time */
+	/* the mean share of all CPUs that was busy during the spike */
 	double machine;
 	double crowded;
 	/* a number of `threads`; 0: not known */
@@ -68,21 +88,26 @@ struct spike {
 	uint32_t function;
 	double function_share;
 	struct spike_stretch stretch;
+	/* zeroed until spikes_find_leaders() sets it */
+	struct spike_leader leader;
 };
 
 struct spikes_options {
-	/* only CPUs are asked of the filter; an empty window is all of the store; what reaches into
-	 * it is told as a whole, up to an hour around it */
+	/*
+	 * Only the CPUs of its filter apply. An empty window means the whole store. A spike that
+	 * reaches into the window is reported as a whole, up to an hour before and after the
+	 * window.
+	 */
 	struct question question;
 	uint64_t min_ns;
-	unsigned int busy,
-		/* per cent of a second; the kernel's with interrupts. busy is BUSY_LEAST or more */
-		kernel;
-	/* also what is crowded */
+	/* minimum shares in percent of a second; `kernel` includes interrupts; busy >= BUSY_LEAST
+	 */
+	unsigned int busy, kernel;
+	/* report crowded spikes too */
 	bool all;
-	/* tell all losses, however many segments have to be opened for that */
+	/* report all losses, although that may open many segments */
 	bool losses;
-	/* How many segments were looked at of those that have to be read whole. May be NULL. */
+	/* Reports how many of the segments that must be read as a whole are done. May be NULL. */
 	void (*progress)(void *context, uint64_t done, uint64_t of);
 	void *progress_context;
 };
@@ -90,52 +115,60 @@ struct spikes_options {
 struct spikes {
 	struct window window;
 	struct coverage coverage;
-	/* all of them are in it; else of the segments only how many samples they lost */
+	/* the coverage contains all losses; if false, only the lost samples */
 	bool losses;
-	/* by their begin */
+	/* sorted by their begin */
 	array_of(struct spike) list;
 	struct strings names;
-	/* number 0 is nobody */
+	/* entry 0 is not used */
 	array_of(struct spike_thread) threads;
-	/* that are left out */
+	/* crowded spikes that were left out */
 	uint64_t crowded;
-	/* that spikes_limit() took out */
+	/* spikes that spikes_limit() removed */
 	uint64_t limited;
-	/* that there are in the window */
+	/* the segments that overlap the window */
 	struct store_segments found;
 	uint64_t segments;
-	/* of these: sealed ones that had to be read whole */
+	/* sealed segments that had to be read as a whole */
 	uint64_t read;
-	/* that do not tell how much time a sample stands for, or have too few */
+	/* segments with too few samples, or without the time that a sample stands for */
 	uint64_t unknown;
 };
 
-/* What there is is the caller's, also on failure. 0 or a negative errno. */
+/*
+ * Finds the spikes. The caller frees *ret_spikes with spikes_done(), also after a failure. Returns
+ * 0 or a negative errno.
+ */
 int spikes_find(struct store_reader *reader, const struct spikes_options *options,
 		struct spikes *ret_spikes, struct error *error);
 void spikes_done(struct spikes *spikes);
 
 /*
- * Leaves the `limit` that matter most, in the order of time: what was mostly in the kernel, or has
- * a stretch that was, before what was not, as that lets nobody else run; then by the length of
- * that.
+ * Keeps the `limit` most important spikes, in time order. Spikes with the longest time in the
+ * kernel come first, because the kernel lets nothing else run. Among equals, longer spikes come
+ * first.
  */
 void spikes_limit(struct spikes *spikes, size_t limit);
 
 /*
- * How far off the times of the list may be, for the coverage: what the clocks of the segments say
- * in which they begin, of some of them where these are many. They are opened for that, so after the
- * limit. 0 or a negative errno.
+ * Adds the clock error of the listed spikes to the coverage. To do this, it opens the segments in
+ * which the spikes begin, or some of these segments if there are many. Call it after
+ * spikes_limit(). Returns 0 or a negative errno.
  */
-int spikes_tell_clock(struct store_reader *reader, struct spikes *spikes, struct error *error);
+int spikes_add_clock_error(struct store_reader *reader, struct spikes *spikes, struct error *error);
 
 /*
- * Which of the CPUs that were asked for were not recorded, for the coverage, by what segments say
- * of the host: some of them where these are many, and all where these do not know one of those
- * CPUs. They are opened for that. 0 or a negative errno.
+ * Adds the selected CPUs that were not recorded to the coverage. To do this, it opens the segments,
+ * or some of them if there are many. If none of these shows a selected CPU, it opens all segments.
+ * Returns 0 or a negative errno.
  */
-int spikes_tell_cpus(struct store_reader *reader, const struct cpu_set_filter *asked,
-		     struct spikes *spikes, struct error *error);
+int spikes_add_unrecorded_cpus(struct store_reader *reader, const struct cpu_set_filter *asked,
+			       struct spikes *spikes, struct error *error);
 
-/* A line each, then one of how many there are and are left out. */
+/* Sorts the spikes by their rank in spikes_limit() instead of by time. */
+void spikes_sort_by_weight(struct spikes *spikes);
+
+/* Appends a spike as a JSON object. */
+void spikes_put_spike(const struct spikes *spikes, const struct spike *spike, struct buffer *json);
+/* Appends a line of JSON per spike, and a last line with the counts. */
 void spikes_put_json(const struct spikes *spikes, struct buffer *json);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A tape is added up by its own numbers first: a stack's time is collected where it ends, then
- * handed from callee to caller in one pass, as parents have smaller numbers. A function counts once
- * in each stack, however often it is in it. Only then its names become the tally's.
+ * Adds up a tape by the tape's own numbers first. It collects the time of a stack at the end of the
+ * stack, and then passes the time from callee to caller. One pass is enough, because parents have
+ * smaller numbers. A function counts once per stack, however often the stack contains it. Finally
+ * it maps the names to those of the tally.
  *
- * "Function" numbers of a tape are those of its strings, and behind them those of its modules, for
- * frames without a name.
+ * The numbers of a tape's "functions" are those of its strings. After the strings come the modules,
+ * which stand for frames without a name.
  */
 #include "query/sums/tally-tape.h"
 
@@ -21,32 +22,37 @@ struct own_time {
 	bool kernel;
 };
 
-/* Who was on which CPU in what costs more than all the rest: of more samples than that in a tape,
- * as many by chance stand for all. */
+/*
+ * Details (which thread ran on which CPU in which function) cost more than all other work. If a
+ * tape has more samples than this, a random selection of about this size represents all samples.
+ */
 #define DETAILED_SAMPLES (128 * 1024)
 #define SPOTS_MAX (1 << 20)
 
-/* For the tape that is being added; the memory is kept for the next one. */
+/* Scratch memory for the tape that is being added. The next tape uses it again. */
 struct tally_scratch {
 	struct stack_class_marks marks;
-	/* by function of the tape */
+	/* indexed by function of the tape */
 	array_of(struct own_time) times;
-	/* ours, by that; 0: not asked for so far */
+	/* the tally's names, indexed in the same way; 0: not needed yet */
 	array_of(uint32_t) functions, groups;
-	/* ours plus 1, by thread of the tape */
+	/* the tally's thread + 1, indexed by thread of the tape */
 	array_of(uint32_t) threads;
-	/* time below each stack */
+	/* time of each stack and of the stacks below it */
 	array_of(uint64_t) subtrees;
-	/* a bit for each of its functions, which may share it */
+	/*
+	 * for each stack, a Bloom filter of its functions; each function has one bit, which others
+	 * may share
+	 */
 	array_of(uint64_t) sets;
 };
 
-struct adding {
+struct adder {
 	struct tally *tally;
 	struct tally_scratch *scratch;
 	const struct tape *tape;
 	unsigned int parts;
-	/* so many samples one is looked at in detail */
+	/* one of this many samples is counted in detail */
 	uint32_t every;
 };
 
@@ -54,7 +60,7 @@ struct item {
 	uint32_t stack, frame;
 	uint32_t comm;
 	enum stack_class_kind kind;
-	/* all its frames were taken away: it is of no function */
+	/* the filter removed all frames of the stack: its time belongs to no function */
 	bool frameless;
 	uint64_t ns;
 };
@@ -73,25 +79,25 @@ void tally_scratch_free(struct tally_scratch *scratch)
 	free(scratch);
 }
 
-/* As many zeroes, whatever was there. */
+/* Resizes an array and zeroes it. Reserves one item more, because memset() does not accept NULL. */
 #define array_zero(array, wanted)                                                  \
-	(array_reserve((array), (wanted)) < 0                                      \
+	(array_reserve((array), (wanted) + 1) < 0                                  \
 		 ? -ENOMEM                                                         \
 		 : (memset((array)->items, 0, (wanted) * sizeof(*(array)->items)), \
 		    (array)->count = (wanted), 0))
 
-static uint32_t tally_tape_function_of(const struct adding *adding, uint32_t frame)
+static uint32_t tally_tape_function_of(const struct adder *adder, uint32_t frame)
 {
-	const struct tape_frame *row = &adding->tape->frames.items[frame];
+	const struct tape_frame *row = &adder->tape->frames.items[frame];
 
-	return row->symbol ? row->symbol : strings_count(&adding->tape->strings) + row->module;
+	return row->symbol ? row->symbol : strings_count(&adder->tape->strings) + row->module;
 }
 
-/* A function of the tape as ours. */
-static int map_function(const struct adding *adding, uint32_t function, uint32_t *ret_name)
+/* Maps a function of the tape to a name of the tally. */
+static int map_function(const struct adder *adder, uint32_t function, uint32_t *ret_name)
 {
-	const struct tape *tape = adding->tape;
-	uint32_t *name = &adding->scratch->functions.items[function];
+	const struct tape *tape = adder->tape;
+	uint32_t *name = &adder->scratch->functions.items[function];
 	uint32_t strings = strings_count(&tape->strings);
 	char label[TAPE_LABEL_SIZE];
 	const char *text;
@@ -100,14 +106,16 @@ static int map_function(const struct adding *adding, uint32_t function, uint32_t
 	if (!*name) {
 		text = function < strings ? tape_string(tape, function)
 					  : tape_module_label(tape, function - strings, label);
-		r = tally_name(adding->tally, text, strlen(text), name);
+		r = tally_name(adder->tally, text, strlen(text), name);
 	}
 	*ret_name = *name;
 	return r;
 }
 
-/* How much of a comm is its group's: all, or up to the slash that a number of a CPU or of a pool
- * follows. strchr() finds the NUL, too. */
+/*
+ * Returns the length of a comm's group name: the whole comm, or the part up to the slash before the
+ * number of a CPU or pool. strchr() also finds the NUL.
+ */
 static size_t group_size(const char *comm)
 {
 	const char *slash = strrchr(comm, '/'),
@@ -117,16 +125,16 @@ static size_t group_size(const char *comm)
 	return digits && strchr(":-", number[digits]) ? slash + 1 - comm : strlen(comm);
 }
 
-/* perf's name for a thread of which none is known is its number. */
+/* perf shows a thread without a name by its number. */
 static bool has_no_name(const char *comm)
 {
 	return !*comm || (*comm == ':' && comm[1] && !comm[1 + strspn(comm + 1, "0123456789")]);
 }
 
-static int map_group(const struct adding *adding, uint32_t comm, uint32_t *ret_name)
+static int map_group(const struct adder *adder, uint32_t comm, uint32_t *ret_name)
 {
-	const char *text = tape_string(adding->tape, comm);
-	uint32_t *name = &adding->scratch->groups.items[comm];
+	const char *text = tape_string(adder->tape, comm);
+	uint32_t *name = &adder->scratch->groups.items[comm];
 	size_t size = group_size(text);
 	char group[64];
 	int r = 0;
@@ -137,16 +145,16 @@ static int map_group(const struct adding *adding, uint32_t comm, uint32_t *ret_n
 		else
 			snprintf(group, sizeof(group), "%.*s%s", (int)MIN(size, 60u), text,
 				 text[size] ? "*" : "");
-		r = tally_name(adding->tally, group, strlen(group), name);
+		r = tally_name(adder->tally, group, strlen(group), name);
 	}
 	*ret_name = *name;
 	return r;
 }
 
-static int tally_tape_begin_tape(struct adding *adding)
+static int tally_tape_begin_tape(struct adder *adder)
 {
-	const struct tape *tape = adding->tape;
-	struct tally_scratch *scratch = adding->tally->scratch;
+	const struct tape *tape = adder->tape;
+	struct tally_scratch *scratch = adder->tally->scratch;
 	size_t strings = strings_count(&tape->strings), stacks = tape->stacks.count;
 	size_t functions = strings + tape->modules.count;
 
@@ -154,7 +162,7 @@ static int tally_tape_begin_tape(struct adding *adding)
 		scratch = calloc(1, sizeof(*scratch));
 	if (!scratch)
 		return -ENOMEM;
-	adding->tally->scratch = adding->scratch = scratch;
+	adder->tally->scratch = adder->scratch = scratch;
 	if (stack_class_marks_make(&scratch->marks, tape) < 0 ||
 	    array_zero(&scratch->threads, tape->threads.count) < 0 ||
 	    array_zero(&scratch->groups, strings) < 0 ||
@@ -166,95 +174,94 @@ static int tally_tape_begin_tape(struct adding *adding)
 		const struct tape_stack *stack = &tape->stacks.items[i];
 
 		scratch->sets.items[i] = scratch->sets.items[stack->parent] |
-					 1ull << tally_tape_function_of(adding, stack->frame) % 64;
+					 1ull << tally_tape_function_of(adder, stack->frame) % 64;
 	}
 	return 0;
 }
 
-static bool tally_tape_is_within(const struct adding *adding, uint32_t stack, uint32_t function)
+static bool tally_tape_is_within(const struct adder *adder, uint32_t stack, uint32_t function)
 {
-	const struct tape_stack *stacks = adding->tape->stacks.items;
+	const struct tape_stack *stacks = adder->tape->stacks.items;
 
-	if (!(adding->scratch->sets.items[stack] & 1ull << function % 64))
+	if (!(adder->scratch->sets.items[stack] & 1ull << function % 64))
 		return false;
 	for (; stack; stack = stacks[stack].parent)
-		if (tally_tape_function_of(adding, stacks[stack].frame) == function)
+		if (tally_tape_function_of(adder, stacks[stack].frame) == function)
 			return true;
 	return false;
 }
 
-static int add_call(struct adding *adding, uint32_t caller_frame, uint32_t callee_frame,
-		    uint64_t ns)
+static int add_call(struct adder *adder, uint32_t caller_frame, uint32_t callee_frame, uint64_t ns)
 {
 	struct tally_row row = { .ns = ns };
 
-	if (map_function(adding, tally_tape_function_of(adding, caller_frame), &row.a) < 0 ||
-	    map_function(adding, tally_tape_function_of(adding, callee_frame), &row.b) < 0)
+	if (map_function(adder, tally_tape_function_of(adder, caller_frame), &row.a) < 0 ||
+	    map_function(adder, tally_tape_function_of(adder, callee_frame), &row.b) < 0)
 		return -ENOMEM;
-	return row.a == row.b ? 0 : tally_rows_add(&adding->tally->calls, &row, NULL);
+	return row.a == row.b ? 0 : tally_rows_add(&adder->tally->calls, &row, NULL);
 }
 
-static int add_names(struct adding *adding, const struct item *item)
+static int add_names(struct adder *adder, const struct item *item)
 {
-	struct tally *tally = adding->tally;
-	uint32_t function = tally_tape_function_of(adding, item->frame), group;
-	struct own_time *time = &adding->scratch->times.items[function];
+	struct tally *tally = adder->tally;
+	uint32_t function = tally_tape_function_of(adder, item->frame), group;
+	struct own_time *time = &adder->scratch->times.items[function];
 
 	tally->all.ns[item->kind] += item->ns;
 	if (item->kind == STACK_CLASS_IDLE)
 		return 0;
-	if (map_group(adding, item->comm, &group) < 0)
+	if (map_group(adder, item->comm, &group) < 0)
 		return -ENOMEM;
 	tally->groups.items[group].ns[item->kind] += item->ns;
 	if (item->frameless)
 		return 0;
 	time->self_ns += item->ns;
-	time->kernel |= stack_class_is_kernel(adding->tape, item->frame);
-	if (!tally_tape_is_within(adding, item->stack, function))
+	time->kernel |= stack_class_is_kernel(adder->tape, item->frame);
+	if (!tally_tape_is_within(adder, item->stack, function))
 		time->total_ns += item->ns;
-	adding->scratch->subtrees.items[item->stack] += item->ns;
+	adder->scratch->subtrees.items[item->stack] += item->ns;
 	return 0;
 }
 
-/* Callers are behind their callees when one goes from the end. */
-static int hand_up(struct adding *adding)
+/* Goes backwards, so that callees come before their callers. */
+static int add_to_callers(struct adder *adder)
 {
-	const struct tape_stack *stacks = adding->tape->stacks.items;
-	uint64_t *subtrees = adding->scratch->subtrees.items;
+	const struct tape_stack *stacks = adder->tape->stacks.items;
+	uint64_t *subtrees = adder->scratch->subtrees.items;
 
-	for (size_t i = adding->tape->stacks.count; i-- > 1;) {
+	for (size_t i = adder->tape->stacks.count; i-- > 1;) {
 		uint32_t frame = stacks[i].frame, parent = stacks[i].parent;
-		uint32_t function = tally_tape_function_of(adding, frame);
-		struct own_time *time = &adding->scratch->times.items[function];
+		uint32_t function = tally_tape_function_of(adder, frame);
+		struct own_time *time = &adder->scratch->times.items[function];
 
 		if (!subtrees[i])
 			continue;
 		subtrees[parent] += subtrees[i];
-		time->kernel |= stack_class_is_kernel(adding->tape, frame);
-		if (!tally_tape_is_within(adding, parent, function))
+		time->kernel |= stack_class_is_kernel(adder->tape, frame);
+		if (!tally_tape_is_within(adder, parent, function))
 			time->total_ns += subtrees[i];
-		if (adding->parts & TALLY_DETAILS && parent &&
-		    add_call(adding, stacks[parent].frame, frame, subtrees[i]) < 0)
+		if (adder->parts & TALLY_DETAILS && parent &&
+		    add_call(adder, stacks[parent].frame, frame, subtrees[i]) < 0)
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static int tally_tape_end_tape(struct adding *adding)
+static int tally_tape_end_tape(struct adder *adder)
 {
-	int r = hand_up(adding);
+	int r = add_to_callers(adder);
 
-	for (size_t i = 0; r == 0 && i < adding->scratch->times.count; i++) {
-		const struct own_time *time = &adding->scratch->times.items[i];
+	for (size_t i = 0; r == 0 && i < adder->scratch->times.count; i++) {
+		const struct own_time *time = &adder->scratch->times.items[i];
 		struct tally_function *function;
 		uint32_t name;
 
 		if (!time->total_ns)
 			continue;
-		r = map_function(adding, i, &name);
+		r = map_function(adder, i, &name);
 		if (r < 0)
 			break;
-		function = &adding->tally->functions.items[name];
+		function = &adder->tally->functions.items[name];
 		function->self_ns += time->self_ns;
 		function->total_ns += time->total_ns;
 		function->kernel |= time->kernel;
@@ -262,24 +269,27 @@ static int tally_tape_end_tape(struct adding *adding)
 	return r;
 }
 
-static int tally_tape_map_thread(const struct adding *adding, uint32_t id, uint32_t *ret_thread)
+static int tally_tape_map_thread(const struct adder *adder, uint32_t id, uint32_t *ret_thread)
 {
-	const struct tape_thread *thread = &adding->tape->threads.items[id];
+	const struct tape_thread *thread = &adder->tape->threads.items[id];
 	struct tally_row row = { .a = thread->pid, .b = thread->tid };
-	uint32_t *known = &adding->scratch->threads.items[id];
+	uint32_t *known = &adder->scratch->threads.items[id];
 	int r = 0;
 
 	if (!*known) {
-		r = map_group(adding, thread->comm, &row.c);
+		r = map_group(adder, thread->comm, &row.c);
 		if (r == 0)
-			r = tally_rows_add(&adding->tally->threads, &row, known);
+			r = tally_rows_add(&adder->tally->threads, &row, known);
 		*known += 1;
 	}
 	*ret_thread = *known - 1;
 	return r;
 }
 
-/* What is seen for the first time so late is of no weight. */
+/*
+ * Adds to a spot. Drops new spots beyond the limit, because a spot that appears so late has little
+ * time.
+ */
 static int add_spot(struct tally_rows *spots, const struct tally_row *spot)
 {
 	if (spots->list.count < SPOTS_MAX || tally_rows_have(spots, spot))
@@ -287,79 +297,84 @@ static int add_spot(struct tally_rows *spots, const struct tally_row *spot)
 	return 0;
 }
 
-static int add_details(struct adding *adding, uint32_t cpu, uint32_t thread,
-		       const struct item *item)
+static int add_details(struct adder *adder, uint32_t cpu, uint32_t thread, const struct item *item)
 {
-	const struct tape_stack *stacks = adding->tape->stacks.items;
-	struct tally *tally = adding->tally;
+	const struct tape_stack *stacks = adder->tape->stacks.items;
+	struct tally *tally = adder->tally;
 	struct tally_row place = { .a = cpu, .b = thread, .ns = item->ns }, spot = place;
-	int r = map_group(adding, item->comm, &spot.b);
+	int r = map_group(adder, item->comm, &spot.b);
 
 	tally->threads.list.items[thread].ns += item->ns;
-	if (r == 0 && !item->frameless)
-		r = map_function(adding, tally_tape_function_of(adding, item->frame), &spot.c);
-	if (r == 0)
-		r = tally_rows_add(&tally->places, &place, NULL);
-	if (r == 0)
-		r = add_spot(&tally->spots, &spot);
-	if (r == 0 && item->stack)
-		r = add_call(adding, stacks[item->stack].frame, item->frame, item->ns);
+	if (r < 0)
+		return r;
+	if (!item->frameless)
+		r = map_function(adder, tally_tape_function_of(adder, item->frame), &spot.c);
+	if (r < 0)
+		return r;
+	r = tally_rows_add(&tally->places, &place, NULL);
+	if (r < 0)
+		return r;
+	r = add_spot(&tally->spots, &spot);
+	if (r < 0)
+		return r;
+	if (item->stack)
+		r = add_call(adder, stacks[item->stack].frame, item->frame, item->ns);
 	return r;
 }
 
-static int tally_tape_add_sample(struct adding *adding, size_t number, const uint8_t *kinds,
+static int tally_tape_add_sample(struct adder *adder, size_t number, const uint8_t *kinds,
 				 uint64_t ns)
 {
-	const struct tape_sample *sample = &adding->tape->samples.items[number];
-	const struct tape_thread *thread = &adding->tape->threads.items[sample->thread];
-	bool detailed = adding->every == 1 || hash_u64(number) % adding->every == 0;
+	const struct tape_sample *sample = &adder->tape->samples.items[number];
+	const struct tape_thread *thread = &adder->tape->threads.items[sample->thread];
+	bool detailed = adder->every == 1 || hash_u64(number) % adder->every == 0;
 	bool idle = thread->pid == 0 && thread->tid == 0;
 	struct item item = {
 		.stack = sample->stack,
 		.frame = sample->frame,
 		.comm = thread->comm,
 		.kind = kinds ? kinds[number]
-			      : stack_class_kind(&adding->scratch->marks, idle, sample->stack,
+			      : stack_class_kind(&adder->scratch->marks, idle, sample->stack,
 						 sample->frame),
-		.frameless = kinds && tape_is_no_stack(adding->tape, sample->frame),
+		.frameless = kinds && tape_is_no_stack(adder->tape, sample->frame),
 		.ns = ns,
 	};
 	uint32_t own;
 	int r = 0;
 
-	if (adding->parts & TALLY_CPUS && sample->cpu < TAPE_CPUS_MAX) {
-		if (tally_cpu(adding->tally, sample->cpu) < 0)
+	if (adder->parts & TALLY_CPUS && sample->cpu < TAPE_CPUS_MAX) {
+		if (tally_cpu(adder->tally, sample->cpu) < 0)
 			return -ENOMEM;
-		adding->tally->cpus.items[sample->cpu].ns[item.kind] += ns;
+		adder->tally->cpus.items[sample->cpu].ns[item.kind] += ns;
 	}
-	if (adding->parts & TALLY_NAMES)
-		r = add_names(adding, &item);
-	if (r < 0 || !(adding->parts & TALLY_DETAILS) || item.kind == STACK_CLASS_IDLE)
+	if (adder->parts & TALLY_NAMES)
+		r = add_names(adder, &item);
+	if (r < 0 || !(adder->parts & TALLY_DETAILS) || item.kind == STACK_CLASS_IDLE)
 		return r;
-	r = tally_tape_map_thread(adding, sample->thread, &own);
+	r = tally_tape_map_thread(adder, sample->thread, &own);
 	if (r < 0 || !detailed)
 		return r;
-	item.ns *= adding->every;
-	return add_details(adding, sample->cpu, own, &item);
+	item.ns *= adder->every;
+	return add_details(adder, sample->cpu, own, &item);
 }
 
 int tally_add_samples(struct tally *tally, const struct tape *tape, const uint8_t *kinds,
 		      uint64_t sample_ns, unsigned int parts)
 {
 	_cleanup_(weights_done) struct weights weights = { 0 };
-	struct adding adding = { .tally = tally,
-				 .tape = tape,
-				 .parts = parts,
-				 .every = 1 + tape->samples.count / DETAILED_SAMPLES };
-	int r = tally_tape_begin_tape(&adding);
+	struct adder adder = { .tally = tally,
+			       .tape = tape,
+			       .parts = parts,
+			       .every = 1 + tape->samples.count / DETAILED_SAMPLES };
+	int r = tally_tape_begin_tape(&adder);
 
 	if (r == 0)
 		r = weights_make(&weights, tape, sample_ns);
 	for (size_t i = 0; r == 0 && i < tape->samples.count; i++)
-		r = tally_tape_add_sample(&adding, i, kinds,
+		r = tally_tape_add_sample(&adder, i, kinds,
 					  weights_of(&weights, &tape->samples.items[i]));
 	if (r == 0 && parts & TALLY_NAMES)
-		r = tally_tape_end_tape(&adding);
+		r = tally_tape_end_tape(&adder);
 	if (tape->samples.count)
 		tally->sample_ns = MAX(tally->sample_ns, sample_ns);
 	tally->host_cpus = MAX(tally->host_cpus, stack_class_host_cpus(tape));
@@ -371,8 +386,8 @@ int tally_add_samples(struct tally *tally, const struct tape *tape, const uint8_
 int tally_add_sums(struct tally *tally, const struct tape *tape, uint64_t sample_ns,
 		   const struct filter *filter)
 {
-	struct adding adding = { .tally = tally, .tape = tape, .parts = TALLY_NAMES, .every = 1 };
-	int r = tally_tape_begin_tape(&adding);
+	struct adder adder = { .tally = tally, .tape = tape, .parts = TALLY_NAMES, .every = 1 };
+	int r = tally_tape_begin_tape(&adder);
 
 	for (size_t i = 0; r == 0 && i < tape->sums.count; i++) {
 		const struct tape_sum *sum = &tape->sums.items[i];
@@ -389,7 +404,7 @@ int tally_add_sums(struct tally *tally, const struct tape *tape, uint64_t sample
 		item.kind = stack_class_kind(&tally->scratch->marks, stack_class_is_idle_comm(comm),
 					     sum->stack, sum->frame);
 		tally->samples += sum->count;
-		r = add_names(&adding, &item);
+		r = add_names(&adder, &item);
 	}
-	return r < 0 ? r : tally_tape_end_tape(&adding);
+	return r < 0 ? r : tally_tape_end_tape(&adder);
 }

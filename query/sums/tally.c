@@ -28,7 +28,7 @@ static int tally_extend(void *items, size_t *count, size_t *capacity, size_t num
 	return 0;
 }
 
-/* Zeroed rows behind those that are there, so that there is one of that number. */
+/* Appends zeroed rows up to this number. */
 #define array_extend(array, number)                                                  \
 	tally_extend(&(array)->items, &(array)->count, &(array)->capacity, (number), \
 		     sizeof(*(array)->items))
@@ -131,7 +131,10 @@ static int merge_threads(struct tally *tally, const struct tally *other, const u
 	return r;
 }
 
-/* The other's numbers as ours; NULL: they are the same. */
+/*
+ * Adds rows of another tally after mapping their numbers. A NULL map means that the numbers are the
+ * same.
+ */
 static int merge_rows(struct tally_rows *rows, const struct tally_rows *other, const uint32_t *a,
 		      const uint32_t *b, const uint32_t *c)
 {
@@ -156,14 +159,18 @@ int tally_merge(struct tally *tally, const struct tally *other)
 	_cleanup_free_ uint32_t *threads = calloc(MAX(thread_count, (size_t)1), sizeof(*threads));
 	int r = names && threads ? tally_merge_names(tally, other, names) : -ENOMEM;
 
-	if (r == 0)
-		r = merge_threads(tally, other, names, threads);
-	if (r == 0)
-		r = merge_rows(&tally->places, &other->places, NULL, threads, NULL);
-	if (r == 0)
-		r = merge_rows(&tally->spots, &other->spots, NULL, names, names);
-	if (r == 0)
-		r = merge_rows(&tally->calls, &other->calls, names, names, NULL);
+	if (r < 0)
+		return r;
+	r = merge_threads(tally, other, names, threads);
+	if (r < 0)
+		return r;
+	r = merge_rows(&tally->places, &other->places, NULL, threads, NULL);
+	if (r < 0)
+		return r;
+	r = merge_rows(&tally->spots, &other->spots, NULL, names, names);
+	if (r < 0)
+		return r;
+	r = merge_rows(&tally->calls, &other->calls, names, names, NULL);
 	for (size_t i = 0; r == 0 && i < other->cpus.count; i++) {
 		r = tally_cpu(tally, i);
 		if (r == 0)

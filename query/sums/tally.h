@@ -2,12 +2,12 @@
 #pragma once
 
 /*
- * CPU time added up by CPU, by function and by the name of the thread, over any number of tapes.
- * Idle is not work: it is counted with the CPUs and nowhere else.
+ * CPU time added up by CPU, by function and by thread name, over any number of tapes. Idle time
+ * counts only for the CPUs.
  *
- * Threads are told apart by name, so that a time can be held against another one in which other
- * processes ran: "kworker/3:1" and "kworker/u8:2" are one group, shown as kworker/ and a star. What
- * a tape adds is query/sums/tally-tape's.
+ * Threads are distinguished by name. A comparison of two times needs that, because other processes
+ * ran in each. "kworker/3:1" and "kworker/u8:2" are one group, shown as kworker/ and a star.
+ * query/sums/tally-tape adds a tape.
  */
 
 #include "base/intern.h"
@@ -27,35 +27,35 @@ struct tally_row {
 
 struct tally_rows {
 	array_of(struct tally_row) list;
-	/* rows, each plus 1 */
+	/* index of the row + 1 */
 	struct hash96 known;
 };
 
 struct tally {
-	/* "[libc.so.6]" is a function of it that has no name */
+	/* "[libc.so.6]" stands for the unnamed functions of that module */
 	struct strings names;
-	/* by name */
+	/* indexed by name */
 	array_of(struct tally_function) functions;
-	/* by name */
+	/* indexed by name */
 	array_of(struct stack_class) groups;
-	/* by number */
+	/* indexed by CPU number */
 	array_of(struct stack_class) cpus;
-	/* of the names */
+	/* sum of the times of all names */
 	struct stack_class all;
 	uint64_t samples;
-	/* that a sample stands for; the most of all tapes */
+	/* time that a sample stands for; the largest of all tapes */
 	uint64_t sample_ns;
-	/* that were recorded; 0: not known */
+	/* number of the host's CPUs; 0: not known */
 	uint64_t host_cpus;
-	/* pid, tid, group */
+	/* time by pid, tid, group */
 	struct tally_rows threads;
-	/* CPU, thread (a row of those) */
+	/* time by CPU, thread (index in `threads`) */
 	struct tally_rows places;
-	/* CPU, group, function on top of the stack */
+	/* time by CPU, group, function on top of the stack */
 	struct tally_rows spots;
 	/* caller, callee */
 	struct tally_rows calls;
-	/* tally-tape's; NULL: nothing was added yet */
+	/* private to tally-tape; NULL before the first tape */
 	struct tally_scratch *scratch;
 };
 
@@ -63,14 +63,14 @@ int tally_new(struct tally **ret_tally);
 struct tally *tally_free(struct tally *tally);
 DEFINE_CLEANUP(tally, struct tally *, tally_free)
 
-/* All of another one, by its names. 0, or -ENOMEM with some of it added. */
+/* Adds another tally, matched by names. Returns 0, or -ENOMEM with a part of it added. */
 int tally_merge(struct tally *tally, const struct tally *other);
 
-/* For who adds. Each 0 or -ENOMEM. */
-/* A name's number, which functions and groups have a row of. */
+/* The functions below are for tally-tape. Each returns 0 or -ENOMEM. */
+/* Finds or adds a name. It gets a row in `functions` and `groups`. */
 int tally_name(struct tally *tally, const char *name, size_t size, uint32_t *ret_name);
-/* Makes sure that there is a row of a CPU. */
+/* Makes sure that a row for the CPU exists. */
 int tally_cpu(struct tally *tally, uint32_t cpu);
-/* Adds to the row of these numbers, made where there was none; ret_number may be NULL. */
+/* Adds to the row with these numbers, or appends such a row. ret_number may be NULL. */
 int tally_rows_add(struct tally_rows *rows, const struct tally_row *row, uint32_t *ret_number);
 bool tally_rows_have(const struct tally_rows *rows, const struct tally_row *row);

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Of a timer that was stopped for longer, nobody knows what the CPU did meanwhile. */
+/* If the timer was stopped for more slots than this, the samples do not show what the CPU did. */
 #define WEIGHT_MAX 16
 
 static int compare_stretches(const void *a, const void *b)
@@ -16,7 +16,10 @@ static int compare_stretches(const void *a, const void *b)
 	return (left->from_ns > right->from_ns) - (left->from_ns < right->from_ns);
 }
 
-/* The sample that was one too many still comes, so there is one at the least. */
+/*
+ * Adds a throttled stretch. It has at least one sample, because the sample that exceeds the limit
+ * still arrives.
+ */
 static int weights_add_stretch(struct weights *weights, const struct tape_loss *skipped)
 {
 	uint64_t slots = (skipped->to_ns - skipped->from_ns) / weights->sample_ns;
@@ -47,7 +50,7 @@ void weights_done(struct weights *weights)
 	array_done(&weights->throttled);
 }
 
-/* The last stretch that begins before the sample is the only one that it can lie in. */
+/* Finds the last stretch that begins before the sample. No other stretch can contain the sample. */
 uint64_t weights_of(const struct weights *weights, const struct tape_sample *sample)
 {
 	const struct weights_stretch *list = weights->throttled.items, *found;

@@ -4,10 +4,15 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+#include "base/utf8.h"
+
 #define NOT_A_CHARACTER UINT32_MAX
 
-/* How many continuation bytes follow a first byte, and the range of the first of them (no overlong
- * forms, no surrogates). */
+/*
+ * Returns the number of continuation bytes after a first byte, or -1, and the range of the first of
+ * them. Excludes overlong forms and surrogates.
+ */
 static int utf8_follow(uint8_t first, uint8_t *ret_low, uint8_t *ret_high)
 {
 	*ret_low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
@@ -24,8 +29,8 @@ static int utf8_follow(uint8_t first, uint8_t *ret_low, uint8_t *ret_high)
 }
 
 /*
- * The size of the character at a NUL-terminated text that is not empty, or of the longest start of
- * one that breaks off; the NUL is no continuation byte, so nothing behind it is looked at.
+ * Returns the size of the first character of a NUL-terminated, non-empty text, or of the longest
+ * prefix of a truncated one. A NUL is not a continuation byte, so nothing behind it is read.
  */
 static size_t utf8_character(const uint8_t *at, uint32_t *ret_character)
 {
@@ -47,15 +52,32 @@ static size_t utf8_character(const uint8_t *at, uint32_t *ret_character)
 	return follow + 1;
 }
 
-static bool is_illegible(uint32_t character)
+static bool is_unprintable(uint32_t character)
 {
-	if (character == NOT_A_CHARACTER || character < 0x20)
+	if (character == NOT_A_CHARACTER || utf8_is_hidden(character))
 		return true;
-	if (character >= 0x7f && character <= 0xa0)
-		return true;
-	return character == 0x1680 || (character >= 0x2000 && character <= 0x200a) ||
-	       character == 0x2028 || character == 0x2029 || character == 0x202f ||
+	return character == 0xa0 || character == 0x1680 ||
+	       (character >= 0x2000 && character <= 0x200a) || character == 0x202f ||
 	       character == 0x205f || character == 0x3000;
+}
+
+static const char *const far_words[] = { "\"use strict\"", "'use strict'", "CD001",
+					 "CDROM",	   "BEA01",	   "TMR SEGA" };
+
+static bool begins_far_word(const char *at)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(far_words); i++)
+		if (*at == *far_words[i] && !strncmp(at, far_words[i], strlen(far_words[i])))
+			return true;
+	return false;
+}
+
+bool clean_name_has_far_word(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(far_words); i++)
+		if (strstr(name, far_words[i]))
+			return true;
+	return false;
 }
 
 size_t clean_name_size(const char *name)
@@ -72,8 +94,10 @@ size_t clean_name_take(const char *at, bool first, char *ret_instead)
 	uint32_t character;
 	size_t used = utf8_character((const uint8_t *)at, &character);
 
-	*ret_instead = is_illegible(character)		     ? '?'
-		       : first && (*at == '#' || *at == ' ') ? '_'
-							     : 0;
+	if (is_unprintable(character))
+		*ret_instead = '?';
+	else
+		*ret_instead =
+			(first && (*at == '#' || *at == ' ')) || begins_far_word(at) ? '_' : 0;
 	return used;
 }

@@ -2,25 +2,36 @@
 #pragma once
 
 /*
- * Names come from processes and files, so from anybody. What any text of lines makes of them,
- * whoever reads it:
+ * Makes names safe for lines of text. Names come from processes and files, so an attacker may
+ * choose them. The result has these properties:
  *
- * (1) It is valid UTF-8, and what was not is one `?` for each part that a decoder would replace by
- * one U+FFFD. (2) It has no control character and no white space but the blank: Python and Perl
- * take U+00A0 and its like for space too. (3) It does not begin with a `#` or a blank, and does not
- * end with a blank; what is not empty does not become so.
+ * (1) The text is valid UTF-8. A `?` replaces each part that a decoder would replace by one U+FFFD.
+ * (2) It contains no control characters, and no white space except the blank. Python and Perl treat
+ *     U+00A0 and similar characters as space, too, and JavaScript also U+FEFF. No character is
+ *     invisible or changes the direction of writing.
+ * (3) It does not begin with a `#` or a blank, and does not end with a blank. A name that is not
+ *     empty does not become empty.
+ * (4) It does not contain a word that libmagic searches far into a file: `"use strict"` anywhere
+ *     makes the file JavaScript, and `CD001` at byte 32769 an image of a disc. A `_` replaces the
+ *     first character of such a word.
  *
- * A format has its own separators on top of that. JSON needs none of it: it can say all.
+ * Each format escapes its own separators in addition. JSON does not need clean names, because it
+ * can represent any text.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* How much of a name is put out: all but the blanks at its end, of nothing but blanks the first. */
+/*
+ * Returns how many bytes of a name to output: all except trailing blanks. If a name consists of
+ * blanks, one blank stays.
+ */
 size_t clean_name_size(const char *name);
 /*
- * The size of the character at a NUL-terminated text that is not empty, or of the longest start of
- * one that breaks off. *ret_instead is what stands for it, 0 where it stands for itself; a name's
- * first character is more than another.
+ * Returns the size of the first character of a NUL-terminated, non-empty text, or of the longest
+ * prefix of a truncated one. *ret_instead is its replacement, or 0 to keep it. The first character
+ * of a name has stricter rules.
  */
 size_t clean_name_take(const char *at, bool first, char *ret_instead);
+/* Returns whether property (4) changes the name. */
+bool clean_name_has_far_word(const char *name);

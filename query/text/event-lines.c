@@ -85,7 +85,7 @@ static void event_lines_put_count(const struct event_cursor_row *row, struct buf
 	json_string(text, time_format(row->realtime_ns - MIN(since_ns, row->realtime_ns), true, 6,
 				      since));
 	json_key(text, "passed_over");
-	json_bool(text, event_cursor_is_passed_over(row->tape, row->event));
+	json_bool(text, event_cursor_is_overflow(row->tape, row->event));
 	json_key(text, "of");
 	json_open(text, '{');
 	for (uint32_t i = 0; i < row->event->fields.count; i++)
@@ -121,10 +121,9 @@ void event_cursor_put_json(const struct event_cursor_row *row, struct buffer *te
 	buffer_u8(text, '\n');
 }
 
-/* Whatever a word of a line would be mistaken in is quoted, as JSON has it. */
+/* Puts a word, as a JSON string if it could be misread within a line. */
 static void event_lines_put_word(struct buffer *text, const char *word)
 {
-	_cleanup_(buffer_done) struct buffer quoted = { 0 };
 	bool plain = *word;
 
 	for (const char *at = word; plain && *at; at++)
@@ -133,8 +132,7 @@ static void event_lines_put_word(struct buffer *text, const char *word)
 		buffer_text(text, word);
 		return;
 	}
-	json_string(&quoted, word);
-	buffer_bytes(text, quoted.data, quoted.size);
+	json_quote(text, word);
 }
 
 static void event_lines_put_counted(const struct event_cursor_row *row, struct buffer *text)
@@ -142,14 +140,14 @@ static void event_lines_put_counted(const struct event_cursor_row *row, struct b
 	char length[32];
 	const char *before = ": ";
 
-	bool passed_over = event_cursor_is_passed_over(row->tape, row->event);
+	bool overflow = event_cursor_is_overflow(row->tape, row->event);
 
 	buffer_printf(text, "  %llu%s in %s%s",
 		      (unsigned long long)event_lines_number_of(row, TAPE_EVENT_COUNT),
-		      passed_over ? " more" : "",
+		      overflow ? " more" : "",
 		      duration_format(event_lines_number_of(row, TAPE_EVENT_SINCE), length,
 				      sizeof(length)),
-		      passed_over ? ", too many to keep" : "");
+		      overflow ? ", too many to keep" : "");
 	for (uint32_t i = 0; i < row->event->fields.count; i++) {
 		if (event_lines_is_own(key_at(row, i)))
 			continue;
@@ -186,30 +184,30 @@ void event_cursor_put_line(const struct event_cursor_row *row, bool utc, struct 
 	buffer_u8(text, '\n');
 }
 
-void event_cursor_put_told_json(const struct event_cursor_told *told, struct buffer *text)
+void event_cursor_put_totals_json(const struct event_cursor_totals *totals, struct buffer *text)
 {
 	json_open(text, '{');
 	json_key(text, "events");
 	json_open(text, '{');
 	json_key(text, "shown");
-	json_u64(text, told->count);
+	json_u64(text, totals->count);
 	json_key(text, "lost");
-	json_u64(text, told->nameless);
+	json_u64(text, totals->lost);
 	json_key(text, "passed_over");
-	json_u64(text, told->only_counted);
+	json_u64(text, totals->only_counted);
 	json_key(text, "of");
 	json_open(text, '{');
-	for (uint32_t i = 0; i < told->over.count; i++) {
-		const struct event_cursor_over *over = &told->over.items[i];
+	for (uint32_t i = 0; i < totals->overflows.count; i++) {
+		const struct event_cursor_overflow *overflow = &totals->overflows.items[i];
 
-		if (!over->count)
+		if (!overflow->count)
 			continue;
-		json_key(text, strings_at(&told->over_names, i));
+		json_key(text, strings_at(&totals->overflow_names, i));
 		json_open(text, '{');
 		json_key(text, "count");
-		json_u64(text, over->count);
-		json_time(text, "from", over->from_ns);
-		json_time(text, "to", over->to_ns);
+		json_u64(text, overflow->count);
+		json_time(text, "from", overflow->from_ns);
+		json_time(text, "to", overflow->to_ns);
 		json_close(text, '}');
 	}
 	json_close(text, '}');
@@ -218,14 +216,14 @@ void event_cursor_put_told_json(const struct event_cursor_told *told, struct buf
 	buffer_u8(text, '\n');
 }
 
-void event_cursor_describe_over(const struct event_cursor_told *told, uint32_t number, bool utc,
-				struct buffer *text)
+void event_cursor_describe_overflow(const struct event_cursor_totals *totals, uint32_t number,
+				    bool utc, struct buffer *text)
 {
-	const struct event_cursor_over *over = &told->over.items[number];
+	const struct event_cursor_overflow *overflow = &totals->overflows.items[number];
 	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE];
 
-	buffer_printf(text, "%llu of ", (unsigned long long)over->count);
-	event_lines_put_word(text, strings_at(&told->over_names, number));
-	buffer_printf(text, ", %s to %s", time_format(over->from_ns, utc, 3, from),
-		      time_format(over->to_ns, utc, 3, to));
+	buffer_printf(text, "%llu of ", (unsigned long long)overflow->count);
+	event_lines_put_word(text, strings_at(&totals->overflow_names, number));
+	buffer_printf(text, ", %s to %s", time_format(overflow->from_ns, utc, 3, from),
+		      time_format(overflow->to_ns, utc, 3, to));
 }

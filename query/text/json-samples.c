@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Of a tape's frames and threads the text is made once, when the first sample has them; lines are
- * then put together by copying. */
+/*
+ * The text of a frame or thread is made once per tape, when a sample first needs it. A line is then
+ * a copy of such texts.
+ */
 #include "query/text/json-samples.h"
 
 #include <errno.h>
@@ -18,45 +20,45 @@ struct piece {
 	uint32_t size;
 };
 
-struct writing {
-	/* of the last row */
+struct writer {
+	/* tape of the last row */
 	struct tape *tape;
 	uint32_t number;
-	/* of the pieces */
+	/* the texts of the frames and threads */
 	struct buffer texts;
 	struct piece *frames, *threads;
-	/* that `time` shows */
+	/* the second for which `time` was made */
 	uint64_t second;
-	/* up to the point behind the seconds */
+	/* the time up to the second, without fraction and zone */
 	char time[TIME_TEXT_SIZE];
 };
 
-static void forget_tape(struct writing *writing)
+static void forget_tape(struct writer *writer)
 {
-	free(take_ptr(writing->frames));
-	free(take_ptr(writing->threads));
-	writing->texts.size = 0;
-	writing->tape = NULL;
+	free(take_ptr(writer->frames));
+	free(take_ptr(writer->threads));
+	writer->texts.size = 0;
+	writer->tape = NULL;
 }
 
-static void json_samples_writing_done(struct writing *writing)
+static void json_samples_writer_done(struct writer *writer)
 {
-	forget_tape(writing);
-	buffer_done(&writing->texts);
+	forget_tape(writer);
+	buffer_done(&writer->texts);
 }
 
-static int use_tape(struct writing *writing, const struct cursor_row *row)
+static int use_tape(struct writer *writer, const struct cursor_row *row)
 {
-	if (writing->tape && writing->number == row->number)
+	if (writer->tape && writer->number == row->number)
 		return 0;
-	forget_tape(writing);
-	writing->frames = calloc(row->tape->frames.count, sizeof(*writing->frames));
-	writing->threads =
-		calloc(MAX(row->tape->threads.count, (size_t)1), sizeof(*writing->threads));
-	if (!writing->frames || !writing->threads)
+	forget_tape(writer);
+	writer->frames = calloc(row->tape->frames.count, sizeof(*writer->frames));
+	writer->threads =
+		calloc(MAX(row->tape->threads.count, (size_t)1), sizeof(*writer->threads));
+	if (!writer->frames || !writer->threads)
 		return -ENOMEM;
-	writing->tape = row->tape;
-	writing->number = row->number;
+	writer->tape = row->tape;
+	writer->number = row->number;
 	return 0;
 }
 
@@ -88,7 +90,7 @@ static void json_samples_make_frame(const struct tape *tape, uint32_t id, struct
 	json_close(text, '}');
 }
 
-/* The members of a line that follow from its thread. */
+/* The members of a line that depend on the thread. */
 static void json_samples_make_thread(const struct tape *tape, uint32_t id, struct buffer *text)
 {
 	const struct tape_thread *thread = &tape->threads.items[id];
@@ -104,98 +106,100 @@ static void json_samples_make_thread(const struct tape *tape, uint32_t id, struc
 	json_samples_put_known(text, "cgroup", tape_string(tape, thread->cgroup));
 }
 
-/* With what the piece begins is left out: a bracket that stands for what comes before it in a line.
+/*
+ * Appends a piece without its first `skipped` bytes. A piece may begin with an extra bracket,
+ * because the JSON writer needs to know what precedes it.
  */
 static void
-json_samples_put_piece(struct writing *writing, struct piece *piece, uint32_t id, size_t skipped,
+json_samples_put_piece(struct writer *writer, struct piece *piece, uint32_t id, size_t skipped,
 		       void (*make)(const struct tape *tape, uint32_t id, struct buffer *text),
 		       struct buffer *to)
 {
 	if (!piece->size) {
-		buffer_u8(&writing->texts, '\n');
-		piece->start = writing->texts.size;
-		make(writing->tape, id, &writing->texts);
-		piece->size = writing->texts.size - piece->start;
+		buffer_u8(&writer->texts, '\n');
+		piece->start = writer->texts.size;
+		make(writer->tape, id, &writer->texts);
+		piece->size = writer->texts.size - piece->start;
 	}
-	if (!buffer_failed(&writing->texts))
-		buffer_bytes(to, writing->texts.data + piece->start + skipped,
+	if (!buffer_failed(&writer->texts))
+		buffer_bytes(to, writer->texts.data + piece->start + skipped,
 			     piece->size - skipped);
 }
 
-static void json_samples_put_time(struct writing *writing, uint64_t realtime_ns, struct buffer *to)
+static void json_samples_put_time(struct writer *writer, uint64_t realtime_ns, struct buffer *to)
 {
 	uint64_t us = realtime_ns % NSEC_PER_SEC / NSEC_PER_USEC;
 	char digits[6];
 
-	if (writing->second != realtime_ns / NSEC_PER_SEC || !writing->time[0]) {
-		writing->second = realtime_ns / NSEC_PER_SEC;
-		time_format(realtime_ns, true, 0, writing->time);
-		writing->time[strlen(writing->time) - 1] = 0; /* the Z */
+	if (writer->second != realtime_ns / NSEC_PER_SEC || !writer->time[0]) {
+		writer->second = realtime_ns / NSEC_PER_SEC;
+		time_format(realtime_ns, true, 0, writer->time);
+		writer->time[strlen(writer->time) - 1] = 0; /* the Z */
 	}
 	for (size_t i = sizeof(digits); i-- > 0; us /= 10)
 		digits[i] = '0' + us % 10;
 	buffer_text(to, "{\"time\":\"");
-	buffer_text(to, writing->time);
+	buffer_text(to, writer->time);
 	buffer_u8(to, '.');
 	buffer_bytes(to, digits, sizeof(digits));
 	buffer_text(to, "Z\"");
 }
 
-static void json_samples_put_frame(struct writing *writing, uint32_t frame, bool first,
+static void json_samples_put_frame(struct writer *writer, uint32_t frame, bool first,
 				   struct buffer *to)
 {
 	if (!first)
 		buffer_u8(to, ',');
-	json_samples_put_piece(writing, &writing->frames[frame], frame, 0, json_samples_make_frame,
+	json_samples_put_piece(writer, &writer->frames[frame], frame, 0, json_samples_make_frame,
 			       to);
 }
 
-static void put_frames(struct writing *writing, const struct tape_sample *sample, struct buffer *to)
+static void put_frames(struct writer *writer, const struct tape_sample *sample, struct buffer *to)
 {
-	const struct tape_stack *stacks = writing->tape->stacks.items;
+	const struct tape_stack *stacks = writer->tape->stacks.items;
 	bool first = true;
 
-	if (!tape_is_no_stack(writing->tape, sample->frame)) {
-		json_samples_put_frame(writing, sample->frame, first, to);
+	if (!tape_is_no_stack(writer->tape, sample->frame)) {
+		json_samples_put_frame(writer, sample->frame, first, to);
 		first = false;
 	}
 	for (uint32_t stack = sample->stack; stack; stack = stacks[stack].parent) {
-		json_samples_put_frame(writing, stacks[stack].frame, first, to);
+		json_samples_put_frame(writer, stacks[stack].frame, first, to);
 		first = false;
 	}
 }
 
-static int put_sample(struct writing *writing, const struct cursor_row *row, struct buffer *to)
+static int put_sample(struct writer *writer, const struct cursor_row *row, struct buffer *to)
 {
 	const struct tape_sample *sample = &row->tape->samples.items[row->sample];
-	int r = use_tape(writing, row);
+	int r = use_tape(writer, row);
 
 	if (r < 0)
 		return r;
-	json_samples_put_time(writing, row->realtime_ns, to);
+	json_samples_put_time(writer, row->realtime_ns, to);
 	json_key(to, "cpu");
 	json_u64(to, sample->cpu);
 	buffer_u8(to, ',');
-	json_samples_put_piece(writing, &writing->threads[sample->thread], sample->thread, 1,
+	json_samples_put_piece(writer, &writer->threads[sample->thread], sample->thread, 1,
 			       json_samples_make_thread, to);
 	json_key(to, "period");
 	json_u64(to, sample->period);
 	buffer_text(to, ",\"frames\":[");
-	put_frames(writing, sample, to);
+	put_frames(writer, sample, to);
 	buffer_text(to, "]}\n");
-	return buffer_failed(to) || buffer_failed(&writing->texts) ? -ENOMEM : 0;
+	return buffer_failed(to) || buffer_failed(&writer->texts) ? -ENOMEM : 0;
 }
 
 int json_samples_write(struct cursor *cursor, const struct window *window, struct output *output,
 		       uint64_t *ret_samples, struct error *error)
 {
-	_cleanup_(json_samples_writing_done) struct writing writing = { 0 };
+	_cleanup_(json_samples_writer_done) struct writer writer = { 0 };
 	struct cursor_row row;
 	uint64_t samples = 0;
 	int r = 0;
 
 	while (!output->failed && (r = cursor_next(cursor, &row, error)) > 0) {
-		r = put_sample(&writing, &row, &output->text);
+		r = put_sample(&writer, &row, &output->text);
 		if (r < 0)
 			return r;
 		output_flush(output);

@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "pack/gzip.h"
+#include "query/text/hidden-file.h"
 
 #define FLUSH_BYTES (256 << 10)
 
@@ -24,8 +27,10 @@ static const char *output_name(const struct output *output)
 	return output->path ? output->path : "standard output";
 }
 
-/* NAME beside PATH, or NAME itself when it is absolute; the caller frees it. NULL when memory is
- * out. */
+/*
+ * Returns the path of NAME in the folder of PATH, or NAME itself if it is absolute. The caller
+ * frees it. Returns NULL without memory.
+ */
 static char *output_beside(const char *path, const char *name)
 {
 	const char *slash = strrchr(path, '/');
@@ -38,31 +43,22 @@ static char *output_beside(const char *path, const char *name)
 	return text;
 }
 
-/* Hidden, so that nobody who lists the folder takes it for an answer; numbered, so that what a
- * killed run left is no obstacle. */
+/*
+ * Opens the file for the answer. Until the answer is complete, this file has no name, or a hidden
+ * one.
+ */
 static int open_temporary(struct output *output, mode_t mode)
 {
-	const char *slash = strrchr(output->path, '/');
-	const char *name = slash ? slash + 1 : output->path;
+	int fd = hidden_file_open(output->path, mode, &output->temporary);
 
-	for (int i = 0; i < 100; i++) {
-		char hidden[256];
-
-		snprintf(hidden, sizeof(hidden), ".%.200s.%d-%d", name, getpid(), i);
-		output->temporary = output_beside(output->path, hidden);
-		if (!output->temporary)
-			return -ENOMEM;
-		output->fd = open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-		if (output->fd >= 0)
-			return 0;
-		free(take_ptr(output->temporary));
-		if (errno != EEXIST)
-			return -errno;
-	}
-	return -EEXIST;
+	if (fd < 0)
+		return fd;
+	output->fd = fd;
+	output->replaces = true;
+	return 0;
 }
 
-/* Behind symbolic links the file is made or replaced, and the links stay. */
+/* Resolves symbolic links: the answer replaces the file that they lead to, and the links stay. */
 static int follow_links(struct output *output)
 {
 	for (int i = 0; i < 40; i++) {
@@ -70,7 +66,7 @@ static int follow_links(struct output *output)
 		ssize_t size = readlink(output->path, target, sizeof(target) - 1);
 		char *next;
 
-		if (size < 0) /* no link, or there is nothing */
+		if (size < 0) /* the path is not a link, or does not exist */
 			return errno == EINVAL || errno == ENOENT ? 0 : -errno;
 		target[size] = 0;
 		next = output_beside(output->path, target);
@@ -82,18 +78,22 @@ static int follow_links(struct output *output)
 	return -ELOOP;
 }
 
-/* Who could not read the answer that was there shall not read this one. */
+/* Gives the new file the mode of the old one, so that no additional users can read the answer. */
 static int replace_file(struct output *output, mode_t mode)
 {
 	int r = open_temporary(output, 0600);
 
-	if (r == 0 && fchmod(output->fd, mode & 0777) < 0)
+	if (r < 0)
+		return r;
+	if (fchmod(output->fd, mode & 0777) < 0)
 		r = -errno;
 	return r;
 }
 
-/* What is there and no plain file (/dev/full, a pipe) is written to: a rename would put a file in
- * its place. */
+/*
+ * Writes to an existing special file (/dev/full, a pipe) directly, because a rename would replace
+ * the special file.
+ */
 static int output_open_path(struct output *output)
 {
 	struct stat about;
@@ -109,7 +109,7 @@ static int output_open_path(struct output *output)
 	r = follow_links(output);
 	if (r < 0)
 		return r;
-	/* what /proc/self/fd shows of a file that was removed leads nowhere */
+	/* the path of a removed file in /proc/self/fd leads nowhere */
 	if (there && access(output->path, F_OK) < 0)
 		return -errno;
 	return there ? replace_file(output, about.st_mode) : open_temporary(output, 0666);
@@ -142,8 +142,9 @@ int output_open(struct output *output, const char *path, struct error *error)
 }
 
 /*
- * Only where it was measured: on ext4 writing took half the CPU. What is appended to has its end
- * elsewhere. The file's size stays what was written of it, so nobody sees a longer one.
+ * Allocates disk space in advance only on ext4, where the measured CPU time of writing fell by
+ * half. Does not allocate for files opened to append, because they end elsewhere. The file size
+ * stays the size written, so readers see no padding.
  */
 void output_expect(struct output *output, uint64_t bytes)
 {
@@ -158,15 +159,18 @@ void output_expect(struct output *output, uint64_t bytes)
 			fallocate(output->fd, FALLOC_FL_KEEP_SIZE, at, bytes) == 0 ? at + bytes : 0;
 }
 
-/* Gives back what was expected and did not come, unless others have written behind it meanwhile. */
-static void output_give_back(const struct output *output)
+/*
+ * Frees the allocated disk space that was not used, unless another process has written beyond our
+ * end.
+ */
+static void output_trim(const struct output *output)
 {
 	off_t end = output->expected_end ? lseek(output->fd, 0, SEEK_CUR) : -1;
 	struct stat about;
 
 	if (end >= 0 && (uint64_t)end < output->expected_end && fstat(output->fd, &about) == 0 &&
 	    about.st_size == end && ftruncate(output->fd, end) < 0)
-		return; /* the place is lost until the file is removed */
+		return; /* the disk space stays allocated until the file is removed */
 }
 
 static void write_text(struct output *output, bool last)
@@ -187,8 +191,10 @@ void output_flush(struct output *output)
 		write_text(output, false);
 }
 
-/* The last write error of some file systems comes with close(). Standard output stays open: it is
- * not ours. */
+/*
+ * Some file systems report the last write error on close(). Standard output stays open, because the
+ * caller owns it.
+ */
 static int output_close_file(struct output *output)
 {
 	if (!output->path)
@@ -196,26 +202,58 @@ static int output_close_file(struct output *output)
 	return close(take_fd(output->fd)) < 0 ? -errno : 0;
 }
 
+/*
+ * Blocks signals from naming the file until its rename, because a process that ends in between
+ * would leave the hidden name.
+ */
+static void hold_signals(sigset_t *before)
+{
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGHUP);
+	pthread_sigmask(SIG_BLOCK, &signals, before);
+}
+
+/* Closes the file before the rename: if close() fails, the old file must stay. */
+static int output_rename(struct output *output)
+{
+	int r = output->temporary ? 0
+				  : hidden_file_link(output->fd, output->path, &output->temporary);
+	int closed = output_close_file(output);
+
+	if (r == 0)
+		r = closed;
+	if (r == 0 && rename(output->temporary, output->path) < 0)
+		r = -errno;
+	if (r == 0)
+		free(take_ptr(output->temporary));
+	return r;
+}
+
 int output_commit(struct output *output, struct error *error)
 {
-	int r, closed;
+	sigset_t before;
+	int r;
 
 	write_text(output, true);
 	r = output->failed;
-	output_give_back(output);
-	closed = output_close_file(output);
+	output_trim(output);
+	hold_signals(&before);
 	if (r == 0)
-		r = closed;
-	if (r == 0 && output->temporary) {
-		if (rename(output->temporary, output->path) < 0)
-			r = -errno;
-		else
-			free(take_ptr(output->temporary));
-	}
+		r = output->replaces ? output_rename(output) : output_close_file(output);
 	if (r < 0 && r != -EPIPE)
 		error_set(error, r, "cannot write %s: %s", output_name(output), strerror(-r));
 	output_done(output);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return r;
+}
+
+const char *output_temporary(const struct output *output)
+{
+	return output->temporary;
 }
 
 void output_done(struct output *output)

@@ -2,13 +2,15 @@
 #pragma once
 
 /*
- * Where an answer goes: standard output, or a file that appears under its name only when it is
- * whole (a hidden temporary beside it, renamed). A name ending in ".gz" or ".svgz" is gzipped.
+ * Where an answer goes: standard output, or a file that gets its name only when it is complete
+ * (query/text/hidden-file.h). If the name ends in ".gz" or ".svgz", the output is compressed.
  *
- * A writer puts its text into output->text and calls output_flush() now and then; errors stick and
- * come out of output_commit(). A reader that went away (EPIPE) is -EPIPE, which is no failure to
- * the person.
+ * A writer appends to output->text and calls output_flush() now and then. After the first error,
+ * nothing more is written, and output_commit() returns this error. -EPIPE means that the reader has
+ * closed the pipe, which is not an error for the user.
  */
+
+#include <stdbool.h>
 
 #include "base/bytes.h"
 #include "base/error.h"
@@ -17,28 +19,38 @@ struct gzip_writer;
 
 struct output {
 	struct buffer text;
-	/* the rest is output.c's */
+	/* the members below are private to output.c */
 	int fd;
 	/* the first negative errno */
 	int failed;
-	/* up to where a file has its place on the disk; 0: not asked for */
+	/* end of the disk space that was allocated in advance; 0: none */
 	uint64_t expected_end;
 	char *path;
+	/* the hidden name of the file; NULL: none */
 	char *temporary;
+	/* output_commit() gives the file the name `path` */
+	bool replaces;
 	struct gzip_writer *gz;
 };
 
-/* path NULL or "-" is standard output. */
+/*
+ * Opens the output. A path of NULL or "-" is standard output. Returns 0, or a negative errno with a
+ * message.
+ */
 int output_open(struct output *output, const char *path, struct error *error);
 /*
- * That about so many bytes are to come: a file may take their place on the disk at once, which is
- * cheaper than page by page as they are written. Never an error: writing them will tell.
+ * Announces about how many bytes will follow. A file may then allocate disk space at once, which is
+ * cheaper than page by page. Never fails: a lack of disk space shows when the bytes are written.
  */
 void output_expect(struct output *output, uint64_t bytes);
-/* Writes out what is in text when it is over 256 KB. */
+/* Writes out the text if it is over 256 KB. */
 void output_flush(struct output *output);
-/* Writes all, closes, renames. 0, -EPIPE, or another errno with a text; nothing is left behind on
- * failure. */
+/*
+ * Writes the rest, closes and renames. Returns 0, -EPIPE, or another negative errno with a message.
+ * A failure leaves no files behind.
+ */
 int output_commit(struct output *output, struct error *error);
-/* Drops what was not committed. */
+/* Returns the hidden name, which a process that ends early should remove, or NULL. */
+const char *output_temporary(const struct output *output);
+/* Discards an output that was not committed. */
 void output_done(struct output *output);

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Invariants:
- * (1) piece number n is made in slot n modulo the count of slots, and by one thread;
- * (2) a slot is the maker's until it is made, then the writer's until that is written, then free:
- * its piece is the count of slots further on; (3) pieces are taken in order, so that the one that
- * the writer waits for is always under way, and written in order; (4) a piece is taken after a
- * `free`, of which there are as many as slots and one more for each piece that was written: so the
- * piece before it in its slot was written.
+ * (1) One thread makes piece number n, in slot n modulo the number of slots.
+ * (2) A slot belongs to the thread that makes its piece, then to the writer, then to the piece one
+ *     round later.
+ * (3) Threads take the pieces in order, and the writer writes them in order, so the writer always
+ *     waits for a piece in progress.
+ * (4) A thread waits on the semaphore `free` before it takes a piece. This semaphore starts at the
+ *     number of slots and rises with each written piece. The previous piece in a slot has therefore
+ *     always been written.
  *
- * Semaphores, not conditions: there is a piece every tenth of a millisecond, and who does not have
- * to wait makes no call of the kernel.
+ * Semaphores are used instead of conditions: pieces come every 0.1 ms, and a semaphore needs a
+ * system call only if the thread has to wait.
  */
 #include "query/text/parallel-text.h"
 
@@ -20,8 +22,11 @@
 
 #include "base/cleanup.h"
 
-#define SLOTS_A_THREAD 2
-/* One thread writes: more than this it cannot keep busy, and each takes room for its pieces. */
+#define SLOTS_PER_THREAD 2
+/*
+ * The largest number of threads. The single writer could not keep up with more, and each thread
+ * needs memory for its pieces.
+ */
 #define THREADS_MAX 4
 
 struct slot {
@@ -29,13 +34,13 @@ struct slot {
 	sem_t made;
 };
 
-struct making {
-	const struct parallel_text *pieces;
+struct job {
+	const struct parallel_text *text;
 	struct slot *slots;
 	size_t slot_count;
-	/* slots */
+	/* free slots */
 	sem_t free;
-	/* piece */
+	/* number of the next piece */
 	_Atomic size_t next;
 	_Atomic bool stopped;
 };
@@ -48,60 +53,59 @@ static void parallel_text_wait_for(sem_t *semaphore)
 
 static void *make_pieces(void *context)
 {
-	struct making *making = context;
+	struct job *job = context;
 
 	while (true) {
 		struct slot *slot;
 		size_t piece;
 
-		parallel_text_wait_for(&making->free);
-		piece = making->next++;
-		if (making->stopped || piece >= making->pieces->count)
+		parallel_text_wait_for(&job->free);
+		piece = job->next++;
+		if (job->stopped || piece >= job->text->count)
 			break;
-		slot = &making->slots[piece % making->slot_count];
-		making->pieces->make(making->pieces->context, piece, &slot->text);
+		slot = &job->slots[piece % job->slot_count];
+		job->text->make(job->text->context, piece, &slot->text);
 		sem_post(&slot->made);
 	}
 	return NULL;
 }
 
-/* Without copying it, where nothing is before it. */
-static int parallel_text_put_piece(struct buffer *text, struct output *output)
+/* Writes a piece. Avoids a copy if the output's text is empty. */
+static int parallel_text_put_piece(struct buffer *piece, struct output *output)
 {
 	struct buffer empty = output->text;
 
-	if (buffer_failed(text))
+	if (buffer_failed(piece))
 		return -ENOMEM;
 	if (output->text.size) {
-		buffer_bytes(&output->text, text->data, text->size);
+		buffer_bytes(&output->text, piece->data, piece->size);
 	} else {
-		output->text = *text;
-		*text = empty;
+		output->text = *piece;
+		*piece = empty;
 	}
 	output_flush(output);
-	text->size = 0;
+	piece->size = 0;
 	return 0;
 }
 
-static int write_slots(struct making *making, struct output *output)
+static int write_slots(struct job *job, struct output *output)
 {
 	int r = 0;
 
-	for (size_t piece = 0; r == 0 && piece < making->pieces->count && !output->failed;
-	     piece++) {
-		struct slot *slot = &making->slots[piece % making->slot_count];
+	for (size_t piece = 0; r == 0 && piece < job->text->count && !output->failed; piece++) {
+		struct slot *slot = &job->slots[piece % job->slot_count];
 
 		parallel_text_wait_for(&slot->made);
 		r = parallel_text_put_piece(&slot->text, output);
-		sem_post(&making->free);
+		sem_post(&job->free);
 	}
 	return r;
 }
 
-static int write_alone(const struct parallel_text *pieces, struct output *output)
+static int write_alone(const struct parallel_text *text, struct output *output)
 {
-	for (size_t piece = 0; piece < pieces->count && !output->failed; piece++) {
-		pieces->make(pieces->context, piece, &output->text);
+	for (size_t piece = 0; piece < text->count && !output->failed; piece++) {
+		text->make(text->context, piece, &output->text);
 		if (buffer_failed(&output->text))
 			return -ENOMEM;
 		output_flush(output);
@@ -109,45 +113,45 @@ static int write_alone(const struct parallel_text *pieces, struct output *output
 	return 0;
 }
 
-/* The threads must not outlive what they work with. */
-static int write_in_threads(struct making *making, pthread_t *threads, unsigned int count,
+/* Joins all threads before it returns, because they use the caller's data. */
+static int write_in_threads(struct job *job, pthread_t *threads, unsigned int count,
 			    struct output *output)
 {
 	unsigned int started = 0;
 	int r;
 
-	while (started < count && pthread_create(&threads[started], NULL, make_pieces, making) == 0)
+	while (started < count && pthread_create(&threads[started], NULL, make_pieces, job) == 0)
 		started++;
-	r = started ? write_slots(making, output) : write_alone(making->pieces, output);
-	making->stopped = true;
+	r = started ? write_slots(job, output) : write_alone(job->text, output);
+	job->stopped = true;
 	for (unsigned int i = 0; i < started; i++)
-		sem_post(&making->free);
+		sem_post(&job->free);
 	while (started)
 		pthread_join(threads[--started], NULL);
 	return r;
 }
 
-int parallel_text_write(const struct parallel_text *pieces, struct output *output)
+int parallel_text_write(const struct parallel_text *text, struct output *output)
 {
-	unsigned int count = MIN(pieces->threads, THREADS_MAX);
-	struct making making = { .pieces = pieces, .slot_count = SLOTS_A_THREAD * count };
+	unsigned int count = MIN(text->threads, THREADS_MAX);
+	struct job job = { .text = text, .slot_count = SLOTS_PER_THREAD * count };
 	_cleanup_free_ pthread_t *threads = NULL;
 	int r = -ENOMEM;
 
-	if (count < 2 || pieces->count < 2)
-		return write_alone(pieces, output);
+	if (count < 2 || text->count < 2)
+		return write_alone(text, output);
 	threads = calloc(count, sizeof(*threads));
-	making.slots = calloc(making.slot_count, sizeof(*making.slots));
-	for (size_t i = 0; making.slots && i < making.slot_count; i++)
-		sem_init(&making.slots[i].made, 0, 0);
-	sem_init(&making.free, 0, making.slot_count);
-	if (threads && making.slots)
-		r = write_in_threads(&making, threads, count, output);
-	sem_destroy(&making.free);
-	for (size_t i = 0; making.slots && i < making.slot_count; i++) {
-		sem_destroy(&making.slots[i].made);
-		buffer_done(&making.slots[i].text);
+	job.slots = calloc(job.slot_count, sizeof(*job.slots));
+	for (size_t i = 0; job.slots && i < job.slot_count; i++)
+		sem_init(&job.slots[i].made, 0, 0);
+	sem_init(&job.free, 0, job.slot_count);
+	if (threads && job.slots)
+		r = write_in_threads(&job, threads, count, output);
+	sem_destroy(&job.free);
+	for (size_t i = 0; job.slots && i < job.slot_count; i++) {
+		sem_destroy(&job.slots[i].made);
+		buffer_done(&job.slots[i].text);
 	}
-	free(making.slots);
+	free(job.slots);
 	return r;
 }

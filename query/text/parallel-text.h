@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* A long text in pieces that threads make side by side, and the caller's writes in their order.
- * Memory follows the threads, not the text. */
+/*
+ * Writes a long text whose pieces several threads make in parallel. The caller's thread writes them
+ * in order. Memory use follows the number of threads, not the text.
+ */
 
 #include "query/text/output.h"
 
@@ -11,9 +13,15 @@ struct parallel_text {
 	void (*make)(const void *context, size_t piece, struct buffer *text);
 	const void *context;
 	size_t count;
-	/* that may make them; below 2, or where no more can be had, the caller's makes all */
+	/*
+	 * threads that may make pieces; if it is below 2, or no thread can start, the caller's
+	 * thread makes all pieces
+	 */
 	unsigned int threads;
 };
 
-/* Ends early when the output has failed, which is no error here. 0 or -ENOMEM. */
-int parallel_text_write(const struct parallel_text *pieces, struct output *output);
+/*
+ * Makes and writes all pieces. If writing fails, stops and returns 0, because output_commit()
+ * reports that failure. Returns 0 or -ENOMEM.
+ */
+int parallel_text_write(const struct parallel_text *text, struct output *output);

@@ -10,7 +10,10 @@
 
 #define CPU_MAX (TAPE_CPUS_MAX - 1)
 
-/* One number at *at, which moves behind it; -1 when there is none or it is too large. */
+/*
+ * Parses a number at *at and moves *at behind the number. Returns -1 if there is no number or if it
+ * is too large.
+ */
 static long cpu_filter_take_cpu(const char **at)
 {
 	long cpu = 0;
@@ -25,7 +28,7 @@ static long cpu_filter_take_cpu(const char **at)
 	return cpu;
 }
 
-static int want_range(struct cpu_set_filter *filter, long first, long last)
+static int select_range(struct cpu_set_filter *filter, long first, long last)
 {
 	if (array_reserve(&filter->wanted, last + 1) < 0)
 		return -ENOMEM;
@@ -48,7 +51,7 @@ static int parse_ranges(const char *at, struct cpu_set_filter *filter)
 		}
 		if (first < 0 || last < first)
 			return -EINVAL;
-		r = want_range(filter, first, last);
+		r = select_range(filter, first, last);
 		if (r < 0 || !*at)
 			return r;
 		if (*at++ != ',')
@@ -64,7 +67,7 @@ int cpu_filter_parse(const char *text, struct cpu_set_filter *ret_filter, struct
 	if (r == -EINVAL)
 		return error_set(
 			error, r,
-			"\"%.60s\" is no list of CPUs: use numbers up to %d and ranges of them, as in 3,8-11",
+			"\"%.60s\" is not a CPU list; use numbers up to %d and ranges: 3,8-11",
 			text, CPU_MAX);
 	if (r < 0)
 		return r;
@@ -75,7 +78,7 @@ int cpu_filter_parse(const char *text, struct cpu_set_filter *ret_filter, struct
 
 int cpu_filter_add(struct cpu_set_filter *filter, uint32_t cpu)
 {
-	return want_range(filter, cpu, cpu);
+	return select_range(filter, cpu, cpu);
 }
 
 void cpu_filter_done(struct cpu_set_filter *filter)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Which CPUs a person asked for. */
+/* The set of CPUs that a query selects. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,19 +10,28 @@
 #include "base/bytes.h"
 #include "base/error.h"
 
-/* A set of CPUs; a zeroed one is all of them. */
+/* A set of CPUs. A zeroed filter selects all CPUs. */
 struct cpu_set_filter {
-	/* by CPU number */
+	/* indexed by CPU number */
 	array_of(bool) wanted;
 };
 
-/* "3,8-11". -EINVAL with a text; at most CPU 65535. */
+/*
+ * Parses a list such as "3,8-11". CPU numbers go up to 65535. Returns 0, -ENOMEM, or -EINVAL with a
+ * message.
+ */
 int cpu_filter_parse(const char *text, struct cpu_set_filter *ret_filter, struct error *error);
 void cpu_filter_done(struct cpu_set_filter *filter);
-/* This one too; the first makes a set of it that is no longer all. 0 or -ENOMEM. */
+/*
+ * Adds a CPU. The first call turns a filter for all CPUs into a set with only this one. Returns 0
+ * or -ENOMEM.
+ */
 int cpu_filter_add(struct cpu_set_filter *filter, uint32_t cpu);
 bool cpu_filter_passes(const struct cpu_set_filter *filter, uint32_t cpu);
-/* "all", or the CPUs as cpu_filter_parse() reads them, in order. */
+/* Appends "all", or the sorted list in the form that cpu_filter_parse() reads. */
 void cpu_filter_describe(const struct cpu_set_filter *filter, struct buffer *text);
-/* The same into so much room; a list that is too long for it ends in dots. 0 or -ENOMEM. */
+/*
+ * Writes the same text into a fixed buffer. A list that does not fit ends in "...". Returns 0 or
+ * -ENOMEM.
+ */
 int cpu_filter_list(const struct cpu_set_filter *cpus, char *text, size_t size);

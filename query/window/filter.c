@@ -15,7 +15,10 @@ void filter_done(struct filter *filter)
 	array_done(&filter->tids.list);
 }
 
-/* One number at *at, which moves behind it; -1 when there is none or it is too large. */
+/*
+ * Parses a number at *at and moves *at behind the number. Returns -1 if there is no number or if it
+ * is too large.
+ */
 static int64_t take_id(const char **at)
 {
 	int64_t id = 0;
@@ -52,10 +55,8 @@ int filter_parse_ids(const char *text, struct filter_ids *ret_ids, struct error 
 	int r = parse_list(text, &ids);
 
 	if (r == -EINVAL)
-		error_set(
-			error, r,
-			"\"%.60s\" is no list of numbers of processes or threads: use 1240, or 1240,1262",
-			text);
+		error_set(error, r,
+			  "\"%.60s\" is not a list of PIDs or TIDs; use 1240 or 1240,1262", text);
 	if (r < 0) {
 		array_done(&ids.list);
 		return r;
@@ -89,7 +90,7 @@ bool filter_passes_comm(const struct filter *filter, const char *comm)
 	return glob_passes(filter->comm, comm);
 }
 
-bool filter_may_pass_nameless(const struct filter *filter)
+bool filter_may_pass_unnamed(const struct filter *filter)
 {
 	return !filter->comm || strchr(":*?[\\", *filter->comm);
 }

@@ -12,7 +12,7 @@ bool glob_passes(const char *pattern, const char *text)
 	return !pattern || fnmatch(pattern, text, 0) == 0;
 }
 
-/* Where a pattern is looked at, within brackets. */
+/* A position within the brackets of a pattern. */
 struct place {
 	const char *pattern;
 	const char *at;
@@ -21,11 +21,14 @@ struct place {
 
 static int glob_refuse(const struct place *place, const char *why)
 {
-	return error_set(place->error, -EINVAL, "\"%.60s\" is no pattern: %s", place->pattern, why);
+	return error_set(place->error, -EINVAL, "\"%.60s\" is not a pattern: %s", place->pattern,
+			 why);
 }
 
-/* "[:alpha:]", or "[.x.]" and "[=x=]", from its second sign on; the size, 0 where it is only a [
- * among others. */
+/*
+ * The size of a class such as [:alpha:], [.x.] or [=x=] from its second character on. Returns 0 if
+ * the [ is an ordinary character.
+ */
 static size_t class_size(const char *at)
 {
 	static const char lower[] = "abcdefghijklmnopqrstuvwxyz";
@@ -44,15 +47,14 @@ static int take_class(struct place *place, size_t size)
 	if (*place->at == ':') {
 		memcpy(name, place->at + 1, size - 3 < sizeof(name) ? size - 3 : 0);
 		if (!wctype(name))
-			return glob_refuse(
-				place,
-				"it has a class between [: and :] that is none; use [:alpha:], [:digit:]");
+			return glob_refuse(place,
+					   "it has an unknown class; use [:alpha:] or [:digit:]");
 	}
 	place->at += size;
 	return 0;
 }
 
-/* One sign, of which \ may say that it is no more than that; not 0. */
+/* Reads one character, which a \ may escape. Never returns 0. */
 static unsigned char take_sign(struct place *place)
 {
 	if (*place->at == '\\' && place->at[1])
@@ -60,7 +62,7 @@ static unsigned char take_sign(struct place *place)
 	return *place->at++;
 }
 
-/* A sign, a range of them, or a class. */
+/* Reads a character, a range or a class. */
 static int glob_take_member(struct place *place)
 {
 	size_t size = *place->at == '[' ? class_size(place->at + 1) : 0;
@@ -81,7 +83,7 @@ static int glob_take_member(struct place *place)
 		       : 0;
 }
 
-/* What stands behind a [, up to its ]; a ] in the first place is one of the signs. */
+/* Reads the text after a [ up to its ]. A ] in the first place is an ordinary character. */
 static int glob_take_bracket(struct place *place)
 {
 	bool first = true;
@@ -94,7 +96,7 @@ static int glob_take_bracket(struct place *place)
 	if (r < 0)
 		return r;
 	if (!*place->at)
-		return glob_refuse(place, "it has a [ without its ]; \\[ stands for a [ itself");
+		return glob_refuse(place, "it has a [ without a ]; write \\[ for a plain [");
 	place->at++;
 	return 0;
 }
@@ -110,8 +112,7 @@ int glob_check(const char *pattern, struct error *error)
 		if (sign == '[')
 			r = glob_take_bracket(&place);
 		else if (sign == '\\' && !*place.at)
-			r = glob_refuse(&place,
-					"nothing is behind its \\; \\\\ stands for a \\ itself");
+			r = glob_refuse(&place, "it ends with a \\; write \\\\ for a plain \\");
 		else if (sign == '\\')
 			place.at++;
 	}

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Patterns for names: * ? [...] and \ for the whole of a name; * and ? stand for a slash too. What
- * a shell takes for text when it is no pattern, as a [ that is never closed, is refused: it would
- * only ever find nothing, and nobody would know why.
+ * Patterns for names: * ? [...] and \ match the whole name; * and ? match a slash too. A malformed
+ * pattern, such as one with an unclosed [, is an error. A shell would treat it as plain text, and
+ * the pattern would silently match nothing.
  */
 
 #include <stdbool.h>
@@ -12,13 +12,16 @@
 
 #include "base/error.h"
 
-/* 0, or -EINVAL with a text that quotes the pattern and says what is wrong in it. */
+/* Returns 0, or -EINVAL with a message that quotes the pattern and names its fault. */
 int glob_check(const char *pattern, struct error *error);
 
-/* NULL passes all. */
+/* A NULL pattern matches every text. */
 bool glob_passes(const char *pattern, const char *text);
 
-/* Several, of which one has to pass; of none, all does. The patterns are borrowed. */
+/*
+ * A list of patterns. A text passes if at least one pattern matches; an empty list passes every
+ * text. The caller keeps the patterns alive.
+ */
 #define GLOBS_MAX 33
 
 struct globs {

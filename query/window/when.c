@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A form is taken as a whole or not at all: each parser below reads from a cursor and says false as
- * soon as the text is not its form, and when_parse() tries them one after the other. A text that
- * has the shape of a form, but numbers that no calendar has, ends the trying, so that the person
- * hears of the number and not of the forms alone.
+ * Each form below has its own parser. A parser reads from a cursor and returns false when the text
+ * does not have its form; when_parse() tries one parser after the other. If a text has the form but
+ * an impossible number, when_parse() stops, and the message names that number.
  */
 #include "query/window/when.h"
 
@@ -11,277 +10,127 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "query/window/when-forms.h"
 
-#define DAY_SECONDS 86400
 #define FIRST_SECOND 31536000ll /* 1971-01-01T00:00:00Z */
 #define END_SECOND 7289654400ll /* 2201-01-01T00:00:00Z */
+/* The largest number of years between two dates of February 29. */
+#define LEAP_YEARS_MAX 8
 
 struct moment {
-	/* the cursor */
-	const char *at;
-	/* what is impossible about a text of the right shape */
-	const char *wrong;
+	struct when_text text;
 	uint64_t now_ns;
 	bool utc;
 	struct when when;
 };
 
-/* Civil time: as a calendar and a clock on the wall show it, in a zone that is not said. */
-struct civil {
-	int year, month, day;
-	int hour, minute, second;
-	uint32_t fraction_ns;
-};
-
-static bool when_take(struct moment *moment, const char *literal)
+static bool moment_fail(struct moment *moment, const char *wrong)
 {
-	size_t size = strlen(literal);
-
-	if (strncmp(moment->at, literal, size) != 0)
-		return false;
-	moment->at += size;
-	return true;
-}
-
-static void when_take_blanks(struct moment *moment)
-{
-	moment->at += strspn(moment->at, " \t");
-}
-
-/* Exactly so many digits, no more behind them. */
-static bool when_take_digits(struct moment *moment, int count, int *ret_value)
-{
-	int value = 0;
-
-	for (int i = 0; i < count; i++) {
-		if (!isdigit((unsigned char)moment->at[i]))
-			return false;
-		value = value * 10 + (moment->at[i] - '0');
-	}
-	if (isdigit((unsigned char)moment->at[count]))
-		return false;
-	moment->at += count;
-	*ret_value = value;
-	return true;
-}
-
-/* ".25", or ",25" as some logs have it. Digits beyond the ninth are cut off: a moment is never
- * moved forward. */
-static bool when_take_fraction(struct moment *moment, uint32_t *ret_ns)
-{
-	uint32_t ns = 0, unit = NSEC_PER_SEC / 10;
-
-	if (!isdigit((unsigned char)moment->at[1]))
-		return false;
-	for (moment->at++; isdigit((unsigned char)*moment->at); moment->at++) {
-		ns += unit * (*moment->at - '0');
-		unit /= 10;
-	}
-	*ret_ns = ns;
-	return true;
-}
-
-static bool when_take_date(struct moment *moment, struct civil *civil)
-{
-	return when_take_digits(moment, 4, &civil->year) && when_take(moment, "-") &&
-	       when_take_digits(moment, 2, &civil->month) && when_take(moment, "-") &&
-	       when_take_digits(moment, 2, &civil->day);
-}
-
-static bool when_take_clock(struct moment *moment, struct civil *civil)
-{
-	if (!when_take_digits(moment, 2, &civil->hour) || !when_take(moment, ":") ||
-	    !when_take_digits(moment, 2, &civil->minute))
-		return false;
-	if (!when_take(moment, ":"))
-		return true;
-	if (!when_take_digits(moment, 2, &civil->second))
-		return false;
-	if (*moment->at == '.' || *moment->at == ',')
-		return when_take_fraction(moment, &civil->fraction_ns);
-	return true;
-}
-
-/* "Z", "+01:00", "+0100" or "+01", with a blank before it or not: seconds east of UTC. */
-static bool take_offset(struct moment *moment, int *ret_seconds)
-{
-	int sign, hours, minutes = 0;
-
-	when_take_blanks(moment);
-	if (when_take(moment, "Z") || when_take(moment, "z")) {
-		*ret_seconds = 0;
-		return true;
-	}
-	sign = *moment->at == '-' ? -1 : 1;
-	if (!when_take(moment, "+") && !when_take(moment, "-"))
-		return false;
-	if (when_take_digits(moment, 4, &hours)) {
-		minutes = hours % 100;
-		hours /= 100;
-	} else if (!when_take_digits(moment, 2, &hours)) {
-		return false;
-	} else if (when_take(moment, ":") && !when_take_digits(moment, 2, &minutes)) {
-		return false;
-	}
-	if (hours > 23 || minutes > 59)
-		moment->wrong = "no zone has that offset";
-	*ret_seconds = sign * (hours * 3600 + minutes * 60);
-	return true;
-}
-
-static struct tm civil_tm(const struct civil *civil)
-{
-	return (struct tm){
-		.tm_year = civil->year - 1900,
-		.tm_mon = civil->month - 1,
-		.tm_mday = civil->day,
-		.tm_hour = civil->hour,
-		.tm_min = civil->minute,
-		.tm_sec = civil->second,
-	};
-}
-
-/*
- * The second of the epoch if the civil time were UTC. Second 60, which a leap second has, becomes
- * the next second. timegm() moves the 30th of February into March instead of refusing it; so that
- * the day moved is how it is known.
- */
-static bool civil_seconds(struct moment *moment, const struct civil *civil, time_t *ret_seconds)
-{
-	struct civil midnight = { .year = civil->year, .month = civil->month, .day = civil->day };
-	struct tm day = civil_tm(&midnight), tm = civil_tm(civil);
-
-	timegm(&day);
-	if (day.tm_mday != civil->day || day.tm_mon != civil->month - 1)
-		moment->wrong = "the calendar has no such day";
-	else if (civil->hour > 23 || civil->minute > 59 || civil->second > 60)
-		moment->wrong = "no clock shows that";
-	*ret_seconds = timegm(&tm);
-	return !moment->wrong;
+	snprintf(moment->text.wrong, sizeof(moment->text.wrong), "%s", wrong);
+	return false;
 }
 
 static bool set_moment(struct moment *moment, time_t seconds, uint32_t fraction_ns)
 {
-	if (seconds < FIRST_SECOND || seconds >= END_SECOND) {
-		moment->wrong = "only the years 1971 to 2200 are taken";
-		return false;
-	}
+	if (seconds < FIRST_SECOND || seconds >= END_SECOND)
+		return moment_fail(moment, "the year must be from 1971 to 2200");
 	moment->when.realtime_ns = seconds * NSEC_PER_SEC + fraction_ns;
 	return true;
 }
 
-static long when_offset_at(time_t seconds)
-{
-	struct tm tm;
-
-	return localtime_r(&seconds, &tm) ? tm.tm_gmtoff : 0;
-}
-
-/*
- * The second of the epoch at which the local clock shows `wall`. mktime() leaves open what it does
- * with times that were there twice or never, so: the offsets of the day before and the day after
- * are the only two that can hold, since no zone changes twice in two days. Each that gives a moment
- * at which it holds is an answer.
- */
-static time_t when_local_seconds(time_t wall, struct when *when)
-{
-	long before = when_offset_at(wall - DAY_SECONDS),
-	     after = when_offset_at(wall + DAY_SECONDS);
-	bool fits_before = when_offset_at(wall - before) == before;
-	bool fits_after = when_offset_at(wall - after) == after;
-
-	when->ambiguous = before != after && fits_before && fits_after;
-	when->skipped = !fits_before && !fits_after;
-	if (when->ambiguous)
-		return MIN(wall - before, wall - after);
-	return fits_after && !fits_before ? wall - after : wall - before;
-}
-
 static bool set_civil(struct moment *moment, const struct civil *civil)
 {
+	struct civil_doubt doubt;
 	time_t seconds;
+	const char *wrong = civil_seconds(civil, &seconds, &doubt);
 
-	if (!civil_seconds(moment, civil, &seconds))
-		return false;
-	if (!moment->utc)
-		seconds = when_local_seconds(seconds, &moment->when);
+	if (wrong)
+		return moment_fail(moment, wrong);
+	moment->when.ambiguous = doubt.ambiguous;
+	moment->when.skipped = doubt.skipped;
 	return set_moment(moment, seconds, civil->fraction_ns);
 }
 
-/* The date of today, or of so many days before it. */
-static void civil_today(const struct moment *moment, int days_ago, struct civil *civil)
+static bool is_past(const struct moment *moment)
 {
-	time_t seconds = moment->now_ns / NSEC_PER_SEC;
-	struct tm tm = { 0 };
-
-	if (!moment->utc)
-		seconds += when_offset_at(seconds);
-	seconds -= (time_t)days_ago * DAY_SECONDS;
-	gmtime_r(&seconds, &tm);
-	civil->year = tm.tm_year + 1900;
-	civil->month = tm.tm_mon + 1;
-	civil->day = tm.tm_mday;
+	return moment->when.realtime_ns <= moment->now_ns;
 }
 
-/* 2026-11-18T03:12:07.25+01:00, or with a blank for the T, or without the offset */
-static bool parse_dated(struct moment *moment)
+/*
+ * Sets the date to `days_ago` days ago, or `step` days earlier if that moment would be in the
+ * future.
+ */
+static bool set_latest_day(struct moment *moment, struct civil *civil, int days_ago, int step)
 {
-	struct civil civil = { 0 };
-	time_t seconds;
-	int offset;
+	time_t now = moment->now_ns / NSEC_PER_SEC;
 
-	if (!when_take_date(moment, &civil) ||
-	    !(when_take(moment, "T") || when_take(moment, "t") || when_take(moment, " ")))
+	civil_set_date(civil, now, days_ago);
+	if (!set_civil(moment, civil))
 		return false;
-	when_take_blanks(moment);
-	if (!when_take_clock(moment, &civil))
-		return false;
-	if (!*moment->at)
-		return set_civil(moment, &civil);
-	if (!take_offset(moment, &offset) || *moment->at)
-		return false;
-	return civil_seconds(moment, &civil, &seconds) &&
-	       set_moment(moment, seconds - offset, civil.fraction_ns);
-}
-
-/* 03:12[:07[.25]]: of today when that is not in the future, else of yesterday */
-static bool parse_clock(struct moment *moment)
-{
-	struct civil civil = { 0 };
-
-	if (!when_take_clock(moment, &civil) || *moment->at)
-		return false;
-	civil_today(moment, 0, &civil);
-	if (!set_civil(moment, &civil))
-		return false;
-	if (moment->when.realtime_ns <= moment->now_ns)
+	if (is_past(moment))
 		return true;
-	civil_today(moment, 1, &civil);
-	return set_civil(moment, &civil);
+	civil_set_date(civil, now, days_ago + step);
+	return set_civil(moment, civil);
 }
 
-/* yesterday 23:00; the word alone is when that day began */
-static bool parse_day_word(struct moment *moment)
+static bool set_latest_weekday(struct moment *moment, struct civil *civil, int weekday)
 {
-	struct civil civil = { 0 };
-	int days_ago = when_take(moment, "yesterday") ? 1 : 0;
-
-	if (!days_ago && !when_take(moment, "today"))
-		return false;
-	if (*moment->at && *moment->at != ' ')
-		return false;
-	when_take_blanks(moment);
-	if (*moment->at && (!when_take_clock(moment, &civil) || *moment->at))
-		return false;
-	civil_today(moment, days_ago, &civil);
-	return set_civil(moment, &civil);
+	civil_set_date(civil, moment->now_ns / NSEC_PER_SEC, 0);
+	return set_latest_day(moment, civil, (civil_weekday(civil) - weekday + 7) % 7, 7);
 }
 
-static bool set_ago(struct moment *moment, const char *text, size_t size)
+/* Not every year has a February 29. */
+static bool set_latest_year(struct moment *moment, struct civil *civil)
+{
+	struct civil today = *civil;
+
+	civil_set_date(&today, moment->now_ns / NSEC_PER_SEC, 0);
+	for (int years = 0; years <= LEAP_YEARS_MAX; years++) {
+		civil->year = today.year - years;
+		*moment->text.wrong = 0;
+		if (set_civil(moment, civil) && is_past(moment))
+			return true;
+		if (*moment->text.wrong && !(civil->month == 2 && civil->day == 29))
+			return false;
+	}
+	return false;
+}
+
+static bool set_said(struct moment *moment, struct when_said *said)
+{
+	struct civil *civil = &said->civil;
+
+	if (moment->utc && !civil->zoned)
+		civil->zoned = true;
+	moment->when.is_time_of_day = said->date == WHEN_DATE_NONE;
+	moment->when.unit_ns = said->unit_ns;
+	switch (said->date) {
+	case WHEN_DATE_FULL:
+		return set_civil(moment, civil);
+	case WHEN_DATE_YEARLESS:
+		return set_latest_year(moment, civil);
+	case WHEN_DATE_DAYS_AGO:
+		civil_set_date(civil, moment->now_ns / NSEC_PER_SEC, said->days_ago);
+		return set_civil(moment, civil);
+	case WHEN_DATE_WEEKDAY:
+		return set_latest_weekday(moment, civil, said->weekday);
+	default:
+		return set_latest_day(moment, civil, 0, 1);
+	}
+}
+
+/* 2026-11-18T03:12:07.25+01:00, 3:12, yesterday 23:00, Nov 19, 2026 12:24:49 PM UTC */
+static bool parse_said(struct moment *moment)
+{
+	struct when_said said;
+
+	return when_take_said(&moment->text, &said) && !*moment->text.at && set_said(moment, &said);
+}
+
+static bool set_offset(struct moment *moment, const char *text, size_t size, bool ahead)
 {
 	char duration[64];
 	uint64_t ns;
@@ -292,101 +141,119 @@ static bool set_ago(struct moment *moment, const char *text, size_t size)
 	duration[size] = 0;
 	if (duration_parse(duration, &ns) < 0)
 		return false;
-	ns = MIN(ns, moment->now_ns);
-	ns = moment->now_ns - ns;
+	ns = ahead ? moment->now_ns + ns : moment->now_ns - MIN(ns, moment->now_ns);
 	return set_moment(moment, ns / NSEC_PER_SEC, ns % NSEC_PER_SEC);
 }
 
-/* now, now-10m, now - 10m */
+/* now, now-10m, now - 10m, now+1h, and the same without the word */
 static bool parse_now(struct moment *moment)
 {
-	if (!when_take(moment, "now"))
+	bool now = when_take(&moment->text, "now"), ahead;
+
+	when_take_blanks(&moment->text);
+	if (!*moment->text.at)
+		return now && set_offset(moment, "0s", 2, false);
+	ahead = *moment->text.at == '+';
+	if (!when_take(&moment->text, "-") && !when_take(&moment->text, "+"))
 		return false;
-	when_take_blanks(moment);
-	if (!*moment->at)
-		return set_ago(moment, "0s", 2);
-	if (!when_take(moment, "-"))
-		return false;
-	when_take_blanks(moment);
-	return set_ago(moment, moment->at, strlen(moment->at));
+	when_take_blanks(&moment->text);
+	return set_offset(moment, moment->text.at, strlen(moment->text.at), ahead);
 }
 
 /* 10m ago */
 static bool parse_ago(struct moment *moment)
 {
-	size_t size = strcspn(moment->at, " \t");
-	const char *duration = moment->at;
+	size_t size = strcspn(moment->text.at, " \t");
+	const char *duration = moment->text.at;
 
-	moment->at += size;
-	when_take_blanks(moment);
-	return !strcmp(moment->at, "ago") && set_ago(moment, duration, size);
+	moment->text.at += size;
+	when_take_blanks(&moment->text);
+	return !strcmp(moment->text.at, "ago") && set_offset(moment, duration, size, false);
+}
+
+/* Takes digits, and a fraction of a second behind them. */
+static bool take_seconds(struct when_text *text, int64_t *ret_seconds, uint32_t *ret_fraction_ns)
+{
+	uint64_t unit_ns;
+
+	*ret_seconds = 0;
+	*ret_fraction_ns = 0;
+	if (!isdigit((unsigned char)*text->at))
+		return false;
+	for (; isdigit((unsigned char)*text->at); text->at++)
+		*ret_seconds = MIN(*ret_seconds * 10 + (*text->at - '0'), (int64_t)END_SECOND);
+	return *text->at != '.' || when_take_fraction(text, ret_fraction_ns, &unit_ns);
 }
 
 /* @1762918327.25 */
 static bool parse_epoch(struct moment *moment)
 {
-	time_t seconds = 0;
-	uint32_t fraction_ns = 0;
+	uint32_t fraction_ns;
+	int64_t seconds;
 
-	if (!when_take(moment, "@") || !isdigit((unsigned char)*moment->at))
-		return false;
-	for (; isdigit((unsigned char)*moment->at); moment->at++)
-		seconds = MIN(seconds * 10 + (*moment->at - '0'), END_SECOND);
-	if (*moment->at == '.' && !when_take_fraction(moment, &fraction_ns))
-		return false;
-	return !*moment->at && set_moment(moment, seconds, fraction_ns);
+	return when_take(&moment->text, "@") &&
+	       take_seconds(&moment->text, &seconds, &fraction_ns) && !*moment->text.at &&
+	       set_moment(moment, seconds, fraction_ns);
 }
 
-/* [12345.678901], with the blanks that the kernel fills up with */
+/* [12345.678901], also with the kernel's padding blanks */
 static bool parse_uptime(struct moment *moment)
 {
-	uint64_t seconds = 0;
-	uint32_t fraction_ns = 0;
+	uint32_t fraction_ns;
+	int64_t seconds;
 
-	if (!when_take(moment, "["))
+	if (!when_take(&moment->text, "["))
 		return false;
-	when_take_blanks(moment);
-	if (!isdigit((unsigned char)*moment->at))
+	when_take_blanks(&moment->text);
+	if (!take_seconds(&moment->text, &seconds, &fraction_ns) ||
+	    !when_take(&moment->text, "]") || *moment->text.at)
 		return false;
-	for (; isdigit((unsigned char)*moment->at); moment->at++)
-		seconds = MIN(seconds * 10 + (*moment->at - '0'), (uint64_t)END_SECOND);
-	if (*moment->at == '.' && !when_take_fraction(moment, &fraction_ns))
-		return false;
-	if (!when_take(moment, "]") || *moment->at)
-		return false;
-	if (seconds >= END_SECOND) {
-		moment->wrong = "no machine runs that long";
-		return false;
-	}
+	if (seconds >= END_SECOND)
+		return moment_fail(moment, "no machine runs for that long");
 	moment->when.is_uptime = true;
 	moment->when.uptime_ns = seconds * NSEC_PER_SEC + fraction_ns;
 	return true;
 }
+
+static const char some_forms[] = "03:12:07, 'yesterday 23:00', now-10m";
 
 static int when_refuse(const char *text, const char *wrong, struct error *error)
 {
 	char shown[61];
 	size_t size = strnlen(text, sizeof(shown) - 1);
 
-	/* the sentence stays one line of readable text: no control bytes, no half of a character at
-	 * the cut */
+	/*
+	 * the message must stay one readable line, without control bytes and without a truncated
+	 * character at the end
+	 */
 	while (text[size] && size && (text[size] & 0xc0) == 0x80)
 		size--;
 	for (size_t i = 0; i < size; i++)
 		shown[i] = iscntrl((unsigned char)text[i]) ? '?' : text[i];
 	shown[size] = 0;
-	return error_set(
-		error, -EINVAL,
-		"\"%s\" is no time%s%s; use 2026-11-18T03:12:07+01:00, \"2026-11-18 03:12[:07]\", 03:12[:07], now, now-10m, \"10m ago\", \"yesterday 23:00\", @1762918327.25 or [12345.678901]",
-		shown, wrong ? ": " : "", wrong ? wrong : "");
+	if (*wrong)
+		return error_set(error, -EINVAL, "cannot read \"%s\": %s", shown, wrong);
+	return error_set(error, -EINVAL, "cannot read \"%s\". Like %s; all forms: man perftape",
+			 shown, some_forms);
+}
+
+/* Skips words before the time, such as in "around 3:12". */
+static const char *skip_around(const char *text)
+{
+	static const char *const words[] = { "around", "about", "at" };
+	struct when_text ahead = { .at = text };
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (when_take_word(&ahead, words[i]) && (*ahead.at == ' ' || *ahead.at == '\t'))
+			return ahead.at + strspn(ahead.at, " \t");
+	return text;
 }
 
 int when_parse(const char *text, uint64_t now_ns, bool utc, struct when *ret_when,
 	       struct error *error)
 {
 	static bool (*const forms[])(struct moment *) = {
-		parse_dated, parse_clock, parse_day_word, parse_now,
-		parse_ago,   parse_epoch, parse_uptime,
+		parse_said, parse_now, parse_ago, parse_epoch, parse_uptime,
 	};
 	char trimmed[128];
 	size_t size;
@@ -396,18 +263,92 @@ int when_parse(const char *text, uint64_t now_ns, bool utc, struct when *ret_whe
 	while (size && (text[size - 1] == ' ' || text[size - 1] == '\t'))
 		size--;
 	if (size >= sizeof(trimmed))
-		return when_refuse(text, NULL, error);
+		return when_refuse(text, "", error);
 	memcpy(trimmed, text, size);
 	trimmed[size] = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
-		struct moment moment = { .at = trimmed, .now_ns = now_ns, .utc = utc };
+		struct moment moment = { .text = { .at = skip_around(trimmed) },
+					 .now_ns = now_ns,
+					 .utc = utc };
 
 		if (forms[i](&moment)) {
 			*ret_when = moment.when;
 			return 0;
 		}
-		if (moment.wrong)
-			return when_refuse(trimmed, moment.wrong, error);
+		if (*moment.text.wrong)
+			return when_refuse(trimmed, moment.text.wrong, error);
 	}
-	return when_refuse(trimmed, NULL, error);
+	return when_refuse(trimmed, "", error);
+}
+
+/*
+ * Returns true if a time may begin here: this character does not continue a number, a name or an
+ * address.
+ */
+static bool may_begin(const char *text, const char *at)
+{
+	unsigned char before = at > text ? at[-1] : ' ';
+
+	return isalnum((unsigned char)*at) && !isalnum(before) && before < 0x80 &&
+	       !strchr("_.:+/", before) && (before != '-' || !isdigit((unsigned char)*at));
+}
+
+static bool may_end(const char *at)
+{
+	if (isalnum((unsigned char)*at) || *at == '_' || *at == ':')
+		return *at == ':' && !isalnum((unsigned char)at[1]);
+	return !(*at == '.' || *at == '-' || *at == '/') || !isalnum((unsigned char)at[1]);
+}
+
+/*
+ * Returns the start of a date of numbers alone, such as 11/19/2026 or 19.11.2026, directly before a
+ * clock; or NULL. The order of day and month in such a date is unknown.
+ */
+static const char *numeric_date(const char *text, const char *at)
+{
+	const char *end = at, *start;
+	int parts[3], size = 0;
+	char between;
+
+	while (end > text && strchr(" \t,", end[-1]))
+		end--;
+	for (start = end; start > text && (isdigit((unsigned char)start[-1]) || start[-1] == '/' ||
+					   start[-1] == '.');)
+		start--;
+	if (end == at || end - start > 10 ||
+	    sscanf(start, "%4d%c%4d%*c%4d%n", &parts[0], &between, &parts[1], &parts[2], &size) !=
+		    4 ||
+	    start + size != end)
+		return NULL;
+	return between == '/' || parts[0] >= 1970 || parts[2] >= 1970 ? start : NULL;
+}
+
+int when_find(const char *text, uint64_t now_ns, bool utc, struct when *ret_when,
+	      struct error *error)
+{
+	for (const char *at = text; *at; at++) {
+		struct moment moment = { .text = { .at = at, .within = true },
+					 .now_ns = now_ns,
+					 .utc = utc };
+		struct when_said said;
+
+		if (!may_begin(text, at))
+			continue;
+		if (!when_take_said(&moment.text, &said)) {
+			if (*moment.text.wrong && said.has_clock)
+				return when_refuse(at, moment.text.wrong, error);
+			continue;
+		}
+		if (said.has_clock && may_end(moment.text.at) && set_said(&moment, &said)) {
+			const char *date = said.date ? NULL : numeric_date(text, at);
+
+			if (date)
+				return when_refuse(date, "write the date as 2026-11-18", error);
+			moment.when.begin = at - text;
+			moment.when.size = moment.text.at - at;
+			*ret_when = moment.when;
+			return 1;
+		}
+	}
+	return 0;
 }

@@ -2,35 +2,61 @@
 #pragma once
 
 /*
- * Moments as people write them. Pure: now is given, the zone is the C library's (TZ).
+ * Parses moments as people write and paste them. The caller supplies "now"; the time zone is that
+ * of the C library (TZ).
  *
  *   2026-11-18T03:12:07.25+01:00   2026-11-18T03:12:07Z     RFC 3339, any offset
- *   2026-11-18 03:12[:07[.25]]     03:12[:07[.25]]          local time (UTC with utc); the second
- * form is the latest such moment that is not in the future now   now-10m   10m ago   yesterday
- * 23:00   yesterday   today 07:00
- *   @1762918327.25                                          seconds of the epoch
- *   [12345.678901]                                          the kernel log's stamp: uptime, of a
- * boot that is not said here
+ *   2026-11-18 03:12[:07[.25]]     3:12[:07[.25]]           local time, or UTC if `utc` is set
+ *   03:12:07Z   12:24:49 UTC   3:12 PM   3pm                a zone or a half of the day behind it
+ *   Nov 19, 2026 12:24:49 PM UTC   Thu Nov 19 12:24:49 UTC 2026   Nov 19 12:24
+ *   Thu, 19 Nov 2026 12:24:49 +0000   19/Nov/2026:12:24:49 +0000  RFC 2822, web servers
+ *   yesterday   yesterday 23:00   03:12 yesterday   today 07:00   Monday 07:00
+ *   now   now-10m   now+1h   -20m   10m ago
+ *   @1762918327.25                                          seconds since the epoch
+ *   [12345.678901]                                          uptime, as in the kernel log
+ *
+ * Each may follow "around" or "at". A time without a date, or without a year, is its latest
+ * occurrence that is not in the future. An uptime does not name its boot. An abbreviation of a zone
+ * that does not name one offset everywhere (base/zone-names.h) is an error.
  */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
 
 struct when {
 	uint64_t realtime_ns;
-	/* then that is all that is known of it */
+	/* the text is an uptime: only uptime_ns is set */
 	bool is_uptime;
 	uint64_t uptime_ns;
-	/* a local time that was there twice, the clock being set back: this is the first */
+	/*
+	 * the local time occurred twice because the clock was set back; the result is the first one
+	 */
 	bool ambiguous;
-	/* a local time that was not there, the clock being set forward: this is as if it had not
-	 * been */
+	/*
+	 * the local time did not occur because the clock was set forward; the result assumes that
+	 * the clock was not set
+	 */
 	bool skipped;
+	/* a time of day without a date */
+	bool is_time_of_day;
+	/* the smallest unit that the text contains: a minute, a second, or a fraction of one */
+	uint64_t unit_ns;
+	/* where in the text when_find() found the time */
+	size_t begin, size;
 };
 
-/* 0, or -EINVAL with a text that shows the forms; nothing in a year before 1971 or after 2200 is
- * taken. */
+/*
+ * Returns 0, or -EINVAL with a message that shows some forms. Years before 1971 and after 2200 are
+ * errors.
+ */
 int when_parse(const char *text, uint64_t now_ns, bool utc, struct when *ret_when,
 	       struct error *error);
+/*
+ * Finds the first time of day in a text, such as a line of a log, with the date and the zone beside
+ * it. Returns 1 if it finds one, 0 if not, or -EINVAL with a message if its zone is not clear.
+ */
+int when_find(const char *text, uint64_t now_ns, bool utc, struct when *ret_when,
+	      struct error *error);

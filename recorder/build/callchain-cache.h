@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Stacks of a tape by the callchains that the kernel gives. The leaf, where a sample was taken, is
- * looked up apart from its callers, of which there are far fewer.
+ * Finds the stack of a tape for a callchain of the kernel. The leaf is looked up apart from its
+ * callers, because there are far fewer different callers than leaves.
  */
 
 #include "base/array.h"
@@ -13,73 +13,76 @@
 #include "recorder/procs/tracker.h"
 #include "tape/tape.h"
 
-/* A caller, from the inside outwards. */
+/* A caller; the innermost comes first. */
 struct chain_step {
 	uint64_t address;
-	/* of it and all that called it, under the mappings of the process */
+	/* Hash of this caller and of all outer ones, with the versions of the mappings. */
 	uint64_t hash;
 	enum perf_cpu_mode mode;
 };
 
-/* The versions of the mappings under which a callchain is looked at: a process that is in the
- * middle of an exec has two. */
+/*
+ * The versions of the mappings for which a callchain was hashed. A process has two versions of its
+ * own during an exec.
+ */
 struct chain_mappings {
 	uint64_t kernel;
-	/* + 1; 0: none */
+	/* The version + 1; 0: none. */
 	uint64_t user;
-	/* + 1; 0: none */
+	/* The version + 1; 0: none. */
 	uint64_t before;
 };
 
-/* A callchain that was looked at. Zeroed is none. */
+/* A callchain that was prefetched. Zeroed: none. */
 struct chain {
 	struct chain_mappings mappings;
-	/* of all callers, under these mappings */
+	/* Hash of all callers, with the versions of the mappings. */
 	uint64_t hash;
 	uint64_t leaf;
 	enum perf_cpu_mode leaf_mode;
-	/* of the callers, among the entries */
+	/* Index of the first caller among the entries. */
 	size_t first;
-	/* how many they are */
+	/* The number of callers. */
 	size_t depth;
-	/* the kernel gave no address at all */
+	/* The kernel gave no address at all. */
 	bool no_leaf;
-	/* at a mark that means nothing to us: what called it is not known */
-	bool cut;
+	/* The callers end at an unknown mark; the outer ones are not known. */
+	bool truncated;
 };
 
 #define CHAIN_FACTORS 128
 
 struct callchain_cache {
-	/* borrowed; set with callchain_cache_start() */
+	/* Borrowed; set by callchain_cache_start(). */
 	struct tape *tape;
 	struct tracker *tracker;
 	struct frame_table frames;
-	/* the stack of callers by their hash and how many they are */
+	/* Maps the hash and the number of callers to their stack. */
 	struct lru_cache known;
-	/* the callers of the callchain at hand */
+	/* The callers of the present callchain. */
 	array_of(struct chain_step) steps;
-	/* of their hash, from the root on */
+	/* Factors for the hash, by depth below the root. */
 	uint64_t factors[CHAIN_FACTORS];
 };
 
-/* The tracker must outlive the chains. 0 or -ENOMEM. */
-int callchain_cache_init(struct callchain_cache *chains, struct tracker *tracker);
-void callchain_cache_done(struct callchain_cache *chains);
-/* From now on of this tape. */
-void callchain_cache_start(struct callchain_cache *chains, struct tape *tape);
+/* Prepares the cache. The tracker must outlive it. Returns 0 or -ENOMEM. */
+int callchain_cache_init(struct callchain_cache *cache, struct tracker *tracker);
+void callchain_cache_done(struct callchain_cache *cache);
+/* Empties the cache and uses this tape from now on. */
+void callchain_cache_start(struct callchain_cache *cache, struct tape *tape);
 
 /*
- * Asks for what callchain_cache_find() needs of a record that comes soon: it lies where no cache
- * has it, and so the more of them are asked for meanwhile, the less is waited for. process may be
- * NULL. 0 or -ENOMEM.
+ * Hashes the callchain of a record that will be looked up soon, and prefetches what
+ * callchain_cache_find() will read. That memory is in no CPU cache, so several prefetches save
+ * waiting time. `process` may be NULL. Returns 0 or -ENOMEM.
  */
-int callchain_cache_prefetch(struct callchain_cache *chains, const struct tracker_process *process,
+int callchain_cache_prefetch(struct callchain_cache *cache, const struct tracker_process *process,
 			     const struct perf_record *record, struct chain *ret_chain);
 /*
- * The leaf's frame and the stack of its callers. What was looked at counts if the mappings are
- * still those of then; `chain` may be zeroed. 0; 1 when the callchain had to be cut; -ENOMEM.
+ * Finds the leaf's frame and the stack of its callers, and adds them to the tape if they are new.
+ * Uses `chain` only if the mappings did not change since the prefetch; it may be zeroed. Returns 0;
+ * 1 if the callchain was truncated; -ENOMEM.
  */
-int callchain_cache_find(struct callchain_cache *chains, struct tracker_process *process,
+int callchain_cache_find(struct callchain_cache *cache, struct tracker_process *process,
 			 const struct perf_record *record, const struct chain *chain,
 			 uint32_t *ret_frame, uint32_t *ret_stack);

@@ -13,7 +13,7 @@ void cpu_idle_done(struct cpu_idle *idle)
 	array_done(&idle->idle_ns);
 }
 
-static int set_idle(struct cpu_idle *idle, uint32_t cpu, uint64_t idle_ns)
+static int cpu_idle_set(struct cpu_idle *idle, uint32_t cpu, uint64_t idle_ns)
 {
 	while (idle->idle_ns.count <= cpu)
 		if (array_push(&idle->idle_ns, CPU_IDLE_UNKNOWN) < 0)
@@ -22,8 +22,10 @@ static int set_idle(struct cpu_idle *idle, uint32_t cpu, uint64_t idle_ns)
 	return 0;
 }
 
-/* "cpu3 956354 7859 188291 1213376 3218 0 1772 1406 0 0": user, nice, system, idle, waiting for the
- * disk, and more. */
+/*
+ * "cpu3 956354 7859 188291 1213376 3218 0 1772 1406 0 0": user, nice, system, idle, iowait, and
+ * more.
+ */
 int cpu_idle_parse(char *text, struct cpu_idle *idle)
 {
 	uint64_t tick_ns = NSEC_PER_SEC / sysconf(_SC_CLK_TCK);
@@ -34,13 +36,13 @@ int cpu_idle_parse(char *text, struct cpu_idle *idle)
 
 	idle->idle_ns.count = 0;
 	while (r == 0 && (line = strsep(&text, "\n"))) {
-		/* those of the CPUs come first */
+		/* The lines of the CPUs come first. */
 		if (strncmp(line, "cpu", 3) != 0)
 			break;
 		if (sscanf(line, "cpu%" SCNu32 " %*s %*s %*s %" SCNu64 " %" SCNu64, &cpu, &ticks,
 			   &waited) == 3 &&
 		    cpu < CPU_LIST_MAX)
-			r = set_idle(idle, cpu, (ticks + waited) * tick_ns);
+			r = cpu_idle_set(idle, cpu, (ticks + waited) * tick_ns);
 	}
 	return r;
 }
@@ -57,7 +59,7 @@ int cpu_idle_copy(struct cpu_idle *to, const struct cpu_idle *from)
 	return 0;
 }
 
-/* Waiting for the disk may count backwards, as the manual page has it: then nothing is known. */
+/* The manual page says that the iowait time may decrease. The idle time is then unknown. */
 uint64_t cpu_idle_between(const struct cpu_idle *before, const struct cpu_idle *after, uint32_t cpu)
 {
 	uint64_t from_ns, to_ns;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* How long each CPU has idled since the boot, waiting for the disk included: the cpuN lines of
- * /proc/stat. */
+/* The idle time of each CPU since boot, with iowait, from the cpuN lines of /proc/stat. */
 
 #include <stdint.h>
 
@@ -11,19 +10,22 @@
 #define CPU_IDLE_UNKNOWN UINT64_MAX
 
 struct cpu_idle {
-	/* the caller's: when it was read; 0: never */
+	/* Time of the reading, set by the caller; 0: never. */
 	uint64_t time_ns;
-	array_of(uint64_t)
-		/* by the CPU's number; CPU_IDLE_UNKNOWN for one that is not there */
-		idle_ns;
+	/* By the CPU's number; CPU_IDLE_UNKNOWN for a CPU without a line. */
+	array_of(uint64_t) idle_ns;
 };
 
 void cpu_idle_done(struct cpu_idle *idle);
 
-/* Out of the text, whose lines are cut up; time_ns stays as it is. 0 or -ENOMEM. */
+/*
+ * Reads the idle times from the text of /proc/stat, and overwrites the text. Leaves time_ns as it
+ * is. Returns 0 or -ENOMEM.
+ */
 int cpu_idle_parse(char *text, struct cpu_idle *idle);
+/* Copies a reading with its time. Returns 0 or -ENOMEM. */
 int cpu_idle_copy(struct cpu_idle *to, const struct cpu_idle *from);
 
-/* How long a CPU idled between two readings, or CPU_IDLE_UNKNOWN. */
+/* Returns the idle time of a CPU between two readings, or CPU_IDLE_UNKNOWN. */
 uint64_t cpu_idle_between(const struct cpu_idle *before, const struct cpu_idle *after,
 			  uint32_t cpu);

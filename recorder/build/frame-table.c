@@ -3,31 +3,31 @@
 
 #include <string.h>
 
-/* 65,536 addresses, in 1 MB. */
+/* 65,536 addresses in 1 MB. */
 #define ADDRESS_SETS 16384
 
-int frame_table_init(struct frame_table *frames, struct tracker *tracker)
+int frame_table_init(struct frame_table *table, struct tracker *tracker)
 {
-	*frames = (struct frame_table){ .tracker = tracker };
-	return lru_cache_init(&frames->addresses, ADDRESS_SETS);
+	*table = (struct frame_table){ .tracker = tracker };
+	return lru_cache_init(&table->addresses, ADDRESS_SETS);
 }
 
-void frame_table_done(struct frame_table *frames)
+void frame_table_done(struct frame_table *table)
 {
-	array_done(&frames->module);
-	lru_cache_done(&frames->addresses);
+	array_done(&table->module);
+	lru_cache_done(&table->addresses);
 }
 
-void frame_table_start(struct frame_table *frames, struct tape *tape)
+void frame_table_start(struct frame_table *table, struct tape *tape)
 {
-	frames->tape = tape;
-	frames->module.count = 0;
-	lru_cache_clear(&frames->addresses);
+	table->tape = tape;
+	table->module.count = 0;
+	lru_cache_clear(&table->addresses);
 }
 
-static int note_pid(struct frame_table *frames, uint32_t module, int32_t pid)
+static int frame_table_note_pid(struct frame_table *table, uint32_t module, int32_t pid)
 {
-	struct tape *tape = frames->tape;
+	struct tape *tape = table->tape;
 
 	while (tape->pids.count <= module)
 		if (array_push(&tape->pids, 0) < 0)
@@ -36,38 +36,39 @@ static int note_pid(struct frame_table *frames, uint32_t module, int32_t pid)
 	return 0;
 }
 
-/* The tape's number of one of the tracker's modules. */
-static int find_module(struct frame_table *frames, uint32_t at, int32_t pid, uint32_t *ret_module)
+/* Finds the tape's number of a module of the tracker. */
+static int frame_table_find_module(struct frame_table *table, uint32_t at, int32_t pid,
+				   uint32_t *ret_module)
 {
 	struct tape_module module;
 	const char *path;
 	int r;
 
-	if (frames->generation != frames->tracker->modules.generation)
-		frames->module.count = 0;
-	frames->generation = frames->tracker->modules.generation;
-	while (frames->module.count <= at)
-		if (array_push(&frames->module, 0) < 0)
+	if (table->generation != table->tracker->modules.generation)
+		table->module.count = 0;
+	table->generation = table->tracker->modules.generation;
+	while (table->module.count <= at)
+		if (array_push(&table->module, 0) < 0)
 			return -ENOMEM;
-	if (!frames->module.items[at]) {
-		module = frames->tracker->modules.list.items[at];
-		path = strings_at(&frames->tracker->modules.paths, module.path);
-		r = strings_add(&frames->tape->strings, path, strlen(path), &module.path);
+	if (!table->module.items[at]) {
+		module = table->tracker->modules.list.items[at];
+		path = strings_at(&table->tracker->modules.paths, module.path);
+		r = strings_add(&table->tape->strings, path, strlen(path), &module.path);
 		if (r == 0)
-			r = tape_add_module(frames->tape, &module, ret_module);
+			r = tape_add_module(table->tape, &module, ret_module);
 		if (r == 0)
-			r = note_pid(frames, *ret_module, pid);
+			r = frame_table_note_pid(table, *ret_module, pid);
 		if (r < 0)
 			return r;
-		frames->module.items[at] = *ret_module + 1;
+		table->module.items[at] = *ret_module + 1;
 	}
-	*ret_module = frames->module.items[at] - 1;
+	*ret_module = table->module.items[at] - 1;
 	return 0;
 }
 
 /*
- * While an exec is under way, the thread's stack is still in the program before. The first address
- * that lies in the new one shows that it is over.
+ * During an exec, the thread's stack is still in the old program. The first address in the new
+ * program shows that the exec is over.
  */
 static const struct mapping *frame_table_find_user(struct tracker_process *process,
 						   uint64_t address)
@@ -77,14 +78,14 @@ static const struct mapping *frame_table_find_user(struct tracker_process *proce
 	if (!process->before)
 		return mapping;
 	if (mapping)
-		tracker_process_settled(process);
+		tracker_process_finish_exec(process);
 	else
 		mapping = maps_find(process->before, address);
 	return mapping;
 }
 
-/* An address that lies in no mapping keeps its place in the stack and loses itself: frame 0. */
-static int frame_table_make_frame(struct frame_table *frames, const struct mapping *mapping,
+/* An address without a mapping becomes frame 0, so that the stack keeps its depth. */
+static int frame_table_make_frame(struct frame_table *table, const struct mapping *mapping,
 				  int32_t pid, uint64_t address, uint32_t *ret_frame)
 {
 	uint32_t module;
@@ -94,54 +95,57 @@ static int frame_table_make_frame(struct frame_table *frames, const struct mappi
 		*ret_frame = 0;
 		return 0;
 	}
-	r = find_module(frames, mapping->module, pid, &module);
+	r = frame_table_find_module(table, mapping->module, pid, &module);
+	if (r < 0)
+		return r;
 	address = address - mapping->start + mapping->offset;
-	return r == 0 ? tape_add_frame(frames->tape, module, address, ret_frame) : r;
+	return tape_add_frame(table->tape, module, address, ret_frame);
 }
 
-/* Of the mappings' version the low bits do: a tape does not live to see them again. */
-static struct lru_cache_key frame_table_key_of(const struct maps *maps, uint64_t address)
+/* The low bits of the version are enough: they do not repeat within a tape. */
+static struct lru_cache_key frame_table_key(const struct maps *maps, uint64_t address)
 {
 	return (struct lru_cache_key){ address, maps->version,
 				       hash_u64(address ^ maps->version << 48) };
 }
 
-void frame_table_prefetch(const struct frame_table *frames, const struct tracker_process *process,
+void frame_table_prefetch(const struct frame_table *table, const struct tracker_process *process,
 			  enum perf_cpu_mode mode, uint64_t address)
 {
 	if (mode == PERF_MODE_KERNEL)
-		lru_cache_prefetch(&frames->addresses,
-				   frame_table_key_of(frames->tracker->kernel, address));
+		lru_cache_prefetch(&table->addresses,
+				   frame_table_key(table->tracker->kernel, address));
 	else if (mode == PERF_MODE_USER && process)
-		lru_cache_prefetch(&frames->addresses, frame_table_key_of(process->maps, address));
+		lru_cache_prefetch(&table->addresses, frame_table_key(process->maps, address));
 }
 
-/* Most addresses have been seen before, under the same mappings. */
-static int known_frame(struct frame_table *frames, const struct maps *maps, int32_t pid,
-		       uint64_t address, uint32_t *ret_frame)
+/* Most addresses were seen before, with the same mappings. */
+static int frame_table_find_cached(struct frame_table *table, const struct maps *maps, int32_t pid,
+				   uint64_t address, uint32_t *ret_frame)
 {
-	struct lru_cache_key key = frame_table_key_of(maps, address);
+	struct lru_cache_key key = frame_table_key(maps, address);
 	int r = 0;
 
-	*ret_frame = lru_cache_find(&frames->addresses, key);
+	*ret_frame = lru_cache_find(&table->addresses, key);
 	if (*ret_frame != LRU_CACHE_NONE)
 		return 0;
-	r = frame_table_make_frame(frames, maps_find(maps, address), pid, address, ret_frame);
+	r = frame_table_make_frame(table, maps_find(maps, address), pid, address, ret_frame);
 	if (r == 0)
-		lru_cache_put(&frames->addresses, key, *ret_frame);
+		lru_cache_put(&table->addresses, key, *ret_frame);
 	return r;
 }
 
-int frame_table_find(struct frame_table *frames, struct tracker_process *process, int32_t pid,
+int frame_table_find(struct frame_table *table, struct tracker_process *process, int32_t pid,
 		     enum perf_cpu_mode mode, uint64_t address, uint32_t *ret_frame)
 {
 	if (mode == PERF_MODE_KERNEL)
-		return known_frame(frames, frames->tracker->kernel, pid, address, ret_frame);
+		return frame_table_find_cached(table, table->tracker->kernel, pid, address,
+					       ret_frame);
 	if (mode == PERF_MODE_USER && process && process->before)
-		return frame_table_make_frame(frames, frame_table_find_user(process, address), pid,
+		return frame_table_make_frame(table, frame_table_find_user(process, address), pid,
 					      address, ret_frame);
 	if (mode == PERF_MODE_USER && process)
-		return known_frame(frames, process->maps, pid, address, ret_frame);
+		return frame_table_find_cached(table, process->maps, pid, address, ret_frame);
 	*ret_frame = 0;
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* The frames of a tape by their addresses: what the tracker knows of an address at this moment. */
+/* Finds the frame of a tape for an address, with the tracker's present mappings. */
 
 #include "recorder/perf/perf-record.h"
 #include "recorder/build/lru-cache.h"
@@ -10,30 +10,29 @@
 
 struct frame_table {
 	struct tracker *tracker;
-	/* borrowed; set with frame_table_start() */
+	/* Borrowed; set by frame_table_start(). */
 	struct tape *tape;
-	/* of the tracker's modules: their number in the tape + 1 */
+	/* By the tracker's number of a module: its number in the tape + 1; 0: none. */
 	array_of(uint32_t) module;
-	/* of those modules' numbers */
+	/* The generation of the tracker's numbers. */
 	uint64_t generation;
-	/* what was looked up lately */
+	/* Frames that were found recently. */
 	struct lru_cache addresses;
 };
 
-/* The tracker must outlive the frames. 0 or -ENOMEM. */
-int frame_table_init(struct frame_table *frames, struct tracker *tracker);
-void frame_table_done(struct frame_table *frames);
-/* From now on of this tape. */
-void frame_table_start(struct frame_table *frames, struct tape *tape);
+/* Prepares the table. The tracker must outlive it. Returns 0 or -ENOMEM. */
+int frame_table_init(struct frame_table *table, struct tracker *tracker);
+void frame_table_done(struct frame_table *table);
+/* Empties the table and uses this tape from now on. */
+void frame_table_start(struct frame_table *table, struct tape *tape);
 
-/* An address is to be found soon: where no cache has what is known of it, that is asked for.
- * process may be NULL. */
-void frame_table_prefetch(const struct frame_table *frames, const struct tracker_process *process,
+/* Prefetches the cache entry of an address that will be looked up soon. `process` may be NULL. */
+void frame_table_prefetch(const struct frame_table *table, const struct tracker_process *process,
 			  enum perf_cpu_mode mode, uint64_t address);
 /*
- * 0 or -ENOMEM. An address that lies in no mapping keeps its place in the stack and loses itself:
- * frame 0. process may be NULL. One that is in the middle of an exec may turn out to be through
- * with it.
+ * Finds the frame of an address, and adds it to the tape if it is new. An address without a mapping
+ * becomes frame 0. `process` may be NULL. An address may show that the process's exec is over.
+ * Returns 0 or -ENOMEM.
  */
-int frame_table_find(struct frame_table *frames, struct tracker_process *process, int32_t pid,
+int frame_table_find(struct frame_table *table, struct tracker_process *process, int32_t pid,
 		     enum perf_cpu_mode mode, uint64_t address, uint32_t *ret_frame);

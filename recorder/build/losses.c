@@ -4,15 +4,19 @@
 #include "base/clock.h"
 #include "base/mutation.h"
 
-/* A CPU number beyond this is damage, not a CPU. */
+/* A greater CPU number comes from damaged bytes. */
 #define CPUS_MAX 65536
 
-/* The next tick of the kernel's clock ends a throttling. Pieces that are nearer to one another than
- * some ticks are one. */
+/*
+ * The kernel ends throttling at the next tick of its clock. Two throttlings become one piece if the
+ * pause between them is shorter than this, a few ticks.
+ */
 #define THROTTLE_APART_NS (100 * NSEC_PER_MSEC)
 
-/* The sample that was one too many still comes; one that comes later than this shows that the
- * throttling is over. */
+/*
+ * The kernel still delivers the sample that exceeded the limit. A sample later than this shows that
+ * the throttling is over.
+ */
 #define THROTTLE_SAMPLE_NS NSEC_PER_MSEC
 
 void losses_done(struct losses *losses)
@@ -47,9 +51,8 @@ int losses_damaged(struct losses *losses, uint64_t time_ns)
 	return losses_add(losses, TAPE_LOSS_DAMAGED, TAPE_ALL_CPUS, time_ns, time_ns, 1);
 }
 
-/* The part of a loss that lies behind the begin of the recording; what is left of it begins there.
- */
-static void losses_cut_begin(const struct losses *losses, struct tape_loss *loss)
+/* Removes the part of a loss that lies before the start of the recording. */
+static void losses_trim_begin(const struct losses *losses, struct tape_loss *loss)
 {
 	if (loss->from_ns >= losses->begin_ns)
 		return;
@@ -66,7 +69,7 @@ static int losses_add_lost(struct losses *losses, uint32_t cpu, uint64_t since_n
 {
 	struct tape_loss loss = { TAPE_LOSS_SAMPLES, cpu, MIN(since_ns, time_ns), time_ns, count };
 
-	losses_cut_begin(losses, &loss);
+	losses_trim_begin(losses, &loss);
 	losses->counts.lost += loss.count;
 	if (!loss.count || mutated("forget-loss"))
 		return 0;
@@ -83,7 +86,7 @@ void losses_begin(struct losses *losses, uint64_t begin_ns)
 		struct tape_loss loss = losses->list.items[i];
 
 		if (loss.kind == TAPE_LOSS_SAMPLES) {
-			losses_cut_begin(losses, &loss);
+			losses_trim_begin(losses, &loss);
 			losses->counts.lost += loss.count;
 			if (!loss.count)
 				continue;
@@ -106,8 +109,8 @@ int losses_lost(struct losses *losses, bool samples, uint32_t number, uint64_t s
 	}
 	if (!cpu)
 		return losses_add_lost(losses, number, since_ns, time_ns, count);
-	ahead = cpu->counted - MIN(cpu->counted, cpu->told);
-	cpu->told += count;
+	ahead = cpu->counted - MIN(cpu->counted, cpu->reported);
+	cpu->reported += count;
 	return losses_add_lost(losses, number, since_ns, time_ns, count - MIN(count, ahead));
 }
 
@@ -126,43 +129,48 @@ int losses_counted(struct losses *losses, uint32_t number, uint64_t since_ns, ui
 
 	if (!cpu)
 		return 0;
-	known = MAX(cpu->told, cpu->counted);
+	known = MAX(cpu->reported, cpu->counted);
 	if (count <= known)
 		return 0;
 	cpu->counted = count;
 	return losses_add_lost(losses, number, since_ns, time_ns, count - known);
 }
 
-/* Slots of a timer that stood still for so long; the parts of one add up. */
-static uint64_t stood_still(struct losses *losses, struct losses_cpu *cpu, uint64_t length_ns)
+/*
+ * Returns the timer slots that a throttled time of this length covers. Adds the remainder of a slot
+ * to the next throttled time.
+ */
+static uint64_t losses_count_throttled(struct losses *losses, struct losses_cpu *cpu,
+				       uint64_t length_ns)
 {
 	uint64_t slots;
 
 	if (!losses->period_ns)
 		return 0;
-	cpu->stood_still_ns += length_ns;
-	slots = cpu->stood_still_ns / losses->period_ns;
-	cpu->stood_still_ns %= losses->period_ns;
-	losses->counts.missed += slots;
+	cpu->throttled_rest_ns += length_ns;
+	slots = cpu->throttled_rest_ns / losses->period_ns;
+	cpu->throttled_rest_ns %= losses->period_ns;
+	losses->counts.skipped += slots;
 	return slots;
 }
 
-static void end_throttle(struct losses *losses, struct losses_cpu *cpu, uint64_t time_ns)
+static void losses_end_throttle(struct losses *losses, struct losses_cpu *cpu, uint64_t time_ns)
 {
 	cpu->throttled.from_ns = cpu->throttled.count ? cpu->throttled.from_ns : cpu->throttled_ns;
 	cpu->throttled.to_ns = MAX(time_ns, cpu->throttled_ns + 1);
 	cpu->throttled.count++;
-	cpu->throttled_slots += stood_still(losses, cpu, cpu->throttled.to_ns - cpu->throttled_ns);
+	cpu->throttled_slots +=
+		losses_count_throttled(losses, cpu, cpu->throttled.to_ns - cpu->throttled_ns);
 	cpu->throttled_ns = 0;
 }
 
-static void take_unsure(struct losses *losses, struct losses_cpu *cpu, uint64_t *count)
+static void losses_take_unsure(struct losses *losses, struct losses_cpu *cpu, uint64_t *count)
 {
 	uint64_t lost = MIN(*count, cpu->unsure_slots);
 
 	cpu->unsure_slots -= lost;
 	cpu->throttled_slots -= lost;
-	losses->counts.missed -= lost;
+	losses->counts.skipped -= lost;
 	*count -= lost;
 }
 
@@ -173,12 +181,12 @@ void losses_sample(struct losses *losses, uint32_t number, uint64_t time_ns, boo
 
 	if (!cpu)
 		return;
-	/* the record that says so was lost */
+	/* a sample shows that the throttling is over, so the UNTHROTTLE record was lost */
 	if (cpu->throttled_ns && time_ns > cpu->throttled_ns + THROTTLE_SAMPLE_NS) {
 		slots = cpu->throttled_slots;
-		end_throttle(losses, cpu, time_ns);
+		losses_end_throttle(losses, cpu, time_ns);
 		cpu->unsure_slots = cpu->throttled_slots - slots;
-		take_unsure(losses, cpu, &cpu->lost_ahead);
+		losses_take_unsure(losses, cpu, &cpu->lost_ahead);
 		timer_slots_restart(&cpu->slots);
 	}
 	cpu->lost_ahead = 0;
@@ -192,7 +200,7 @@ void losses_lost_slots(struct losses *losses, uint32_t number, uint64_t count)
 
 	if (!cpu)
 		return;
-	take_unsure(losses, cpu, &count);
+	losses_take_unsure(losses, cpu, &count);
 	cpu->lost_ahead = cpu->throttled_ns ? count : 0;
 	timer_slots_lost(&cpu->slots, count);
 }
@@ -201,7 +209,7 @@ void losses_truncated(struct losses *losses, uint32_t number, uint64_t time_ns)
 {
 	struct losses_cpu *cpu = losses_get_cpu(losses, number);
 
-	losses->counts.cut++;
+	losses->counts.truncated++;
 	if (!cpu)
 		return;
 	if (!cpu->truncated.count)
@@ -211,9 +219,8 @@ void losses_truncated(struct losses *losses, uint32_t number, uint64_t time_ns)
 	cpu->truncated.count++;
 }
 
-/* The samples that did not come for it follow at once and are of the same time:
- * tape_is_throttled(). */
-static int push_throttled(struct losses *losses, struct losses_cpu *cpu)
+/* The skipped samples follow the piece at once and have the same time: tape_is_throttled(). */
+static int losses_push_throttled(struct losses *losses, struct losses_cpu *cpu)
 {
 	struct tape_loss piece = cpu->throttled;
 	uint64_t slots = cpu->throttled_slots;
@@ -238,15 +245,17 @@ int losses_throttle(struct losses *losses, const struct perf_record *record)
 	timer_slots_restart(&cpu->slots);
 	if (record->type == PERF_TYPE_UNTHROTTLE) {
 		if (cpu->throttled_ns)
-			end_throttle(losses, cpu, record->time_ns);
+			losses_end_throttle(losses, cpu, record->time_ns);
 		return 0;
 	}
-	/* it was over before this one could begin, though the record that says so was lost: nobody
-	 * knows since when */
+	/*
+	 * The earlier throttling ended before this one, and its UNTHROTTLE record was lost. Its
+	 * length is unknown, so count the shortest.
+	 */
 	if (cpu->throttled_ns)
-		end_throttle(losses, cpu, cpu->throttled_ns + 1);
+		losses_end_throttle(losses, cpu, cpu->throttled_ns + 1);
 	if (record->time_ns > cpu->throttled.to_ns + THROTTLE_APART_NS)
-		r = push_throttled(losses, cpu);
+		r = losses_push_throttled(losses, cpu);
 	cpu->unsure_slots = 0;
 	losses->counts.throttled++;
 	cpu->throttled.kind = TAPE_LOSS_THROTTLED;
@@ -266,11 +275,13 @@ int losses_online(struct losses *losses, uint32_t number, bool online, uint64_t 
 	losses->counts.offline += !online;
 	cpu->offline_ns = online ? 0 : MAX(time_ns, 1ull);
 	if (cpu->throttled_ns)
-		end_throttle(losses, cpu, time_ns);
+		losses_end_throttle(losses, cpu, time_ns);
 	timer_slots_restart(&cpu->slots);
-	/* what is left in its old rings is still told */
+	/*
+	 * The CPU's new events start at 0. The old rings may still report losses of the old events.
+	 */
 	if (online)
-		cpu->told = cpu->counted = 0;
+		cpu->reported = cpu->counted = 0;
 	if (!online || !since_ns)
 		return 0;
 	return losses_add(losses, TAPE_LOSS_OFFLINE, number, since_ns, time_ns, 1);
@@ -285,7 +296,7 @@ uint64_t losses_offline(const struct losses *losses)
 	return count;
 }
 
-static int end_lowered(struct losses *losses, uint64_t time_ns)
+static int losses_end_lowered(struct losses *losses, uint64_t time_ns)
 {
 	struct tape_loss lowered = losses->lowered;
 
@@ -301,24 +312,24 @@ int losses_limit(struct losses *losses, uint64_t limit, uint64_t time_ns)
 
 	if (limit == losses->lowered.count)
 		return 0;
-	r = end_lowered(losses, time_ns);
+	r = losses_end_lowered(losses, time_ns);
 	losses->lowered = (struct tape_loss){ TAPE_LOSS_LOWERED, TAPE_ALL_CPUS, time_ns, 0, limit };
 	return r;
 }
 
-int losses_idle(struct losses *losses, const struct cpu_idle *idle)
+int losses_set_idle(struct losses *losses, const struct cpu_idle *idle)
 {
 	if (!losses->period_ns)
 		return 0;
 	return cpu_idle_copy(&losses->idle, idle);
 }
 
-uint64_t losses_waiting(const struct losses *losses)
+uint64_t losses_settle_at(const struct losses *losses)
 {
 	return losses->idle.time_ns;
 }
 
-static int settle_cpu(struct losses *losses, uint32_t number)
+static int losses_settle_cpu(struct losses *losses, uint32_t number)
 {
 	struct losses_cpu *cpu = &losses->cpus.items[number];
 	uint64_t idle_ns = cpu_idle_between(&losses->idle_before, &losses->idle, number);
@@ -326,7 +337,7 @@ static int settle_cpu(struct losses *losses, uint32_t number)
 		&cpu->slots, losses->idle.time_ns,
 		idle_ns == CPU_IDLE_UNKNOWN ? TIMER_SLOTS_IDLE_UNKNOWN : idle_ns);
 
-	losses->counts.missed += hole.count;
+	losses->counts.skipped += hole.count;
 	if (!hole.count)
 		return 0;
 	return losses_add(losses, TAPE_LOSS_SKIPPED, number, hole.from_ns, hole.to_ns, hole.count);
@@ -337,15 +348,19 @@ int losses_settle(struct losses *losses)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < losses->cpus.count; i++)
-		r = settle_cpu(losses, i);
+		r = losses_settle_cpu(losses, i);
 	if (r == 0)
 		r = cpu_idle_copy(&losses->idle_before, &losses->idle);
 	losses->idle.time_ns = 0;
 	return r;
 }
 
-/* Gives the tape its share of a loss, by time; true when nothing of it is left for the next one. */
-static bool share_loss(const struct tape *tape, struct tape_loss *loss, struct tape_loss *ret_share)
+/*
+ * Sets *ret_share to the part of a loss that lies in the tape, and reduces the loss to the rest.
+ * Returns whether nothing remains for the next tape.
+ */
+static bool losses_share_loss(const struct tape *tape, struct tape_loss *loss,
+			      struct tape_loss *ret_share)
 {
 	uint64_t length_ns = loss->to_ns - loss->from_ns;
 	bool all = loss->to_ns <= tape->end_ns;
@@ -354,7 +369,7 @@ static bool share_loss(const struct tape *tape, struct tape_loss *loss, struct t
 	if (all)
 		return true;
 	ret_share->to_ns = MAX(tape->end_ns, loss->from_ns);
-	/* a limit is no number of things, of which a part could lie here */
+	/* The count of this kind is a limit, which does not split by time. */
 	if (loss->kind != TAPE_LOSS_LOWERED)
 		ret_share->count = (double)loss->count *
 				   (double)(ret_share->to_ns - loss->from_ns) / (double)length_ns;
@@ -364,7 +379,7 @@ static bool share_loss(const struct tape *tape, struct tape_loss *loss, struct t
 	return false;
 }
 
-static int give_list(struct losses *losses, struct tape *tape)
+static int losses_move_list(struct losses *losses, struct tape *tape)
 {
 	size_t kept = 0;
 
@@ -372,7 +387,7 @@ static int give_list(struct losses *losses, struct tape *tape)
 		struct tape_loss loss = losses->list.items[i], share;
 		bool begun = loss.from_ns < tape->end_ns;
 
-		if (!begun || !share_loss(tape, &loss, &share))
+		if (!begun || !losses_share_loss(tape, &loss, &share))
 			losses->list.items[kept++] = loss;
 		if (begun && array_push(&tape->losses, share) < 0)
 			return -ENOMEM;
@@ -381,9 +396,9 @@ static int give_list(struct losses *losses, struct tape *tape)
 	return 0;
 }
 
-/* What lasts since a moment is so up to another one, and will be told of anew from there. */
-static int give_lasting(struct tape *tape, enum tape_loss_kind kind, uint32_t cpu,
-			uint64_t *since_ns, uint64_t until_ns)
+/* Adds the part of a lasting state up to until_ns, from which the next part will start. */
+static int losses_add_lasting(struct tape *tape, enum tape_loss_kind kind, uint32_t cpu,
+			      uint64_t *since_ns, uint64_t until_ns)
 {
 	struct tape_loss loss = { kind, cpu, *since_ns, until_ns, 1 };
 
@@ -393,8 +408,8 @@ static int give_lasting(struct tape *tape, enum tape_loss_kind kind, uint32_t cp
 	return array_push(&tape->losses, loss);
 }
 
-static int give_throttled(struct losses *losses, struct losses_cpu *cpu, struct tape *tape,
-			  uint64_t until_ns)
+static int losses_add_throttled(struct losses *losses, struct losses_cpu *cpu, struct tape *tape,
+				uint64_t until_ns)
 {
 	uint32_t number = cpu - losses->cpus.items;
 	uint64_t since_ns = cpu->throttled_ns, slots;
@@ -402,39 +417,41 @@ static int give_throttled(struct losses *losses, struct losses_cpu *cpu, struct 
 
 	if (!since_ns || since_ns >= until_ns)
 		return 0;
-	slots = stood_still(losses, cpu, until_ns - since_ns);
-	r = give_lasting(tape, TAPE_LOSS_THROTTLED, number, &cpu->throttled_ns, until_ns);
+	slots = losses_count_throttled(losses, cpu, until_ns - since_ns);
+	r = losses_add_lasting(tape, TAPE_LOSS_THROTTLED, number, &cpu->throttled_ns, until_ns);
 	if (r < 0 || !slots)
 		return r;
 	return array_push(&tape->losses, (struct tape_loss){ TAPE_LOSS_SKIPPED, number, since_ns,
 							     until_ns, slots });
 }
 
-static int give_cpu(struct losses *losses, struct losses_cpu *cpu, struct tape *tape,
-		    uint64_t until_ns)
+static int losses_move_cpu(struct losses *losses, struct losses_cpu *cpu, struct tape *tape,
+			   uint64_t until_ns)
 {
 	uint32_t number = cpu - losses->cpus.items;
-	struct tape_loss cut = cpu->truncated;
-	int r = give_throttled(losses, cpu, tape, until_ns);
+	struct tape_loss truncated = cpu->truncated;
+	int r = losses_add_throttled(losses, cpu, tape, until_ns);
 
 	if (r == 0)
-		r = give_lasting(tape, TAPE_LOSS_OFFLINE, number, &cpu->offline_ns, until_ns);
+		r = losses_add_lasting(tape, TAPE_LOSS_OFFLINE, number, &cpu->offline_ns, until_ns);
 	cpu->truncated.count = 0;
-	return r == 0 && cut.count ? array_push(&tape->losses, cut) : r;
+	return r == 0 && truncated.count ? array_push(&tape->losses, truncated) : r;
 }
 
-int losses_give(struct losses *losses, struct tape *tape, uint64_t until_ns)
+int losses_move_to_tape(struct losses *losses, struct tape *tape, uint64_t until_ns)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < losses->cpus.count; i++)
-		r = push_throttled(losses, &losses->cpus.items[i]);
-	if (r == 0)
-		r = end_lowered(losses, until_ns);
-	if (r == 0)
-		r = give_list(losses, tape);
+		r = losses_push_throttled(losses, &losses->cpus.items[i]);
+	if (r < 0)
+		return r;
+	r = losses_end_lowered(losses, until_ns);
+	if (r < 0)
+		return r;
+	r = losses_move_list(losses, tape);
 	for (size_t i = 0; r == 0 && i < losses->cpus.count; i++)
-		r = give_cpu(losses, &losses->cpus.items[i], tape, until_ns);
+		r = losses_move_cpu(losses, &losses->cpus.items[i], tape, until_ns);
 	return r;
 }
 

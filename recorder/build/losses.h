@@ -2,18 +2,17 @@
 #pragma once
 
 /*
- * What was not recorded, and of which CPU: collected while records are added and applied, and given
- * to the tapes, to each its share by time. Nothing is told twice, and nothing is left untold when a
- * tape ends.
+ * Collects what was not recorded, by CPU, and moves it to the tapes by time. Each loss is reported
+ * exactly once. A tape that ends has all its losses.
  *
- *   - lost: the kernel had no room. It tells with the first record for which there is room again;
- * what it has not told by the end of a tape is known from its own count (PERF_FORMAT_LOST), and is
- * not counted again when it does tell;
- *   - missing: timer slots of a busy CPU without a sample (recorder/build/timer-slots.h), and those
- * in which the kernel throttled it (tape_is_throttled());
- *   - throttled, offline, lowered: last from one moment to another, and are told of piece by piece.
- * Of a CPU that is throttled at every tick, the pieces are one, and its count says how often;
- *   - cut callchains: the samples are there.
+ *   - lost: samples that did not fit into a ring. The kernel reports them with the next record that
+ *     fits. At the end of a tape, the kernel's own count (PERF_FORMAT_LOST) shows the losses that
+ *     it did not report yet; a later report does not count them again.
+ *   - skipped: timer slots of a busy CPU without a sample (recorder/build/timer-slots.h), and slots
+ *     during throttling (tape_is_throttled()).
+ *   - throttled, offline, lowered: states that last for some time. Each tape or block gets its
+ *     share of that time. Throttling at every tick becomes one piece with a count.
+ *   - truncated: the sample is there, but its callchain was cut short.
  */
 
 #include <stdbool.h>
@@ -26,106 +25,121 @@
 #include "tape/tape.h"
 
 struct losses_counts {
-	/* samples that the kernel had no room for */
+	/* Samples that did not fit into a ring. */
 	uint64_t lost;
 	uint64_t lost_sideband;
-	/* trace events */
+	/* Trace events. */
 	uint64_t lost_events;
-	/* slots of busy and of throttled CPUs without a sample */
-	uint64_t missed;
-	/* times */
+	/* Timer slots of busy and of throttled CPUs without a sample. */
+	uint64_t skipped;
+	/* The number of times that the kernel throttled a CPU. */
 	uint64_t throttled;
-	/* times that a CPU went */
+	/* The number of times that a CPU went offline. */
 	uint64_t offline;
-	/* records that could not be decoded */
+	/* Records that cannot be decoded. */
 	uint64_t damaged;
-	/* callchains */
-	uint64_t cut;
+	/* Callchains. */
+	uint64_t truncated;
 };
 
-/* What is kept of each CPU. */
+/* The state of one CPU. */
 struct losses_cpu {
-	/* 0: it is not */
+	/* Start of the present throttling; 0: not throttled. */
 	uint64_t throttled_ns;
-	/* the pieces since the last tape or block; count 0: none */
+	/* Throttled time since the last tape or block; count 0: none. */
 	struct tape_loss throttled;
-	/* of these pieces */
+	/* Timer slots in that time. */
 	uint64_t throttled_slots;
-	/* of these: its end was lost in a full ring */
+	/*
+	 * The part of these slots that belongs to throttlings whose UNTHROTTLE record was lost in a
+	 * full ring.
+	 */
 	uint64_t unsure_slots;
-	/* told while it was throttled, before the sample that ends that */
+	/* Lost samples that were reported during throttling, before the sample that ended it. */
 	uint64_t lost_ahead;
-	/* throttled, and less than a slot so far */
-	uint64_t stood_still_ns;
-	/* 0: it is not */
+	/* Throttled time that is less than a slot so far. */
+	uint64_t throttled_rest_ns;
+	/* Start of the present offline time; 0: online. */
 	uint64_t offline_ns;
-	/* count 0: none */
+	/* Truncated callchains; count 0: none. */
 	struct tape_loss truncated;
 	struct timer_slots slots;
-	/* lost samples that LOST records told of */
-	uint64_t told;
-	/* and by the kernel's own count: what of it is more than told was counted in advance */
+	/* Lost samples that LOST records reported. */
+	uint64_t reported;
+	/*
+	 * Lost samples by the kernel's own count. The excess over `reported` was counted in
+	 * advance.
+	 */
 	uint64_t counted;
 };
 
 struct losses {
 	struct losses_counts counts;
-	/* of the timer; 0: there is none */
+	/* Period of the timer that samples; 0: no timer does. */
 	uint64_t period_ns;
-	/* the rest is losses.c's */
+	/* The members below belong to losses.c. */
 	uint64_t begin_ns;
 	array_of(struct losses_cpu) cpus;
-	/* that no tape has yet */
+	/* Losses that no tape has yet. */
 	array_of(struct tape_loss) list;
-	/* that waits to be settled, and the last that was */
+	/* The reading that waits for losses_settle(), and the reading before it. */
 	struct cpu_idle idle, idle_before;
-	/* count: the limit, 0: there is none */
+	/* The present limit of samples per second, in the member `count`; 0: no limit. */
 	struct tape_loss lowered;
 };
 
 void losses_done(struct losses *losses);
-/* The recording begins: the rings lost samples before that, too, which nobody asked for. */
+/* Starts the recording: discards losses from before begin_ns. */
 void losses_begin(struct losses *losses, uint64_t begin_ns);
 
-/* Each 0 or -ENOMEM. A CPU of a number that no CPU has changes nothing. */
+/* The functions below return 0 or -ENOMEM. They ignore a CPU number that no CPU has. */
 int losses_add(struct losses *losses, enum tape_loss_kind kind, uint32_t cpu, uint64_t from_ns,
 	       uint64_t to_ns, uint64_t count);
+/* Counts a record that cannot be decoded. */
 int losses_damaged(struct losses *losses, uint64_t time_ns);
-/* A LOST record of so many, the last record before it in its ring being of since_ns. */
+/*
+ * Notes a LOST record of `count` records. The record before it in its ring has the time since_ns.
+ */
 int losses_lost(struct losses *losses, bool samples, uint32_t cpu, uint64_t since_ns,
 		uint64_t time_ns, uint64_t count);
-/* So many trace events of a CPU, or TAPE_ALL_CPUS. */
+/* Adds lost trace events of a CPU, or of TAPE_ALL_CPUS. */
 int losses_events(struct losses *losses, uint32_t cpu, uint64_t since_ns, uint64_t time_ns,
 		  uint64_t count);
-/* All that the kernel counted as lost samples of a CPU's event since it was opened, by that moment.
- */
+/* Notes the kernel's count of lost samples of a CPU's event, from its opening to time_ns. */
 int losses_counted(struct losses *losses, uint32_t cpu, uint64_t since_ns, uint64_t time_ns,
 		   uint64_t count);
-/* A sample, in its turn. */
+/* Notes a sample. Call this function and those for other kinds of records in time order. */
 void losses_sample(struct losses *losses, uint32_t cpu, uint64_t time_ns, bool idle);
-/* The LOST record in its turn: what it tells of is not missing. */
+/* Notes a LOST record in time order: the slots of its samples do not count as skipped. */
 void losses_lost_slots(struct losses *losses, uint32_t cpu, uint64_t count);
-/* A sample's callchain was cut. */
+/* Counts a sample with a truncated callchain. */
 void losses_truncated(struct losses *losses, uint32_t cpu, uint64_t time_ns);
-/* A THROTTLE or UNTHROTTLE record, in its turn. */
+/* Notes a THROTTLE or UNTHROTTLE record in time order. */
 int losses_throttle(struct losses *losses, const struct perf_record *record);
-/* The CPU went, or is there again, with new events that have lost nothing. */
+/* Notes that a CPU went offline, or came back with new events. */
 int losses_online(struct losses *losses, uint32_t cpu, bool online, uint64_t time_ns);
-/* How many are gone now. */
+/* Returns how many CPUs are offline now. */
 uint64_t losses_offline(const struct losses *losses);
-/* The kernel allows only so many samples a second and CPU; 0: as many as were asked for. */
+/* Notes that the kernel limits the samples per second and CPU; 0: it does not. */
 int losses_limit(struct losses *losses, uint64_t limit, uint64_t time_ns);
 
-/* How long each CPU has idled by that moment. Replaces a reading that is not settled yet. Copies
- * it. */
-int losses_idle(struct losses *losses, const struct cpu_idle *idle);
-/* The moment up to which samples must be applied before losses_settle(); 0: there is nothing to be
- * settled. */
-uint64_t losses_waiting(const struct losses *losses);
-/* All samples up to losses_waiting() were applied: what is missing until then is known now. */
+/*
+ * Notes a reading of the idle times, and copies it. Replaces a reading that losses_settle() has not
+ * used yet.
+ */
+int losses_set_idle(struct losses *losses, const struct cpu_idle *idle);
+/*
+ * Returns the time up to which samples must be applied before losses_settle(); 0: nothing to
+ * settle.
+ */
+uint64_t losses_settle_at(const struct losses *losses);
+/*
+ * Finds the samples that were skipped up to losses_settle_at(). Call it when all samples up to
+ * there are applied.
+ */
 int losses_settle(struct losses *losses);
 
-/* Gives a tape all that happened up to a moment and in it. */
-int losses_give(struct losses *losses, struct tape *tape, uint64_t until_ns);
-/* When the last of what no tape has yet ends; 0: there is nothing. */
+/* Moves all losses of the tape's time to it, up to until_ns. */
+int losses_move_to_tape(struct losses *losses, struct tape *tape, uint64_t until_ns);
+/* Returns the end of the last loss that no tape has yet; 0: none. */
 uint64_t losses_end(const struct losses *losses);

@@ -2,10 +2,9 @@
 #pragma once
 
 /*
- * What was found lately, by a key of 96 bits, in memory that does not grow. Keys that choose the
- * same set, a line of the cache, push one another out: the one that was not asked for the longest
- * time goes. All that a look needs lies in that line, as it is asked for again after a while, when
- * no cache has any of it.
+ * A cache of fixed size with keys of 96 bits. Keys of the same set compete for its slots; the least
+ * recently used one is evicted. A set fills one line of the CPU's cache, so that a lookup costs at
+ * most one cache miss.
  */
 
 #include <stddef.h>
@@ -16,58 +15,59 @@
 
 struct lru_cache_key {
 	uint64_t key;
-	/* the rest of it */
+	/* The other 32 bits of the key. */
 	uint32_t more;
-	/* a hash of both, whose low bits choose the set */
+	/* A hash of the key; its low bits choose the set. */
 	uint32_t place;
 };
 
 struct lru_cache_slot {
 	uint64_t key;
 	uint32_t more;
-	/* the value + 1, 0: none */
+	/* The value + 1; 0: the slot is empty. */
 	uint32_t number;
 };
 
 struct lru_cache_set {
-	_Alignas(64) struct lru_cache_slot
-		/* the one that was asked for last is the first */
-		slots[LRU_CACHE_WAYS];
+	/* The most recently used slot comes first. */
+	_Alignas(64) struct lru_cache_slot slots[LRU_CACHE_WAYS];
 };
 
-/* Zeroed is empty, and only to be given to lru_cache_done(). */
+/* Zeroed is valid only for lru_cache_done(). */
 struct lru_cache {
 	struct lru_cache_set *sets;
-	/* sets - 1 */
+	/* The number of sets - 1. */
 	size_t mask;
-	/* the memory that they are in */
+	/* The mapping that holds the sets. */
 	void *mapped;
 };
 
-/* `sets` is a power of two. Takes no memory before the first put or clear, and processes that are
- * forked have none of it. 0 or -ENOMEM. */
-int lru_cache_init(struct lru_cache *recent, size_t sets);
-void lru_cache_done(struct lru_cache *recent);
-/* Forgets all. */
-void lru_cache_clear(struct lru_cache *recent);
-/* A key that is there takes the value. value must not be RECENT_NONE. */
-void lru_cache_put(struct lru_cache *recent, struct lru_cache_key key, uint32_t value);
 /*
- * The same for a key of which it is not known whether it will be asked for: it is the first that
- * makes room. If it is there already, it must have the same value.
+ * Prepares a cache. `sets` is a power of two. Allocates no memory before the first put or clear. A
+ * forked process does not inherit the cache. Returns 0 or -ENOMEM.
  */
-void lru_cache_offer(struct lru_cache *recent, struct lru_cache_key key, uint32_t value);
+int lru_cache_init(struct lru_cache *cache, size_t sets);
+void lru_cache_done(struct lru_cache *cache);
+/* Removes all keys. */
+void lru_cache_clear(struct lru_cache *cache);
+/* Sets the value of a key and moves it to the front. `value` must not be LRU_CACHE_NONE. */
+void lru_cache_put(struct lru_cache *cache, struct lru_cache_key key, uint32_t value);
+/*
+ * Adds a key that may never be looked up: it is evicted first. If the key exists, it must have the
+ * same value.
+ */
+void lru_cache_offer(struct lru_cache *cache, struct lru_cache_key key, uint32_t value);
 
-/* A look is to come soon. */
-static inline void lru_cache_prefetch(const struct lru_cache *recent, struct lru_cache_key key)
+/* Prefetches the set of a key for a lookup that comes soon. */
+static inline void lru_cache_prefetch(const struct lru_cache *cache, struct lru_cache_key key)
 {
-	__builtin_prefetch(&recent->sets[key.place & recent->mask]);
+	__builtin_prefetch(&cache->sets[key.place & cache->mask]);
 }
 
-/* The value, or RECENT_NONE. */
-static inline uint32_t lru_cache_find(struct lru_cache *recent, struct lru_cache_key key)
+/* Returns the value of a key, or LRU_CACHE_NONE. */
+static inline uint32_t lru_cache_find(struct lru_cache *cache, struct lru_cache_key key)
 {
-	struct lru_cache_slot *slots = recent->sets[key.place & recent->mask].slots, found;
+	struct lru_cache_slot *slots = cache->sets[key.place & cache->mask].slots, found;
 	size_t way = 0;
 
 	while (way < LRU_CACHE_WAYS && (slots[way].key != key.key || slots[way].more != key.more))

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Fills a tape with samples: what the tracker knows of a thread and of an address at this moment,
- * interned into the tape. The path that every sample takes.
+ * Adds samples to a tape: thread and frames, with the tracker's present names and mappings. All
+ * samples pass through here.
  */
 
 #include "recorder/build/callchain-cache.h"
@@ -13,24 +13,30 @@
 
 struct tape_builder {
 	struct tracker *tracker;
-	/* borrowed; set with tape_builder_start() */
+	/* Borrowed; set by tape_builder_start(). */
 	struct tape *tape;
-	struct callchain_cache chains;
+	struct callchain_cache callchains;
 };
 
-/* The tracker must outlive the filler. 0 or -ENOMEM. */
-int tape_builder_init(struct tape_builder *filler, struct tracker *tracker);
-void tape_builder_done(struct tape_builder *filler);
-/* From now on into this tape. */
-void tape_builder_start(struct tape_builder *filler, struct tape *tape);
-/* A SAMPLE record is to be added soon, after those that were expected before it: what it takes is
- * asked for. */
-void tape_builder_prefetch(struct tape_builder *filler, const struct perf_record *record,
+/* Prepares the builder. The tracker must outlive it. Returns 0 or -ENOMEM. */
+int tape_builder_init(struct tape_builder *builder, struct tracker *tracker);
+void tape_builder_done(struct tape_builder *builder);
+/* Fills this tape from now on. */
+void tape_builder_start(struct tape_builder *builder, struct tape *tape);
+/*
+ * Prefetches what tape_builder_add() will read for a SAMPLE record. Records are added in the order
+ * of their prefetches.
+ */
+void tape_builder_prefetch(struct tape_builder *builder, const struct perf_record *record,
 			   struct chain *ret_chain);
-/* Adds a SAMPLE record. `expected` may be NULL. 0; 1 when its callchain had to be cut, which the
- * caller counts; -ENOMEM. */
-int tape_builder_add(struct tape_builder *filler, const struct perf_record *record,
-		     const struct chain *expected);
-/* The tape's row of the thread that a record is of. 0 or -ENOMEM. */
-int tape_builder_add_thread(struct tape_builder *filler, const struct perf_record *record,
+/*
+ * Adds a SAMPLE record. `prefetched` may be NULL. Returns 0; 1 if its callchain was truncated,
+ * which the caller counts; -ENOMEM.
+ */
+int tape_builder_add(struct tape_builder *builder, const struct perf_record *record,
+		     const struct chain *prefetched);
+/*
+ * Finds the tape's row for the thread of a record, and adds it if it is new. Returns 0 or -ENOMEM.
+ */
+int tape_builder_add_thread(struct tape_builder *builder, const struct perf_record *record,
 			    uint32_t *ret_row);

@@ -3,22 +3,29 @@
 
 #include "base/cleanup.h"
 
-/* Timers fire within 0.2 ms of their slot where nothing holds them up. By how much of a period a
- * sample may be off the grid: */
+/*
+ * Timers fire within 0.2 ms of their slot if nothing delays them. A sample is on the grid if it is
+ * off by less than these parts of the period:
+ */
 #define EARLY_PARTS 16
 #define LATE_PARTS 8
 
-/* The clocks of timer and events drift apart, and each event that others open shifts the grid a
- * little. */
+/*
+ * The clocks of the timer and of the records drift apart, and each event that others open shifts
+ * the grid a little.
+ */
 #define FOLLOW_PARTS 8
 
-/* Standard deviations that are no chance any more: one false alarm in some years of one CPU. */
+/* Standard deviations that chance does not explain: one false alarm in some years of one CPU. */
 #define DEVIATIONS 5
 
-/* A hole may lie anywhere in it, and is told then: not long before. */
+/*
+ * Chance is judged over spans of this length. A hole may lie anywhere in the span that reports it,
+ * so the span is short.
+ */
 #define PAST_NS 30000000000ull
 
-static void add_hole(struct timer_slots_hole *to, const struct timer_slots_hole *hole)
+static void timer_slots_add_hole(struct timer_slots_hole *to, const struct timer_slots_hole *hole)
 {
 	if (!hole->count)
 		return;
@@ -27,51 +34,52 @@ static void add_hole(struct timer_slots_hole *to, const struct timer_slots_hole 
 	to->count += hole->count;
 }
 
-static void take_hole(struct timer_slots_hole *to, struct timer_slots_hole *hole)
+static void timer_slots_move_hole(struct timer_slots_hole *to, struct timer_slots_hole *hole)
 {
-	add_hole(to, hole);
+	timer_slots_add_hole(to, hole);
 	*hole = (struct timer_slots_hole){ 0 };
 }
 
-/* Does a sample lie whole periods behind the last one? */
-static bool follows_last(const struct timer_slots *slots, uint64_t time_ns)
+/* Returns whether a sample lies a whole number of periods after the last one. */
+static bool timer_slots_follows_last(const struct timer_slots *slots, uint64_t time_ns)
 {
 	uint64_t off_ns = (time_ns - slots->last_ns) % slots->period_ns;
 
 	return MIN(off_ns, slots->period_ns - off_ns) < slots->period_ns / EARLY_PARTS;
 }
 
-/* The slot that a sample belongs to: the last one that it is not before. */
-static uint64_t slot_of(const struct timer_slots *slots, uint64_t time_ns)
+/* Returns the slot of a sample: the last one that does not lie after it. */
+static uint64_t timer_slots_slot_of(const struct timer_slots *slots, uint64_t time_ns)
 {
 	uint64_t early_ns = slots->period_ns / EARLY_PARTS;
 	uint64_t since_ns = time_ns + early_ns - slots->grid_ns;
 
-	/* the next one, as nearly always: spared the division */
+	/* The next slot is by far the most frequent; avoid the division. */
 	if (since_ns - slots->period_ns < slots->period_ns)
 		return slots->grid_ns + slots->period_ns;
 	return slots->grid_ns + since_ns / slots->period_ns * slots->period_ns;
 }
 
-static bool is_late(const struct timer_slots *slots, uint64_t time_ns, uint64_t slot_ns)
+static bool timer_slots_is_late(const struct timer_slots *slots, uint64_t time_ns, uint64_t slot_ns)
 {
 	return time_ns > slot_ns && time_ns - slot_ns > slots->period_ns / LATE_PARTS;
 }
 
-/* The sample before was late. This one is back on the grid, or both lie on a new one. */
-static void judge_late(struct timer_slots *slots, uint64_t time_ns)
+/* The sample before was late. Either this one is back on the old grid, or both lie on a new one. */
+static void timer_slots_resolve_late(struct timer_slots *slots, uint64_t time_ns)
 {
-	if (!is_late(slots, time_ns, slot_of(slots, time_ns)) || !follows_last(slots, time_ns)) {
-		take_hole(&slots->skipped, &slots->held);
+	if (!timer_slots_is_late(slots, time_ns, timer_slots_slot_of(slots, time_ns)) ||
+	    !timer_slots_follows_last(slots, time_ns)) {
+		timer_slots_move_hole(&slots->skipped, &slots->unclear);
 		return;
 	}
-	take_hole(&slots->empty, &slots->held);
+	timer_slots_move_hole(&slots->empty, &slots->unclear);
 	slots->grid_ns = slots->last_ns;
 }
 
-/* Empty slots between the last one and that of a sample, or the moment of a settling. */
-static struct timer_slots_hole hole_before(const struct timer_slots *slots, uint64_t slot_ns,
-					   uint64_t end_ns)
+/* Counts the empty slots between the last sample's slot and slot_ns. */
+static struct timer_slots_hole timer_slots_hole_before(const struct timer_slots *slots,
+						       uint64_t slot_ns, uint64_t end_ns)
 {
 	struct timer_slots_hole hole = { slots->grid_ns + slots->period_ns, end_ns, 0 };
 
@@ -102,13 +110,13 @@ void timer_slots_sample(struct timer_slots *slots, uint64_t time_ns, bool idle)
 		return;
 	}
 	if (slots->last_late)
-		judge_late(slots, time_ns);
-	slot_ns = slot_of(slots, time_ns);
-	late = is_late(slots, time_ns, slot_ns);
-	hole = hole_before(slots, slot_ns, time_ns);
+		timer_slots_resolve_late(slots, time_ns);
+	slot_ns = timer_slots_slot_of(slots, time_ns);
+	late = timer_slots_is_late(slots, time_ns, slot_ns);
+	hole = timer_slots_hole_before(slots, slot_ns, time_ns);
 	timer_slots_reduce(&hole, &slots->lost_ahead);
 	slots->lost_ahead = 0;
-	add_hole(late && !idle ? &slots->held : &slots->empty, &hole);
+	timer_slots_add_hole(late && !idle ? &slots->unclear : &slots->empty, &hole);
 	slots->grid_ns = slot_ns;
 	if (!late)
 		slots->grid_ns += ((int64_t)(time_ns - slot_ns)) / FOLLOW_PARTS;
@@ -118,19 +126,19 @@ void timer_slots_sample(struct timer_slots *slots, uint64_t time_ns, bool idle)
 
 void timer_slots_lost(struct timer_slots *slots, uint64_t count)
 {
-	timer_slots_reduce(&slots->held, &count);
+	timer_slots_reduce(&slots->unclear, &count);
 	timer_slots_reduce(&slots->empty, &count);
 	slots->lost_ahead += count;
 }
 
 void timer_slots_restart(struct timer_slots *slots)
 {
-	take_hole(&slots->empty, &slots->held);
+	timer_slots_move_hole(&slots->empty, &slots->unclear);
 	slots->grid_ns = slots->last_ns = slots->open_idle_ns = slots->lost_ahead = 0;
 	slots->last_late = false;
 }
 
-static uint64_t timer_slots_root(uint64_t value)
+static uint64_t timer_slots_square_root(uint64_t value)
 {
 	uint64_t result = 0;
 
@@ -139,17 +147,19 @@ static uint64_t timer_slots_root(uint64_t value)
 	return result;
 }
 
-/* How many of the empty slots idling does not explain. */
+/* Returns the number of empty slots that idle time does not explain. */
 static uint64_t timer_slots_unexplained(uint64_t period_ns, const struct timer_slots_span *span)
 {
 	uint64_t idle_ns = span->idle_ns, seen_ns = span->idle_samples * period_ns;
 	uint64_t idle = (idle_ns + TIMER_SLOTS_IDLE_UNIT_NS) / period_ns + 1;
 	uint64_t all = MAX(span->length_ns / period_ns, idle);
 	uint64_t explained = (idle_ns - MIN(idle_ns, seen_ns)) / period_ns;
-	/* of the binomial distribution: a CPU that idles all the time or never leaves nothing to
-	 * chance */
+	/*
+	 * Variance of the binomial distribution: a CPU that is always idle or never idle leaves
+	 * nothing to chance.
+	 */
 	uint64_t chance =
-		timer_slots_root(DEVIATIONS * DEVIATIONS * (idle * (all - idle) / all + 1));
+		timer_slots_square_root(DEVIATIONS * DEVIATIONS * (idle * (all - idle) / all + 1));
 	uint64_t bound =
 		(idle_ns + TIMER_SLOTS_IDLE_UNIT_NS - MIN(idle_ns, seen_ns)) / period_ns + chance;
 
@@ -157,10 +167,11 @@ static uint64_t timer_slots_unexplained(uint64_t period_ns, const struct timer_s
 }
 
 /*
- * What is empty up to the settling itself: judged with the rest when it is all of the time since
- * the last one. Else it may end by a late sample, and waits for that.
+ * Handles the hole that is open at the time of a settling. If the whole time since the last
+ * settling is empty, judges the hole with the rest. Otherwise a late sample may still end it, so
+ * returns true and leaves it open.
  */
-static bool take_open(struct timer_slots *slots, uint64_t until_ns)
+static bool timer_slots_settle_open_hole(struct timer_slots *slots, uint64_t until_ns)
 {
 	uint64_t half_ns = slots->period_ns / 2, slot_ns;
 	struct timer_slots_hole hole;
@@ -169,13 +180,15 @@ static bool take_open(struct timer_slots *slots, uint64_t until_ns)
 		return false;
 	if (slots->last_ns >= slots->settled_ns)
 		return true;
-	/* the slot that may still be about to fire belongs to the next time */
-	slot_ns = slot_of(slots, until_ns - half_ns) + slots->period_ns;
-	hole = hole_before(slots, slot_ns, until_ns);
-	add_hole(&slots->empty, &hole);
-	/* the last sample lies before this hole: a new grid that begins there would count the hole
-	 * again */
-	take_hole(&slots->empty, &slots->held);
+	/* The slot that may be about to fire belongs to the next settling. */
+	slot_ns = timer_slots_slot_of(slots, until_ns - half_ns) + slots->period_ns;
+	hole = timer_slots_hole_before(slots, slot_ns, until_ns);
+	timer_slots_add_hole(&slots->empty, &hole);
+	/*
+	 * The last sample lies before this hole. If a new grid started there, the hole would count
+	 * twice.
+	 */
+	timer_slots_move_hole(&slots->empty, &slots->unclear);
 	slots->last_late = false;
 	slots->grid_ns = slot_ns - slots->period_ns;
 	return false;
@@ -184,29 +197,34 @@ static bool take_open(struct timer_slots *slots, uint64_t until_ns)
 static void timer_slots_judge(struct timer_slots *slots, struct timer_slots_span *span)
 {
 	span->empty.count = timer_slots_unexplained(slots->period_ns, span);
-	add_hole(&slots->skipped, &span->empty);
+	timer_slots_add_hole(&slots->skipped, &span->empty);
 }
 
-static void judge_past(struct timer_slots *slots, const struct timer_slots_span *span)
+static void timer_slots_judge_past(struct timer_slots *slots, const struct timer_slots_span *span)
 {
 	struct timer_slots_span *past = &slots->past;
 
-	add_hole(&past->empty, &span->empty);
+	timer_slots_add_hole(&past->empty, &span->empty);
 	past->length_ns += span->length_ns;
 	past->idle_ns += span->idle_ns;
-	/* interrupts of an idle CPU are sampled as idle and are no idle time: that is no debt of
-	 * the idle time to come */
+	/*
+	 * Interrupts of an idle CPU are sampled as idle, but their time does not count as idle
+	 * time. So do not let such samples reduce later idle time.
+	 */
 	past->idle_samples += MIN(span->idle_samples, span->idle_ns / slots->period_ns);
 	if (!timer_slots_unexplained(slots->period_ns, past) && past->length_ns < PAST_NS)
 		return;
 	timer_slots_judge(slots, past);
-	/* its slots are counted when it ends */
+	/* The slots of the open hole are counted when it ends. */
 	*past = (struct timer_slots_span){ .idle_ns = slots->open_idle_ns };
 }
 
-/* Idle time of a hole that is still open explains it when it is whole; in the long run the one
- * settling or the other makes no difference. */
-static void judge_all(struct timer_slots *slots, uint64_t length_ns, uint64_t idle_ns, bool open)
+/*
+ * Idle time during an open hole counts when the hole ends. Over several settlings the sum is the
+ * same.
+ */
+static void timer_slots_judge_all(struct timer_slots *slots, uint64_t length_ns, uint64_t idle_ns,
+				  bool open)
 {
 	uint64_t seen_ns = slots->idle_samples * slots->period_ns;
 	struct timer_slots_span span = {
@@ -223,7 +241,7 @@ static void judge_all(struct timer_slots *slots, uint64_t length_ns, uint64_t id
 		return;
 	}
 	span.idle_ns = MIN(idle_ns, length_ns);
-	judge_past(slots, &span);
+	timer_slots_judge_past(slots, &span);
 }
 
 struct timer_slots_hole timer_slots_settle(struct timer_slots *slots, uint64_t until_ns,
@@ -231,16 +249,20 @@ struct timer_slots_hole timer_slots_settle(struct timer_slots *slots, uint64_t u
 {
 	uint64_t length_ns = until_ns - MIN(until_ns, slots->settled_ns);
 	struct timer_slots_hole skipped;
-	/* a CPU that was never sampled has no grid, and no period either */
+	/* A CPU that was never sampled has no grid and no period. */
 	bool known = idle_ns != TIMER_SLOTS_IDLE_UNKNOWN && slots->settled_ns && slots->period_ns;
-	bool open = take_open(slots, until_ns);
+	bool open = timer_slots_settle_open_hole(slots, until_ns);
 
 	if (known) {
-		judge_all(slots, length_ns, idle_ns, open);
+		timer_slots_judge_all(slots, length_ns, idle_ns, open);
 	} else {
-		/* of what is open now, nothing would explain later what lies before */
+		/*
+		 * Later, nothing could explain the part of an open hole before this moment, so the
+		 * grid starts anew here.
+		 */
 		if (open)
-			slots->grid_ns = slot_of(slots, until_ns - slots->period_ns / 2);
+			slots->grid_ns =
+				timer_slots_slot_of(slots, until_ns - slots->period_ns / 2);
 		slots->open_idle_ns = 0;
 		slots->past = (struct timer_slots_span){ 0 };
 	}

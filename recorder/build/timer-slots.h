@@ -2,35 +2,35 @@
 #pragma once
 
 /*
- * The timer slots of one CPU. An event of a fixed period fires on a grid; a slot in which no sample
- * came though the CPU was busy is skipped: code that had interrupts off, or a hypervisor that ran
- * somebody else, held the timer up, and the kernel counts no loss then.
+ * Finds the skipped samples of one CPU. An event with a fixed period fires on a grid. A slot
+ * without a sample is skipped if the CPU was busy: code with interrupts off, or the hypervisor,
+ * delayed the timer. The kernel does not count that as a loss.
  *
- * An idle CPU has a sample in each slot on one kernel and none for seconds on another, so an empty
- * slot alone says nothing. Two things do:
+ * An idle CPU has a sample in each slot on one kernel, and none for seconds on another, so an empty
+ * slot alone proves nothing. There are two proofs:
  *
- *   - the sample behind it came off the grid: the timer's interrupt was held up, which happens to
- * nobody who idles. One sample off the grid may also be the first of a new grid, which begins when
- * others open events on the CPU: the next sample tells;
- *   - more slots were empty than the time that the CPU idled has room for, and more than chance
- * explains, as idle time is cut into pieces that each may hit a slot or not. Of one settling alone,
- * chance explains some slots even of a CPU that did not idle; so what it explains is added up over
- * half a minute, and judged again.
+ *   - the sample after the hole is off the grid: something delayed the interrupt, which does not
+ *     happen on an idle CPU. A sample off the grid may also be the first one of a new grid, which
+ *     starts when others open events on the CPU. The next sample decides.
+ *   - more slots were empty than the CPU's idle time and chance explain. Chance matters because
+ *     idle time comes in pieces, each of which may contain a slot or not. In a single settling,
+ *     chance explains some slots even on a busy CPU. Therefore these slots are added up over half a
+ *     minute and judged again.
  *
- * Slots of samples that the kernel said it had no room for are not skipped but lost.
+ * Slots of lost samples, which the kernel reports, are not skipped.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Empty slots, and from when to when they lay. */
+/* Empty slots, and the time in which they lie. */
 struct timer_slots_hole {
 	uint64_t from_ns;
 	uint64_t to_ns;
 	uint64_t count;
 };
 
-/* What lay between settlings. */
+/* The time between settlings. */
 struct timer_slots_span {
 	struct timer_slots_hole empty;
 	uint64_t length_ns;
@@ -39,47 +39,50 @@ struct timer_slots_span {
 };
 
 struct timer_slots {
-	/* 0: there is no grid, and nothing is ever skipped */
+	/* 0: there is no grid, and no sample is ever skipped. */
 	uint64_t period_ns;
-	/* the rest is slots.c's */
-	/* the slot of the last sample, or the last that was settled; 0: none is known */
+	/* The members below belong to timer-slots.c. */
+	/* Slot of the last sample, or the last one that was settled; 0: unknown. */
 	uint64_t grid_ns;
-	/* the last sample */
+	/* Time of the last sample. */
 	uint64_t last_ns;
-	/* it lay off the grid */
+	/* The last sample was off the grid. */
 	bool last_late;
-	/* told before the sample behind them, which is of the same time */
+	/* Lost samples that were reported before the next sample, which has the same time. */
 	uint64_t lost_ahead;
-	/* ended by a late sample: the next one tells */
-	struct timer_slots_hole held;
-	/* since the last settling, which idling may explain */
+	/* Hole before a late sample; the next sample decides whether it is skipped. */
+	struct timer_slots_hole unclear;
+	/* Empty slots since the last settling, which idle time may explain. */
 	struct timer_slots_hole empty;
-	/* for sure */
+	/* Slots that are certainly skipped. */
 	struct timer_slots_hole skipped;
-	/* since the last settling */
+	/* Samples of the idle thread since the last settling, and the time of that settling. */
 	uint64_t idle_samples;
 	uint64_t settled_ns;
-	/* before that and without samples, when a hole began that is still open */
+	/* Idle time without samples before the last settling, in a hole that is still open. */
 	uint64_t open_idle_ns;
-	/* of settlings that chance explained */
+	/* Settlings whose empty slots chance explained. */
 	struct timer_slots_span past;
 };
 
-/* Idle time of a CPU is known to this: what /proc/stat counts in. */
+/* Resolution of a CPU's idle time in /proc/stat. */
 #define TIMER_SLOTS_IDLE_UNIT_NS 10000000ull
 #define TIMER_SLOTS_IDLE_UNKNOWN UINT64_MAX
 
-/* Samples come in time order; one from before the last settling changes nothing. */
+/* Notes a sample. Samples come in time order; ignores one from before the last settling. */
 void timer_slots_sample(struct timer_slots *slots, uint64_t time_ns, bool idle);
-/* So many samples were lost in the ring, before the last sample or, as the kernel tells of it just
- * before or behind that, the next. */
+/*
+ * Notes `count` lost samples. They lie before the last sample or before the next one: the kernel
+ * reports a loss right before or after the sample that follows it.
+ */
 void timer_slots_lost(struct timer_slots *slots, uint64_t count);
-/* The timer stops, or starts anew: the next sample begins another grid. */
+/* Notes that the timer stopped or started anew: the next sample starts another grid. */
 void timer_slots_restart(struct timer_slots *slots);
 
 /*
- * All samples up to that moment were there, and of the time since the last such moment the CPU
- * idled for so long, or SLOTS_IDLE_UNKNOWN. What is skipped by now; count 0: nothing.
+ * Judges the empty slots up to until_ns. All samples up to there were taken. idle_ns is the CPU's
+ * idle time since the last settling, or TIMER_SLOTS_IDLE_UNKNOWN. Returns the skipped slots; count
+ * 0: none.
  */
 struct timer_slots_hole timer_slots_settle(struct timer_slots *slots, uint64_t until_ns,
 					   uint64_t idle_ns);

@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "recorder/files/fd-cache.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 
 /*
  * Invariants:
- * (1) an item is in the table, or HELD_FREE and on the free list, for which there is always room;
- * (2) `files` counts what the items have open; only those that are HELD_OPEN have any;
- * (3) those that are not HELD_FREE are linked in the order in which they were seen last.
+ *   (1) an item is in the table, or FD_CACHE_FREE and on the free list, which always has room;
+ *   (2) `files` counts the open descriptors of all items; only FD_CACHE_OPEN items have any;
+ *   (3) all items but FD_CACHE_FREE ones are linked in the order in which they were last seen.
  */
 
-static void close_files(struct fd_cache *held, struct fd_cache_file *file)
+static void close_files(struct fd_cache *cache, struct fd_cache_file *file)
 {
-	held->files -= (file->files.fd >= 0) + (file->files.other_fd >= 0);
+	cache->files -= (file->files.fd >= 0) + (file->files.other_fd >= 0);
 	finder_files_close(&file->files);
 }
 
-void fd_cache_done(struct fd_cache *held)
+void fd_cache_done(struct fd_cache *cache)
 {
-	for (size_t i = 0; i < held->list.count; i++)
-		if (held->list.items[i].state != FD_CACHE_FREE) {
-			close_files(held, &held->list.items[i]);
-			free(held->list.items[i].path);
+	for (size_t i = 0; i < cache->list.count; i++)
+		if (cache->list.items[i].state != FD_CACHE_FREE) {
+			close_files(cache, &cache->list.items[i]);
+			free(cache->list.items[i].path);
 		}
-	array_done(&held->list);
-	array_done(&held->free);
-	table_done(&held->table);
+	array_done(&cache->list);
+	array_done(&cache->free);
+	table_done(&cache->table);
 }
 
 static uint64_t hash_request(const struct finder_request *request)
@@ -56,91 +57,95 @@ static bool file_equal(const void *context, uint32_t at, const void *key)
 	       strcmp(file->path, request->path) == 0;
 }
 
-struct fd_cache_file *fd_cache_find(const struct fd_cache *held,
+struct fd_cache_file *fd_cache_find(const struct fd_cache *cache,
 				    const struct finder_request *request)
 {
-	uint32_t at = table_find(&held->table, hash_request(request), file_equal, held, request);
+	uint32_t at = table_find(&cache->table, hash_request(request), file_equal, cache, request);
 
-	return at == TABLE_NONE ? NULL : &held->list.items[at];
+	return at == TABLE_NONE ? NULL : &cache->list.items[at];
 }
 
-/* Where the order goes on behind an item, or in front of it: the link to it of its neighbour, or of
- * the end. */
-static uint32_t *link_to(struct fd_cache *held, uint32_t neighbour, bool newer)
+/*
+ * Returns the link that follows a neighbour in the order, or precedes it; with neighbour 0, the
+ * link at that end.
+ */
+static uint32_t *link_to(struct fd_cache *cache, uint32_t neighbour, bool newer)
 {
-	struct fd_cache_file *file = neighbour ? &held->list.items[neighbour - 1] : NULL;
+	struct fd_cache_file *file = neighbour ? &cache->list.items[neighbour - 1] : NULL;
 
 	if (newer)
-		return file ? &file->newer : &held->oldest;
-	return file ? &file->older : &held->newest;
+		return file ? &file->newer : &cache->oldest;
+	return file ? &file->older : &cache->newest;
 }
 
-static void leave_order(struct fd_cache *held, struct fd_cache_file *file)
+static void leave_order(struct fd_cache *cache, struct fd_cache_file *file)
 {
-	*link_to(held, file->older, true) = file->newer;
-	*link_to(held, file->newer, false) = file->older;
+	*link_to(cache, file->older, true) = file->newer;
+	*link_to(cache, file->newer, false) = file->older;
 }
 
-static void join_order(struct fd_cache *held, struct fd_cache_file *file)
+static void join_order(struct fd_cache *cache, struct fd_cache_file *file)
 {
-	uint32_t link = file - held->list.items + 1;
+	uint32_t link = file - cache->list.items + 1;
 
 	file->newer = 0;
-	file->older = held->newest;
-	*link_to(held, file->older, true) = link;
-	held->newest = link;
+	file->older = cache->newest;
+	*link_to(cache, file->older, true) = link;
+	cache->newest = link;
 }
 
-void fd_cache_touch(struct fd_cache *held, struct fd_cache_file *file, uint64_t now)
+void fd_cache_touch(struct fd_cache *cache, struct fd_cache_file *file, uint64_t now)
 {
 	file->seen_ns = now;
-	leave_order(held, file);
-	join_order(held, file);
+	leave_order(cache, file);
+	join_order(cache, file);
 }
 
-void fd_cache_remove(struct fd_cache *held, struct fd_cache_file *file)
+void fd_cache_remove(struct fd_cache *cache, struct fd_cache_file *file)
 {
-	uint32_t at = file - held->list.items;
+	uint32_t at = file - cache->list.items;
 
-	close_files(held, file);
-	leave_order(held, file);
-	table_remove(&held->table, file->hash, at);
+	assert(file->state != FD_CACHE_FREE);
+	assert(cache->free.count < cache->list.count);
+	close_files(cache, file);
+	leave_order(cache, file);
+	table_remove(&cache->table, file->hash, at);
 	free(file->path);
 	*file = (struct fd_cache_file){ 0 };
-	held->free.items[held->free.count++] = at;
+	cache->free.items[cache->free.count++] = at;
 }
 
-/* Those that are to be sent for, or are, stay. */
-static bool remove_oldest(struct fd_cache *held, bool failed_too)
+/* Removes the oldest item that does not wait for the helper. */
+static bool remove_oldest(struct fd_cache *cache, bool failed_too)
 {
-	for (uint32_t link = held->oldest; link; link = held->list.items[link - 1].newer) {
-		struct fd_cache_file *file = &held->list.items[link - 1];
+	for (uint32_t link = cache->oldest; link; link = cache->list.items[link - 1].newer) {
+		struct fd_cache_file *file = &cache->list.items[link - 1];
 
 		if (file->state == FD_CACHE_OPEN ||
 		    (failed_too && file->state == FD_CACHE_FAILED)) {
-			fd_cache_remove(held, file);
+			fd_cache_remove(cache, file);
 			return true;
 		}
 	}
 	return false;
 }
 
-/* A place in the list for one more. */
-static int take_place(struct fd_cache *held, uint32_t *ret_at)
+/* Finds a place in the list for one more item. */
+static int take_place(struct fd_cache *cache, uint32_t *ret_at)
 {
-	if (!held->free.count && held->list.count < FD_CACHE_MAX) {
-		if (array_reserve(&held->free, held->list.count + 1) < 0 ||
-		    array_push(&held->list, (struct fd_cache_file){ 0 }) < 0)
+	if (!cache->free.count && cache->list.count < FD_CACHE_MAX) {
+		if (array_reserve(&cache->free, cache->list.count + 1) < 0 ||
+		    array_push(&cache->list, (struct fd_cache_file){ 0 }) < 0)
 			return -ENOMEM;
-		held->free.items[held->free.count++] = held->list.count - 1;
+		cache->free.items[cache->free.count++] = cache->list.count - 1;
 	}
-	if (!held->free.count && !remove_oldest(held, true))
+	if (!cache->free.count && !remove_oldest(cache, true))
 		return -ENOSPC;
-	*ret_at = held->free.items[held->free.count - 1];
+	*ret_at = cache->free.items[cache->free.count - 1];
 	return 0;
 }
 
-struct fd_cache_file *fd_cache_add(struct fd_cache *held, const struct finder_request *request)
+struct fd_cache_file *fd_cache_add(struct fd_cache *cache, const struct finder_request *request)
 {
 	struct fd_cache_file fresh = { .kind = request->kind,
 				       .state = FD_CACHE_WAITING,
@@ -150,33 +155,33 @@ struct fd_cache_file *fd_cache_add(struct fd_cache *held, const struct finder_re
 				       .files = { -1, -1 } };
 	uint32_t at;
 
-	if (take_place(held, &at) < 0)
+	if (take_place(cache, &at) < 0)
 		return NULL;
 	fresh.path = strdup(request->path);
-	if (!fresh.path || table_add(&held->table, fresh.hash, at) < 0) {
+	if (!fresh.path || table_add(&cache->table, fresh.hash, at) < 0) {
 		free(fresh.path);
 		return NULL;
 	}
-	held->free.count--;
-	held->list.items[at] = fresh;
-	join_order(held, &held->list.items[at]);
-	return &held->list.items[at];
+	cache->free.count--;
+	cache->list.items[at] = fresh;
+	join_order(cache, &cache->list.items[at]);
+	return &cache->list.items[at];
 }
 
-void fd_cache_open(struct fd_cache *held, struct fd_cache_file *file,
+void fd_cache_open(struct fd_cache *cache, struct fd_cache_file *file,
 		   const struct tape_module *found, const struct stat *about,
 		   const struct finder_files *files)
 {
-	if (held->files + 2 > held->files_max)
-		remove_oldest(held, false);
+	if (cache->files + 2 > cache->files_max)
+		remove_oldest(cache, false);
 	file->state = FD_CACHE_OPEN;
 	file->found = *found;
 	file->files = *files;
 	file->about = *about;
-	held->files += (files->fd >= 0) + (files->other_fd >= 0);
+	cache->files += (files->fd >= 0) + (files->other_fd >= 0);
 }
 
-static int fd_cache_copy_here(int fd)
+static int duplicate_fd(int fd)
 {
 	return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
 }
@@ -185,7 +190,7 @@ int fd_cache_copy(const struct fd_cache_file *file, struct finder_files *ret_fil
 {
 	if (file->state != FD_CACHE_OPEN)
 		return file->state == FD_CACHE_FAILED ? file->result : -ENOENT;
-	ret_files->fd = fd_cache_copy_here(file->files.fd);
-	ret_files->other_fd = fd_cache_copy_here(file->files.other_fd);
+	ret_files->fd = duplicate_fd(file->files.fd);
+	ret_files->other_fd = duplicate_fd(file->files.other_fd);
 	return ret_files->fd < 0 && ret_files->other_fd < 0 ? -EMFILE : 0;
 }

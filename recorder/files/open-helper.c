@@ -18,13 +18,15 @@
 #include "base/clock.h"
 #include "base/file.h"
 
-/* One that hangs in the kernel does not die when it is killed. So many of those, and there are no
- * new ones until some have died. */
+/*
+ * A process that hangs in the kernel survives SIGKILL for a while. With this many of them, wait
+ * until some have died before forking again.
+ */
 #define STUCK_MAX 8
-/* A keeper that was killed is replaced, but not again and again where none can live. */
+/* A keeper that was killed is replaced at most once in this time. */
 #define KEEPER_NS NSEC_PER_SEC
 
-/* What a message can bring: a file and its debug file. */
+/* A message carries at most a file and its debug file. */
 #define FILES 2
 
 /* ---- messages with descriptors ---- */
@@ -52,7 +54,10 @@ static int send_with(int fd, const void *bytes, size_t size, const int *files, s
 	return sent < 0 ? -errno : 0;
 }
 
-/* The size of the message, 0 at the end; files that did not come are -1. */
+/*
+ * Returns the size of the message, 0 at the end, or a negative errno. A file that did not come is
+ * -1.
+ */
 static ssize_t receive_with(int fd, void *bytes, size_t size, int files[FILES])
 {
 	char control[CMSG_SPACE(FILES * sizeof(int))];
@@ -91,11 +96,11 @@ static void answer_one(int fd, const struct open_helper_question *question)
 	size_t count = 0;
 
 	answer.module = request.module;
-	answer.there[0] = files.fd >= 0 && fstat(files.fd, &answer.about) == 0;
-	answer.there[1] = files.other_fd >= 0;
-	if (answer.there[0])
+	answer.has_file[0] = files.fd >= 0 && fstat(files.fd, &answer.about) == 0;
+	answer.has_file[1] = files.other_fd >= 0;
+	if (answer.has_file[0])
 		there[count++] = files.fd;
-	if (answer.there[1])
+	if (answer.has_file[1])
 		there[count++] = files.other_fd;
 	if (send_with(fd, &answer, sizeof(answer), there, count) < 0)
 		_exit(1);
@@ -118,9 +123,9 @@ static void open_helper_main(int fd)
 
 struct keeper {
 	int control;
-	/* of its helper; 0: none */
+	/* pid of its helper; 0: none */
 	int32_t pid;
-	/* that have not died yet */
+	/* helpers that were killed and are not dead yet */
 	array_of(int32_t) killed;
 };
 
@@ -141,7 +146,7 @@ static void kill_helper(struct keeper *keeper)
 	keeper->pid = 0;
 }
 
-/* Forks one, and passes on our end of the line to it. */
+/* Forks a helper, and sends our end of its socket to the recorder. */
 static void make_helper(struct keeper *keeper)
 {
 	_cleanup_close_ int ours = -1, its = -1;
@@ -155,14 +160,14 @@ static void make_helper(struct keeper *keeper)
 		its = pair[1];
 		keeper->pid = fork();
 		if (keeper->pid == 0) {
-			/* it goes with the keeper, also when that is killed */
+			/* the helper ends with the keeper, also when the keeper is killed */
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			close(ours);
 			close(keeper->control);
 			open_helper_main(its);
 		}
 	}
-	/* without one it is asked again */
+	/* without a helper, the recorder asks again */
 	send_with(keeper->control, &keeper->pid, sizeof(keeper->pid), &ours,
 		  keeper->pid > 0 ? 1 : 0);
 }
@@ -176,8 +181,7 @@ static void close_from(int first, int last)
 		close(fd);
 }
 
-/* What else we have open is not the keeper's to hold, and signals from the terminal are not for it.
- */
+/* Closes the files of the recorder and ignores signals from the terminal. */
 static void leave_parent(int control)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -217,8 +221,8 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-/* It touches no file: it dies at once. */
-static void lose_keeper(struct open_helper *helper)
+/* The keeper touches no file, so it dies at once. */
+static void drop_keeper(struct open_helper *helper)
 {
 	close_fd(&helper->fd);
 	close_fd(&helper->control);
@@ -257,7 +261,7 @@ int open_helper_start(struct open_helper *helper)
 
 void open_helper_stop(struct open_helper *helper)
 {
-	lose_keeper(helper);
+	drop_keeper(helper);
 }
 
 bool open_helper_ready(struct open_helper *helper, int timeout_ms)
@@ -276,7 +280,7 @@ bool open_helper_ready(struct open_helper *helper, int timeout_ms)
 		return false;
 	size = receive_with(helper->control, &helper->pid, sizeof(helper->pid), files);
 	if (size != sizeof(helper->pid)) {
-		lose_keeper(helper);
+		drop_keeper(helper);
 		return false;
 	}
 	helper->fd = files[0];
@@ -289,7 +293,7 @@ void open_helper_replace(struct open_helper *helper)
 {
 	close_fd(&helper->fd);
 	if (helper->control >= 0 && send(helper->control, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-		lose_keeper(helper);
+		drop_keeper(helper);
 }
 
 bool open_helper_waits_for_cpu(const struct open_helper *helper)
@@ -343,7 +347,7 @@ int open_helper_listen(struct open_helper *helper, int timeout_ms,
 		finder_files_close(&(struct finder_files){ files[0], files[1] });
 		return size < 0 ? size : -EPIPE;
 	}
-	ret_files->fd = ret_answer->there[0] ? files[next++] : -1;
-	ret_files->other_fd = ret_answer->there[1] ? files[next] : -1;
+	ret_files->fd = ret_answer->has_file[0] ? files[next++] : -1;
+	ret_files->other_fd = ret_answer->has_file[1] ? files[next] : -1;
 	return 1;
 }

@@ -2,13 +2,14 @@
 #pragma once
 
 /*
- * Looks for the files of others in a process of its own: they may keep who touches them waiting for
- * ever, on a mount that is dead, and then that process is killed and another one takes its place.
- * It is forked by a keeper, which was forked before there were threads and much memory; that
- * touches no file, and goes when we go. A keeper that is killed is replaced by one that we fork as
- * we are: it has what memory we had then, shared as long as we do not change it.
+ * Opens files of other processes in a process of its own, the helper. Such a file may block for
+ * ever, for example on a dead mount. Then the helper is killed and another one takes its place. A
+ * keeper forks the helpers. The keeper was forked before there were threads and much memory; it
+ * touches no file, and ends when we end. When the keeper is killed, we fork another one, which
+ * shares our memory as it is then.
  *
- * Each helper is one thread's, has a keeper of its own, and answers one question after the other.
+ * Each `struct open_helper` belongs to one thread, has its own keeper, and answers one question
+ * after another.
  */
 
 #include <limits.h>
@@ -19,7 +20,10 @@
 
 #include "naming/finder.h"
 
-/* Between two images of one program: as it lies in memory, cut behind the path. */
+/*
+ * A question from one process to another of the same program. So the struct is sent as it is in
+ * memory, up to the end of the path.
+ */
 struct open_helper_question {
 	struct tape_module module;
 	uint64_t until_ns;
@@ -31,46 +35,53 @@ struct open_helper_question {
 
 struct open_helper_answer {
 	struct tape_module module;
-	/* as of finder_find() */
+	/* result of finder_find() */
 	int32_t result;
-	/* which of the two files come with it */
-	bool there[2];
-	/* of the first of them */
+	/* which of the two files come with the answer */
+	bool has_file[2];
+	/* describes the first of these files */
 	struct stat about;
 };
 
 struct open_helper {
-	/* to the keeper; -1: it is gone */
+	/* socket to the keeper; -1: the keeper is gone */
 	int control;
-	/* to the helper; -1: there is none, or none yet */
+	/* socket to the helper; -1: no helper yet */
 	int fd;
 	int32_t pid;
-	/* its pid */
+	/* pid of the keeper */
 	int32_t keeper;
-	/* the keeper, CLOCK_MONOTONIC */
+	/* when the keeper started, CLOCK_MONOTONIC */
 	uint64_t started_ns;
 };
 
-/* Starts a keeper and asks it for a helper. 0 or a negative errno. */
+/* Starts a keeper and asks it for a helper. Returns 0 or a negative errno. */
 int open_helper_start(struct open_helper *helper);
-/* Also of one that did not start. */
+/* Ends the helper and the keeper. May also be called when they did not start. */
 void open_helper_stop(struct open_helper *helper);
 
-/* Is there one? Waits for it at most so long; where the keeper is gone, another one is started. */
+/*
+ * Returns whether there is a helper. Waits for it for at most `timeout_ms`. Starts another keeper
+ * when the keeper is gone.
+ */
 bool open_helper_ready(struct open_helper *helper, int timeout_ms);
-/* Kills it, and asks the keeper for another one. */
+/* Kills the helper, and asks the keeper for another one. */
 void open_helper_replace(struct open_helper *helper);
-/* Not killed as long as it has not even had a CPU to run on since. */
+/* Returns whether the helper is ready to run and waits for a CPU. Do not kill it then. */
 bool open_helper_waits_for_cpu(const struct open_helper *helper);
 
-/* 0; -EAGAIN when it has too much to do already; another negative errno when it is gone. Never
- * waits. */
+/*
+ * Sends a question; never waits. Returns 0; -EAGAIN when the helper has too many questions; another
+ * negative errno when it is gone.
+ */
 int open_helper_ask(struct open_helper *helper, const struct open_helper_question *question);
-/* The next answer. 1, with files that are the caller's; 0 when there was none in that time; a
- * negative errno when the helper is gone. */
+/*
+ * Receives the next answer. Returns 1, and the caller owns the files; 0 when no answer came in that
+ * time; a negative errno when the helper is gone.
+ */
 int open_helper_listen(struct open_helper *helper, int timeout_ms,
 		       struct open_helper_answer *ret_answer, struct finder_files *ret_files);
 
-/* Writes a request down. -ENAMETOOLONG. */
+/* Makes a question of a request. Returns 0 or -ENAMETOOLONG. */
 int open_helper_question(const struct finder *finder, const struct finder_request *request,
 			 struct open_helper_question *ret_question);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "recorder/files/opener.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -11,32 +12,37 @@
 
 /*
  * Invariants:
- * (1) the lock guards all but `late`, which is the thread's that names, and `question`, which is
- * the one's that drains; (2) a file that is HELD_WAITING is in `waiting` once, one that is
- * HELD_ASKED in `asked`, and no other is in either; only others are removed; (3) a helper answers
- * in the order of `asked`.
+ *   (1) the lock guards all but `late`, which belongs to the naming thread, and `question`, which
+ *       belongs to the draining thread;
+ *   (2) a FD_CACHE_WAITING file is in `waiting` once, a FD_CACHE_ASKED file is in `asked` once, and
+ *       no other file is in either; only other files are removed;
+ *   (3) a helper answers in the order of `asked`.
  */
 
-/* Files are known from /proc in microseconds. Who takes this long hangs, unless it just gets no
- * CPU. */
+/*
+ * Opening a file takes microseconds. A helper that does not answer for ANSWER_NS hangs, unless it
+ * waits for a CPU. After STARVED_NS, the file counts as failed in any case.
+ */
 #define ANSWER_NS (2 * NSEC_PER_SEC)
 #define STARVED_NS (10 * NSEC_PER_SEC)
-/* A helper comes as soon as the keeper gets a CPU. */
+/* How long to wait for a new helper. The keeper forks it as soon as the keeper gets a CPU. */
 #define READY_MS 2000
-/* Where a file did not answer, others of the same file system are not asked for. */
+/* When a file blocks, other files of its file system are not opened for this time. */
 #define DEAD_NS (60 * NSEC_PER_SEC)
 #define DEAD_MAX 16
-/* One that could not be had is sent for again when it is seen again, and a perf map that is not
- * there yet some time later. */
+/*
+ * A failed file is tried again when it is mapped again. A missing perf map is tried again after a
+ * time that doubles.
+ */
 #define RETRY_NS (100 * NSEC_PER_MSEC)
 #define RETRIES_MAX 8
-/* What fits into a socket, both ways, is more. */
+/* At most this many questions are open. A socket holds more, in both directions. */
 #define ASKED_MAX 64
 
-/* Descriptors that are held, until it is said how many there may be. */
+/* At most this many descriptors, until opener_begin() sets the bound. */
 #define FILES_MAX 1024
 
-/* Numbers of held files, in order. */
+/* Numbers of cached files, in order. */
 struct queue {
 	uint32_t items[FD_CACHE_MAX];
 	size_t head;
@@ -55,10 +61,10 @@ struct opener {
 	uint64_t hold_ns;
 
 	pthread_mutex_t lock;
-	struct fd_cache held;
+	struct fd_cache cache;
 	struct queue waiting;
 	struct queue asked;
-	/* when it was last sent to or heard of */
+	/* time of the last answer, or of the first question after all were answered */
 	uint64_t progress_ns;
 	uint64_t swept_ns;
 	struct dead dead[DEAD_MAX];
@@ -67,6 +73,7 @@ struct opener {
 
 static void queue_put(struct queue *queue, uint32_t item)
 {
+	assert(queue->count < FD_CACHE_MAX);
 	queue->items[(queue->head + queue->count++) % FD_CACHE_MAX] = item;
 }
 
@@ -74,6 +81,7 @@ static uint32_t queue_take(struct queue *queue)
 {
 	uint32_t item = queue->items[queue->head];
 
+	assert(queue->count);
 	queue->head = (queue->head + 1) % FD_CACHE_MAX;
 	queue->count--;
 	return item;
@@ -84,7 +92,7 @@ static uint32_t queue_take_last(struct queue *queue)
 	return queue->items[(queue->head + --queue->count) % FD_CACHE_MAX];
 }
 
-/* In front of the others. */
+/* Puts an item in front of the others. */
 static void queue_return(struct queue *queue, uint32_t item)
 {
 	queue->head = (queue->head + FD_CACHE_MAX - 1) % FD_CACHE_MAX;
@@ -100,7 +108,7 @@ int opener_new(uint64_t hold_ns, struct opener **ret_opener)
 	if (!opener)
 		return -ENOMEM;
 	opener->hold_ns = hold_ns;
-	opener->held.files_max = FILES_MAX;
+	opener->cache.files_max = FILES_MAX;
 	r = open_helper_start(&opener->early);
 	if (r == 0)
 		r = open_helper_start(&opener->late);
@@ -120,7 +128,7 @@ struct opener *opener_free(struct opener *opener)
 		return NULL;
 	open_helper_stop(&opener->early);
 	open_helper_stop(&opener->late);
-	fd_cache_done(&opener->held);
+	fd_cache_done(&opener->cache);
 	pthread_mutex_destroy(&opener->lock);
 	free(opener);
 	return NULL;
@@ -151,13 +159,13 @@ static void opener_fail(struct opener *opener, struct fd_cache_file *file, int r
 	opener->counts.failed++;
 }
 
-/* What was asked for and not answered is asked for again, in the same order. */
+/* Replaces the helper, and asks again, in the same order, for all files without an answer. */
 static void replace_early(struct opener *opener)
 {
 	while (opener->asked.count) {
 		uint32_t at = queue_take_last(&opener->asked);
 
-		opener->held.list.items[at].state = FD_CACHE_WAITING;
+		opener->cache.list.items[at].state = FD_CACHE_WAITING;
 		queue_return(&opener->waiting, at);
 	}
 	open_helper_replace(&opener->early);
@@ -166,7 +174,7 @@ static void replace_early(struct opener *opener)
 
 static void give_up_first(struct opener *opener, int result, uint64_t now)
 {
-	struct fd_cache_file *file = &opener->held.list.items[queue_take(&opener->asked)];
+	struct fd_cache_file *file = &opener->cache.list.items[queue_take(&opener->asked)];
 
 	opener_fail(opener, file, result);
 	if (result == -ETIMEDOUT)
@@ -177,17 +185,18 @@ static void give_up_first(struct opener *opener, int result, uint64_t now)
 static void take_answer(struct opener *opener, const struct open_helper_answer *answer,
 			const struct finder_files *files)
 {
-	struct fd_cache_file *file = &opener->held.list.items[queue_take(&opener->asked)];
+	struct fd_cache_file *file = &opener->cache.list.items[queue_take(&opener->asked)];
 
+	assert(file->state == FD_CACHE_ASKED);
 	if (answer->result < 0) {
 		opener_fail(opener, file, answer->result);
 		return;
 	}
-	fd_cache_open(&opener->held, file, &answer->module, &answer->about, files);
+	fd_cache_open(&opener->cache, file, &answer->module, &answer->about, files);
 	opener->counts.opened++;
 }
 
-static void listen_early(struct opener *opener, uint64_t now)
+static void receive_early(struct opener *opener, uint64_t now)
 {
 	struct open_helper_answer answer;
 	struct finder_files files;
@@ -201,7 +210,7 @@ static void listen_early(struct opener *opener, uint64_t now)
 		}
 	}
 	if (r < 0) {
-		/* what it looked at has killed it */
+		/* the file that the helper was opening has killed it */
 		give_up_first(opener, -EBADMSG, now);
 		return;
 	}
@@ -211,8 +220,11 @@ static void listen_early(struct opener *opener, uint64_t now)
 		give_up_first(opener, -ETIMEDOUT, now);
 }
 
-/* 1 when it was sent for; 0 when there is no use in that; -EAGAIN, or another negative errno when
- * the helper is gone. */
+/*
+ * Asks the helper to open a file. Returns 1 when the question was sent; 0 when the file cannot be
+ * asked for; -EAGAIN when the helper has too many questions; another negative errno when it is
+ * gone.
+ */
 static int send_one(struct opener *opener, struct fd_cache_file *file, uint64_t now)
 {
 	const struct finder finder = { .live = true };
@@ -239,21 +251,22 @@ static void send_waiting(struct opener *opener, uint64_t now)
 	       open_helper_ready(&opener->early, 0)) {
 		uint32_t at = queue_take(&opener->waiting);
 
-		r = send_one(opener, &opener->held.list.items[at], now);
+		assert(opener->cache.list.items[at].state == FD_CACHE_WAITING);
+		r = send_one(opener, &opener->cache.list.items[at], now);
 		if (r < 0)
 			queue_return(&opener->waiting, at);
 		if (r != 1)
 			continue;
 		if (!opener->asked.count)
 			opener->progress_ns = now;
-		opener->held.list.items[at].state = FD_CACHE_ASKED;
+		opener->cache.list.items[at].state = FD_CACHE_ASKED;
 		queue_put(&opener->asked, at);
 	}
 	if (r < 0 && r != -EAGAIN)
 		replace_early(opener);
 }
 
-/* More and more seldom: most processes that make code do not tell of it. */
+/* Tries less and less often: most processes that generate code write no map of it. */
 static bool is_due(const struct fd_cache_file *file, uint64_t now)
 {
 	return file->state == FD_CACHE_FAILED && file->tries < RETRIES_MAX &&
@@ -264,34 +277,34 @@ static void try_again(struct opener *opener, struct fd_cache_file *file)
 {
 	file->tries++;
 	file->state = FD_CACHE_WAITING;
-	queue_put(&opener->waiting, file - opener->held.list.items);
+	queue_put(&opener->waiting, file - opener->cache.list.items);
 }
 
-static void opener_see_here(struct opener *opener, const struct finder_request *request)
+static void opener_see_request(struct opener *opener, const struct finder_request *request)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
-	struct fd_cache_file *file = fd_cache_find(&opener->held, request);
+	struct fd_cache_file *file = fd_cache_find(&opener->cache, request);
 
 	if (file && file->ended) {
-		fd_cache_remove(&opener->held, file);
+		fd_cache_remove(&opener->cache, file);
 		file = NULL;
 	}
 	if (!file) {
-		file = fd_cache_add(&opener->held, request);
+		file = fd_cache_add(&opener->cache, request);
 		if (!file)
 			return;
 		file->until_ns = request->until_ns;
-		queue_put(&opener->waiting, file - opener->held.list.items);
+		queue_put(&opener->waiting, file - opener->cache.list.items);
 	} else if (is_due(file, now)) {
 		file->pid = request->pid;
 		file->until_ns = request->until_ns;
 		try_again(opener, file);
 	}
-	fd_cache_touch(&opener->held, file, now);
+	fd_cache_touch(&opener->cache, file, now);
 	send_waiting(opener, now);
 }
 
-/* A file, or memory in which code is made. */
+/* Adds a mapping: a file, or memory with generated code. */
 static void see_mapped(struct opener *opener, struct finder_request *request)
 {
 	if (request->module.kind == TAPE_MODULE_JIT) {
@@ -303,7 +316,7 @@ static void see_mapped(struct opener *opener, struct finder_request *request)
 		return;
 	}
 	pthread_mutex_lock(&opener->lock);
-	opener_see_here(opener, request);
+	opener_see_request(opener, request);
 	pthread_mutex_unlock(&opener->lock);
 }
 
@@ -317,7 +330,7 @@ void opener_see(struct opener *opener, const struct perf_record *record)
 		return;
 	request.pid = record->mmap.pid;
 	request.until_ns = clock_ns(CLOCK_REALTIME);
-	request.path = modules_mapped(record, &request.module, name);
+	request.path = modules_describe_mapping(record, &request.module, name);
 	see_mapped(opener, &request);
 }
 
@@ -327,7 +340,7 @@ void opener_begin(struct opener *opener, const struct tracker *tracker, size_t f
 	struct finder_request request = { .until_ns = clock_ns(CLOCK_REALTIME) };
 
 	pthread_mutex_lock(&opener->lock);
-	opener->held.files_max = files;
+	opener->cache.files_max = files;
 	pthread_mutex_unlock(&opener->lock);
 	for (size_t i = 0; i < tracker->processes.count; i++) {
 		const struct tracker_process *process = &tracker->processes.items[i];
@@ -342,8 +355,7 @@ void opener_begin(struct opener *opener, const struct tracker *tracker, size_t f
 	}
 }
 
-/* What a process tells of its code is of use as long as it runs, and must be there when it does no
- * more. */
+/* A perf map grows while its process runs, and must be open when the process ends. */
 static void keep_jit(struct opener *opener, struct fd_cache_file *file, uint64_t now)
 {
 	char path[40];
@@ -352,7 +364,7 @@ static void keep_jit(struct opener *opener, struct fd_cache_file *file, uint64_t
 	file->ended = file->ended || access(path, F_OK) < 0;
 	if (file->ended)
 		return;
-	fd_cache_touch(&opener->held, file, now);
+	fd_cache_touch(&opener->cache, file, now);
 	if (is_due(file, now))
 		try_again(opener, file);
 }
@@ -360,15 +372,15 @@ static void keep_jit(struct opener *opener, struct fd_cache_file *file, uint64_t
 static void opener_sweep(struct opener *opener, uint64_t now)
 {
 	opener->swept_ns = now;
-	for (size_t i = 0; i < opener->held.list.count; i++) {
-		struct fd_cache_file *file = &opener->held.list.items[i];
+	for (size_t i = 0; i < opener->cache.list.count; i++) {
+		struct fd_cache_file *file = &opener->cache.list.items[i];
 
 		if (file->state != FD_CACHE_OPEN && file->state != FD_CACHE_FAILED)
 			continue;
 		if (file->kind == FINDER_JIT)
 			keep_jit(opener, file, now);
 		if (file->state != FD_CACHE_WAITING && now - file->seen_ns >= opener->hold_ns)
-			fd_cache_remove(&opener->held, file);
+			fd_cache_remove(&opener->cache, file);
 	}
 }
 
@@ -377,15 +389,18 @@ void opener_turn(struct opener *opener)
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
 	pthread_mutex_lock(&opener->lock);
-	listen_early(opener, now);
+	receive_early(opener, now);
 	if (now - opener->swept_ns >= NSEC_PER_SEC)
 		opener_sweep(opener, now);
 	send_waiting(opener, now);
 	pthread_mutex_unlock(&opener->lock);
 }
 
-/* Has somebody written into it since? Being renamed or deleted changes nothing in it. */
-static bool is_as_it_was(int fd, const struct stat *was)
+/*
+ * Returns whether nobody wrote into the file since `was` was read. A rename or a deletion does not
+ * change the content.
+ */
+static bool is_unchanged(int fd, const struct stat *was)
 {
 	struct stat about;
 
@@ -394,10 +409,12 @@ static bool is_as_it_was(int fd, const struct stat *was)
 	       about.st_mtim.tv_nsec == was->st_mtim.tv_nsec;
 }
 
-/* What was opened in time. The file is touched without the lock: who drains does not wait for it.
+/*
+ * Finds a file that was opened in time. Touches the file without the lock, so that the drain does
+ * not wait for it.
  */
-static int find_held(struct opener *opener, struct finder_request *request,
-		     struct finder_files *ret_files)
+static int find_cached(struct opener *opener, struct finder_request *request,
+		       struct finder_files *ret_files)
 {
 	const struct fd_cache_file *file;
 	struct tape_module found = { 0 };
@@ -405,17 +422,17 @@ static int find_held(struct opener *opener, struct finder_request *request,
 	int r;
 
 	pthread_mutex_lock(&opener->lock);
-	file = fd_cache_find(&opener->held, request);
+	file = fd_cache_find(&opener->cache, request);
 	r = file ? fd_cache_copy(file, ret_files) : -ENOENT;
 	if (r == 0) {
 		found = file->found;
 		about = file->about;
 	}
 	pthread_mutex_unlock(&opener->lock);
-	/* a map of code that is made grows */
+	/* a perf map grows */
 	if (r < 0 || request->kind != FINDER_FILE)
 		return r;
-	if (!is_as_it_was(ret_files->fd, &about)) {
+	if (!is_unchanged(ret_files->fd, &about)) {
 		finder_files_close(ret_files);
 		return -ESTALE;
 	}
@@ -435,7 +452,7 @@ static int lose_late(struct opener *opener, uint64_t device, int result)
 	return result;
 }
 
-static bool is_dead_now(struct opener *opener, uint64_t device)
+static bool is_dead_device(struct opener *opener, uint64_t device)
 {
 	bool dead;
 
@@ -445,7 +462,7 @@ static bool is_dead_now(struct opener *opener, uint64_t device)
 	return dead;
 }
 
-/* One that died while it had nothing to do is not this file's fault. */
+/* A helper that died while it was idle does not count against this file. */
 static int ask_ready(struct opener *opener, const struct open_helper_question *question)
 {
 	for (int i = 0; i < 2; i++) {
@@ -458,7 +475,7 @@ static int ask_ready(struct opener *opener, const struct open_helper_question *q
 	return -ETIMEDOUT;
 }
 
-/* Sends for it and waits. */
+/* Asks the helper for a file, and waits for the answer. */
 static int ask_late(struct opener *opener, const struct finder *finder,
 		    struct finder_request *request, struct finder_files *ret_files)
 {
@@ -469,7 +486,7 @@ static int ask_late(struct opener *opener, const struct finder *finder,
 
 	if (r < 0)
 		return r;
-	if (is_dead_now(opener, device))
+	if (is_dead_device(opener, device))
 		return -ETIMEDOUT;
 	r = ask_ready(opener, &question);
 	if (r < 0)
@@ -490,24 +507,24 @@ int opener_find(void *context, const struct finder *finder, struct finder_reques
 		struct finder_files *ret_files)
 {
 	struct opener *opener = context;
-	int held = -ENOENT, r;
+	int cached = -ENOENT, r;
 
 	if (finder->live && request->kind == FINDER_FILE)
-		held = find_held(opener, request, ret_files);
-	/* what has changed since was the one, and is not to be asked */
-	if (held == 0 || held == -ESTALE)
-		return held;
+		cached = find_cached(opener, request, ret_files);
+	/* a file that changed since was the right one, so asking again does not help */
+	if (cached == 0 || cached == -ESTALE)
+		return cached;
 	r = ask_late(opener, finder, request, ret_files);
-	/* of a process that runs there is a newer map than the one that is held */
+	/* while a process runs, its newest map is better than the cached one */
 	if (r < 0 && finder->live && request->kind == FINDER_JIT)
-		held = find_held(opener, request, ret_files);
-	return r == 0 || held == -ENOENT ? r : held;
+		cached = find_cached(opener, request, ret_files);
+	return r == 0 || cached == -ENOENT ? r : cached;
 }
 
 void opener_counts(struct opener *opener, struct opener_counts *ret_counts)
 {
 	pthread_mutex_lock(&opener->lock);
 	*ret_counts = opener->counts;
-	ret_counts->held = opener->held.files;
+	ret_counts->descriptors = opener->cache.files;
 	pthread_mutex_unlock(&opener->lock);
 }

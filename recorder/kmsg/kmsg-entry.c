@@ -34,7 +34,7 @@ struct kmsg_entry *kmsg_entry_free(struct kmsg_entry *entry)
 	return NULL;
 }
 
-int kmsg_entry_judge(struct kmsg_entry *entry, const struct incident *incident, uint64_t id)
+int kmsg_entry_classify(struct kmsg_entry *entry, const struct incident *incident, uint64_t id)
 {
 	struct buffer fields = { 0 };
 
@@ -102,12 +102,13 @@ static int kmsg_entry_put_incident(const struct kmsg_entry *entry, struct tape *
 	};
 	int r = kmsg_entry_put_text(tape, entry->kind, strlen(entry->kind), &incident.kind);
 
-	if (r == 0)
-		r = kmsg_entry_put_text(tape, source_of(entry), strlen(source_of(entry)),
-					&incident.source);
-	if (r == 0)
-		r = kmsg_entry_put_fields(entry, tape, &incident.fields);
-	return r == 0 ? array_push(&tape->incidents, incident) : r;
+	if (r < 0)
+		return r;
+	r = kmsg_entry_put_text(tape, source_of(entry), strlen(source_of(entry)), &incident.source);
+	if (r < 0)
+		return r;
+	r = kmsg_entry_put_fields(entry, tape, &incident.fields);
+	return r < 0 ? r : array_push(&tape->incidents, incident);
 }
 
 int kmsg_entry_put(const struct kmsg_entry *entry, struct tape *tape)

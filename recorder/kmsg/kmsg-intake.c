@@ -9,28 +9,30 @@
 #include "store/disk/incident-notes.h"
 
 /*
- * A dump of ENA's counters is 1,100 lines, a warning of the kernel 40. What weighs has its own
- * allowance, so that a flood of others does not cost an incident. The stamps are the clock: what is
- * read late counts as it came.
+ * A dump of ENA's counters has 1,100 lines, a warning of the kernel 40. Incidents above a notice
+ * have an allowance of their own, so that a flood of other lines does not cost an incident. The
+ * stamps are the clock: lines that are read late count at the time of their stamps.
  */
 #define BURST 3000
 #define LINE_NS (40 * NSEC_PER_MSEC)
 
-/* How often it is said that something was passed over. */
-#define PASSED_NS NSEC_PER_SEC
+/* Dropped lines are reported at most this often. */
+#define REPORT_NS NSEC_PER_SEC
 
-/* Numbers for incidents: so many are reserved at first, then twice as many, up to that. */
+/* Reserves this many incident ids at first, then twice as many each time, up to the maximum. */
 #define IDS_FIRST 8
 #define IDS_MAX 1024
 
-/* How often the table of interrupts is read at the most, by the stamps: a storm must cost little.
- * irqbalance moves them as often. */
+/*
+ * By the stamps, the table of interrupts is read at most this often, because a storm must cost
+ * little. irqbalance moves interrupts as often.
+ */
 #define INTERRUPTS_NS (10 * NSEC_PER_SEC)
 
-/* As syslog has it for what loggers say about themselves. */
+/* The priority that syslog uses for messages of loggers about themselves. */
 #define OWN_PRIORITY (5 << 3 | 4)
 
-static bool bucket_take(struct kmsg_bucket *bucket, uint64_t now_ns)
+static bool kmsg_bucket_take(struct kmsg_bucket *bucket, uint64_t now_ns)
 {
 	if (now_ns > bucket->at_ns) {
 		bucket->level_ns = MIN(bucket->level_ns + now_ns - bucket->at_ns, BURST * LINE_NS);
@@ -48,30 +50,29 @@ static void kmsg_intake_put(struct kmsg_intake *intake, struct kmsg_entry *entry
 		intake->put(intake->context, entry);
 }
 
-static void pass_over(struct kmsg_intake *intake, uint64_t stamp_ns, bool incident)
+static void drop_line(struct kmsg_intake *intake, uint64_t stamp_ns, bool incident)
 {
-	if (!intake->passed++)
-		intake->passed_since_ns = stamp_ns;
-	intake->passed_incidents += incident;
+	if (!intake->dropped++)
+		intake->dropped_since_ns = stamp_ns;
+	intake->dropped_incidents += incident;
 }
 
-void kmsg_intake_say_passed(struct kmsg_intake *intake)
+void kmsg_intake_report_dropped(struct kmsg_intake *intake)
 {
 	char text[128];
 	int size = snprintf(
 		text, sizeof(text),
-		"perftape: %llu lines of the kernel's log passed over, %llu of them incidents",
-		(unsigned long long)intake->passed, (unsigned long long)intake->passed_incidents);
+		"perftape: %llu lines of the kernel's log dropped, %llu of them incidents",
+		(unsigned long long)intake->dropped, (unsigned long long)intake->dropped_incidents);
 
-	if (!intake->passed)
+	if (!intake->dropped)
 		return;
 	kmsg_intake_put(intake, kmsg_entry_new(intake->last_ns, intake->next_sequence - 1,
 					       OWN_PRIORITY, text, size));
-	intake->passed = intake->passed_incidents = 0;
+	intake->dropped = intake->dropped_incidents = 0;
 }
 
-/* The next number. One that could not be reserved is given all the same: an incident is worth more
- * than its number. */
+/* Returns the next id, even if it could not be reserved: an incident is worth more than its id. */
 static uint64_t next_id(struct kmsg_intake *intake)
 {
 	uint64_t count = intake->ids_count ? MIN(2 * intake->ids_count, IDS_MAX) : IDS_FIRST;
@@ -117,11 +118,11 @@ static bool find_cpu(void *context, const char *device, uint64_t queue, uint32_t
 	return interrupts_find(&intake->interrupts, device, queue, ret_cpu);
 }
 
-/* A line of the log and a trace event that tell of one timeout are no further apart. */
+/* A log line and a trace event of the same timeout are at most this far apart. */
 #define SAME_NS NSEC_PER_SEC
 
-/* Was it told of already, the other way? */
-static bool kmsg_intake_is_told(struct kmsg_intake *intake, const struct incident *incident)
+/* Returns whether the other source reported this timeout already; if not, remembers it. */
+static bool kmsg_intake_note_timeout(struct kmsg_intake *intake, const struct incident *incident)
 {
 	const struct field *ifname = fields_find(&incident->fields, "ifname");
 	const struct field *queue = fields_find(&incident->fields, "qid");
@@ -146,7 +147,7 @@ static bool kmsg_intake_is_told(struct kmsg_intake *intake, const struct inciden
 	return false;
 }
 
-/* The line at hand is an incident. */
+/* Called when the current line is an incident. */
 static void kmsg_intake_judged(void *context, const struct incident *given)
 {
 	struct kmsg_intake *intake = context;
@@ -155,22 +156,22 @@ static void kmsg_intake_judged(void *context, const struct incident *given)
 	bool weighs = incident.kind->severity > SEVERITY_NOTICE;
 	struct kmsg_bucket *bucket = weighs ? &intake->incidents : &intake->lines;
 
-	if (intake->of_user || is_noted(intake, intake->entry) ||
-	    kmsg_intake_is_told(intake, &incident))
+	if (intake->from_user || is_noted(intake, intake->entry) ||
+	    kmsg_intake_note_timeout(intake, &incident))
 		return;
-	/* what was logged before we ran may have been elsewhere */
+	/* before this recorder ran, the interrupt may have been on another CPU */
 	if (intake->entry->stamp_ns >= intake->begin_ns)
 		queue_cpu_add(&incident.fields, queue_cpu, find_cpu, intake);
-	if (bucket_take(bucket, intake->entry->stamp_ns) &&
-	    kmsg_entry_judge(intake->entry, &incident, next_id(intake)) == 0) {
+	if (kmsg_bucket_take(bucket, intake->entry->stamp_ns) &&
+	    kmsg_entry_classify(intake->entry, &incident, next_id(intake)) == 0) {
 		intake->found++;
 		return;
 	}
-	pass_over(intake, intake->entry->stamp_ns, true);
+	drop_line(intake, intake->entry->stamp_ns, true);
 	intake->entry = kmsg_entry_free(intake->entry);
 }
 
-void kmsg_intake_say(struct kmsg_intake *intake, struct kmsg_entry *entry)
+void kmsg_intake_report(struct kmsg_intake *intake, struct kmsg_entry *entry)
 {
 	_cleanup_(log_prefix_done) struct log_prefix prefix;
 	char line[512];
@@ -189,32 +190,36 @@ void kmsg_intake_say(struct kmsg_intake *intake, struct kmsg_entry *entry)
 	intake->entry = kmsg_entry_free(intake->entry);
 }
 
-/* From before anybody recorded. */
+/* Returns whether the line is older than the first recording into this store. */
 static bool is_early(const struct kmsg_intake *intake, uint64_t stamp_ns)
 {
 	return intake->first && stamp_ns < intake->begin_ns;
 }
 
-static bool take_one(struct kmsg_intake *intake, struct kmsg_bucket *bucket, uint64_t stamp_ns)
+static bool take_allowance(struct kmsg_intake *intake, struct kmsg_bucket *bucket,
+			   uint64_t stamp_ns)
 {
-	if (bucket_take(bucket, stamp_ns))
+	if (kmsg_bucket_take(bucket, stamp_ns))
 		return true;
-	pass_over(intake, stamp_ns, false);
+	drop_line(intake, stamp_ns, false);
 	return false;
 }
 
-/* Whether the line at hand is kept. Of a user's it is what says what the kernel would, to be known
- * again in other logs. */
-static bool kmsg_intake_is_kept(struct kmsg_intake *intake, uint64_t stamp_ns,
-				const struct scan_summary *before)
+/*
+ * Decides whether the current line is kept, and counts it against its allowance. A user's line is
+ * kept when it imitates the kernel, so that it can be recognised in other logs.
+ */
+static bool kmsg_intake_admit(struct kmsg_intake *intake, uint64_t stamp_ns,
+			      const struct scan_summary *before)
 {
 	const struct scan_summary *now = &intake->classify.summary;
 
-	if (intake->of_user)
-		return now->forged > before->forged && take_one(intake, &intake->users, stamp_ns);
+	if (intake->from_user)
+		return now->forged > before->forged &&
+		       take_allowance(intake, &intake->users, stamp_ns);
 	if (now->incidents > before->incidents)
 		return true;
-	return !is_early(intake, stamp_ns) && take_one(intake, &intake->lines, stamp_ns);
+	return !is_early(intake, stamp_ns) && take_allowance(intake, &intake->lines, stamp_ns);
 }
 
 static void kmsg_intake_take_line(struct kmsg_intake *intake, const struct kmsg_record *record,
@@ -223,23 +228,26 @@ static void kmsg_intake_take_line(struct kmsg_intake *intake, const struct kmsg_
 	_cleanup_(log_prefix_done) struct log_prefix prefix;
 	const struct scan_summary before = intake->classify.summary;
 
+	log_prefix_init(&prefix);
 	intake->entry = kmsg_entry_new(record->stamp_ns, record->sequence,
 				       record->facility << 3 | record->level, record->text,
 				       record->text_size);
 	if (!intake->entry) {
-		pass_over(intake, record->stamp_ns, false);
+		drop_line(intake, record->stamp_ns, false);
 		return;
 	}
-	log_prefix_init(&prefix);
 	log_prefix_read(&prefix, data, size);
 	classify_take(&intake->classify, &prefix,
 		      &(struct line){ prefix.text, prefix.size, ++intake->classify.summary.lines });
-	if (!kmsg_intake_is_kept(intake, record->stamp_ns, &before))
+	if (!kmsg_intake_admit(intake, record->stamp_ns, &before))
 		intake->entry = kmsg_entry_free(intake->entry);
 	kmsg_intake_put(intake, take_ptr(intake->entry));
 }
 
-/* Lines were overwritten before they could be read, while we were busy or before we ran. */
+/*
+ * Reports lines that were overwritten before they could be read, while we were busy or before we
+ * ran.
+ */
 static void kmsg_intake_take_gap(struct kmsg_intake *intake, const struct kmsg_record *record)
 {
 	_cleanup_(buffer_done) struct buffer scratch = { 0 };
@@ -270,11 +278,11 @@ void kmsg_intake_take(struct kmsg_intake *intake, const char *data, size_t size)
 	intake->next_sequence = record.sequence + 1;
 	intake->last_ns = record.stamp_ns;
 	intake->continues |= !is_early(intake, record.stamp_ns);
-	intake->of_user = record.facility && !intake->trust_users;
+	intake->from_user = record.facility && !intake->trust_users;
 	kmsg_intake_take_line(intake, &record, data, size);
-	intake->of_user = false;
-	if (intake->passed && record.stamp_ns > intake->passed_since_ns + PASSED_NS)
-		kmsg_intake_say_passed(intake);
+	intake->from_user = false;
+	if (intake->dropped && record.stamp_ns > intake->dropped_since_ns + REPORT_NS)
+		kmsg_intake_report_dropped(intake);
 }
 
 int kmsg_intake_find(struct kmsg_intake *intake, const char *boot_id, struct error *error)

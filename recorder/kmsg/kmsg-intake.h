@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * From records of /dev/kmsg to entries: which lines are new, whose they are, what they tell of, and
- * how many are too many. Of the thread that reads alone.
+ * Turns records of /dev/kmsg into entries: decides which lines are new, who wrote them, which
+ * incidents they are, and which are too many. Belongs to the reading thread alone.
  */
 
 #include "gauges/interrupts.h"
@@ -17,7 +17,7 @@ struct kmsg_bucket {
 	uint64_t level_ns;
 };
 
-/* A queue that did not send: the kernel's log may tell it, and a trace event. */
+/* A timeout of a queue; the kernel's log and a trace event may both report it. */
 struct kmsg_timeout {
 	char ifname[32];
 	uint64_t queue;
@@ -29,55 +29,58 @@ struct kmsg_timeout {
 struct kmsg_intake {
 	const char *store;
 	bool trust_users;
-	/* that /proc is below */
+	/* the folder above /proc */
 	const char *root;
-	/* in a new store only incidents are taken of what was logged before */
+	/* in a new store, only incidents are taken from before this time */
 	uint64_t begin_ns;
-	/* Takes an entry over; is told of trouble with numbers. */
+	/* `put` takes ownership of the entry; `trouble` gets errors of reserving ids */
 	void (*put)(void *context, struct kmsg_entry *entry);
 	void (*trouble)(void *context, const struct error *error);
 	void *context;
-	/* the rest is kmsg-intake.c's, but for looks at it */
+	/* the members below are set by kmsg-intake.c; others may read them */
 	struct classify classify;
-	/* what recorders before us took */
+	/* the lines that earlier recorders took */
 	struct log_resume before;
 	/* the log was read up to next_sequence */
 	bool continues;
-	/* to read the log into that store */
+	/* no recorder read the log into this store before */
 	bool first;
 	uint64_t next_sequence;
-	/* the last line's stamp */
+	/* stamp of the last line */
 	uint64_t last_ns;
 	struct kmsg_bucket lines, incidents, users;
-	uint64_t passed, passed_incidents, passed_since_ns;
+	uint64_t dropped, dropped_incidents, dropped_since_ns;
 	uint64_t id, ids_end, ids_count;
-	/* the line at hand */
+	/* the current line */
 	struct kmsg_entry *entry;
-	/* it is one's that is not trusted */
-	bool of_user;
-	/* incidents */
+	/* an untrusted user wrote the current line */
+	bool from_user;
+	/* number of incidents */
 	uint64_t found;
-	/* as they were at asked_ns, by the stamps */
+	/* the table of interrupts as it was at asked_ns, by the stamps */
 	struct interrupts interrupts;
 	uint64_t asked_ns;
-	/* the last ones */
+	/* the most recent timeouts */
 	struct kmsg_timeout timeouts[KMSG_TIMEOUTS];
 	size_t next_timeout;
 };
 
-/* What is set above the line stays. */
+/* Keeps the members that the caller set. */
 void kmsg_intake_init(struct kmsg_intake *intake, const struct catalogue *catalogue);
 void kmsg_intake_done(struct kmsg_intake *intake);
 
 /*
- * Where to go on. Of another boot than the one before all is new; in a new store too, but of what
- * was logged before the begin only incidents are taken.
+ * Finds where to continue. If the store's position is from another boot, the whole log is new. In a
+ * new store, the whole log is new, too, but only incidents are taken from before begin_ns. Returns
+ * 0 or a negative errno.
  */
 int kmsg_intake_find(struct kmsg_intake *intake, const char *boot_id, struct error *error);
-/* One record, as read() gives it. What is none is nothing. */
+/* Handles one record as read() returns it. Ignores a text that is not a record. */
 void kmsg_intake_take(struct kmsg_intake *intake, const char *data, size_t size);
-/* An entry that no line of the log is behind; it is taken over. Nothing where the log's own line
- * tells of the same. */
-void kmsg_intake_say(struct kmsg_intake *intake, struct kmsg_entry *entry);
-/* Says what was passed over, if anything was. */
-void kmsg_intake_say_passed(struct kmsg_intake *intake);
+/*
+ * Takes ownership of an entry that does not come from the log. Drops it when the log reported the
+ * same.
+ */
+void kmsg_intake_report(struct kmsg_intake *intake, struct kmsg_entry *entry);
+/* Reports dropped lines, if there are any. */
+void kmsg_intake_report_dropped(struct kmsg_intake *intake);

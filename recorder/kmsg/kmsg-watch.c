@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "recorder/kmsg/kmsg-watch.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -16,25 +17,30 @@
 
 /*
  * Invariants:
- * (1) the lock guards what stands below it in the struct; what stands above is the thread's alone
- * while it runs. Who drains only tries it; (2) entries are taken in the order of the log, and none
- * before an incident ahead of it that wants a note; (3) the position that is kept is of a line that
- * is on the disk, or was passed over, as all before it.
+ *   (1) the lock guards the members below it; the members above belong to the thread while it
+ *       runs; the draining thread only tries the lock;
+ *   (2) entries are taken in the order of the log, and none overtakes an incident that wants a
+ *       note;
+ *   (3) all lines up to the kept position are on the disk or were dropped.
  */
 
-/* Entries that wait for the drain, which comes once a second: beyond that the log is left to the
- * kernel, which keeps it longer. */
+/*
+ * At most this many entries wait for the drain, which comes once per second. Beyond it, lines stay
+ * in the kernel's buffer, which keeps them longer.
+ */
 #define QUEUE_MAX 8192
 
 #define NOTES_AT_ONCE 64
 
-/* What is said beside the log and waits for the thread: more of it is a storm. */
-#define SAID_MAX 64
+/* Lines of trace events that wait for the thread; more of them are a storm. */
+#define REPORTED_MAX 64
 
 /* How often the position is written. */
 #define KEEP_NS (10 * NSEC_PER_SEC)
 
-/* The error of a wall clock that is told from an anchor so far away: what a clock may be slewed by.
+/*
+ * Bounds the error of a wall clock that comes from an older anchor: distance / SLEW. A clock may be
+ * slewed that fast.
  */
 #define SLEW 2000
 
@@ -49,19 +55,19 @@ struct kmsg_watch {
 	int fd, wake;
 	bool own_fd, running;
 	struct kmsg_intake intake;
-	/* of the monotonic clock */
+	/* monotonic clock */
 	uint64_t kept_ns;
 	uint64_t kept_sequence;
 	uint64_t kept_ids_end;
 	char text[KMSG_RECORD_MAX];
-	/* who drains has it to himself, until he has the lock */
-	struct chain said;
+	/* belongs to the draining thread, which moves it to `reported` under the lock */
+	struct chain unsent;
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	struct chain queue, heard;
+	struct chain queue, reported;
 	bool ending;
-	/* the thread is about to */
+	/* set right before the thread returns */
 	bool ended;
 	struct error trouble;
 	/* boot_id "": none */
@@ -83,6 +89,7 @@ static struct kmsg_entry *chain_take(struct chain *chain)
 {
 	struct kmsg_entry *entry = chain->first;
 
+	assert(entry);
 	chain->first = entry->next;
 	entry->next = NULL;
 	if (!chain->first)
@@ -91,7 +98,7 @@ static struct kmsg_entry *chain_take(struct chain *chain)
 	return entry;
 }
 
-static void kmsg_watch_tell(void *context, const struct error *trouble)
+static void kmsg_watch_set_trouble(void *context, const struct error *trouble)
 {
 	struct kmsg_watch *watch = context;
 
@@ -109,7 +116,7 @@ static void kmsg_watch_put(void *context, struct kmsg_entry *entry)
 	pthread_mutex_unlock(&watch->lock);
 }
 
-/* In a new store the log begins here: who records next knows that he goes on. */
+/* In a new store the log begins here, so that the next recorder knows where to continue. */
 static void begin_here(struct kmsg_watch *watch)
 {
 	struct kmsg_intake *intake = &watch->intake;
@@ -121,7 +128,7 @@ static void begin_here(struct kmsg_watch *watch)
 	intake->continues = true;
 	snprintf(here.boot_id, sizeof(here.boot_id), "%s", watch->options->boot_id);
 	pthread_mutex_lock(&watch->lock);
-	/* else its first one will be the position */
+	/* if entries wait in the queue, the position of the first one becomes the position */
 	if (!watch->queue.first)
 		watch->taken = watch->durable = here;
 	pthread_mutex_unlock(&watch->lock);
@@ -144,18 +151,18 @@ static void stop_reading(struct kmsg_watch *watch)
 	watch->fd = -1;
 }
 
-/* What could not be read: nobody will see incidents, and is told so. */
+/* Reports that the log cannot be read, so that the recorder does not detect incidents. */
 static void give_up_reading(struct kmsg_watch *watch, int r)
 {
 	struct error error = { 0 };
 
 	error_set(&error, r,
-		  "the kernel's log cannot be read (%s): incidents will not be noticed%s",
+		  "the kernel's log cannot be read (%s), so incidents are not detected%s",
 		  strerror(-r),
 		  r == -EPERM || r == -EACCES
-			  ? "; it takes CAP_SYSLOG, and a kernel without printk.devkmsg=off"
+			  ? "; it needs CAP_SYSLOG, and a kernel without printk.devkmsg=off"
 			  : "");
-	kmsg_watch_tell(watch, &error);
+	kmsg_watch_set_trouble(watch, &error);
 	stop_reading(watch);
 }
 
@@ -168,8 +175,10 @@ static void kmsg_watch_take_record(struct kmsg_watch *watch, size_t size)
 		watch->options->found(watch->options->context);
 }
 
-/* All records that there are. EPIPE: some were overwritten, which their numbers show; EINVAL: one
- * was too long, and is gone too. */
+/*
+ * Reads all records. EPIPE: the kernel overwrote some records; the numbers show how many. EINVAL:
+ * one record was too long and is lost, too.
+ */
 static void read_records(struct kmsg_watch *watch)
 {
 	while (watch->fd >= 0 && !kmsg_watch_is_full(watch)) {
@@ -186,33 +195,35 @@ static void read_records(struct kmsg_watch *watch)
 	}
 }
 
-/* What could not be written can be again. */
-static void kmsg_watch_untell(struct kmsg_watch *watch)
+/* Clears the last trouble after a successful write. */
+static void kmsg_watch_clear_trouble(struct kmsg_watch *watch)
 {
 	struct error none = { 0 };
 
 	if (watch->fd >= 0)
-		kmsg_watch_tell(watch, &none);
+		kmsg_watch_set_trouble(watch, &none);
 }
 
-/* What was said beside the log. */
-static void take_heard(struct kmsg_watch *watch)
+/* Adds the lines that trace events reported. */
+static void take_reported(struct kmsg_watch *watch)
 {
 	uint64_t found = watch->intake.found;
-	struct chain heard;
+	struct chain reported;
 
 	pthread_mutex_lock(&watch->lock);
-	heard = watch->heard;
-	watch->heard = (struct chain){ 0 };
+	reported = watch->reported;
+	watch->reported = (struct chain){ 0 };
 	pthread_mutex_unlock(&watch->lock);
-	while (heard.first)
-		kmsg_intake_say(&watch->intake, chain_take(&heard));
+	while (reported.first)
+		kmsg_intake_report(&watch->intake, chain_take(&reported));
 	if (watch->intake.found > found && watch->options->found)
 		watch->options->found(watch->options->context);
 }
 
-/* The first ones that wait for a note. They stay where they are: nobody takes them until they are
- * noted. */
+/*
+ * Finds the first entries that want a note. They stay in the queue, and the drain does not take
+ * them until they are noted.
+ */
 static size_t find_wanting(struct kmsg_watch *watch, struct kmsg_entry *wanting[NOTES_AT_ONCE])
 {
 	size_t count = 0;
@@ -236,10 +247,10 @@ static int kmsg_watch_note(struct kmsg_watch *watch, struct kmsg_entry **wanting
 		incidents[i] = kmsg_entry_incident(wanting[i], watch->options->boot_id);
 	r = incident_notes_add(watch->options->store, incidents, count, &error);
 	if (r < 0) {
-		kmsg_watch_tell(watch, &error);
+		kmsg_watch_set_trouble(watch, &error);
 		return r;
 	}
-	kmsg_watch_untell(watch);
+	kmsg_watch_clear_trouble(watch);
 	pthread_mutex_lock(&watch->lock);
 	for (size_t i = 0; i < count; i++) {
 		wanting[i]->noted = true;
@@ -249,7 +260,10 @@ static int kmsg_watch_note(struct kmsg_watch *watch, struct kmsg_entry **wanting
 	return 0;
 }
 
-/* Incidents that are too late for their segment. False when one cannot be written now. */
+/*
+ * Writes notes of incidents that are too late for their segment. Returns false when one cannot be
+ * written now.
+ */
 static bool write_notes(struct kmsg_watch *watch)
 {
 	struct kmsg_entry *wanting[NOTES_AT_ONCE];
@@ -271,16 +285,16 @@ static void keep_position(struct kmsg_watch *watch, const struct log_position *d
 	position.below_id = watch->intake.ids_end;
 	watch->kept_ns = clock_ns(CLOCK_MONOTONIC);
 	if (log_position_keep(watch->options->store, &position, &error) < 0) {
-		kmsg_watch_tell(watch, &error);
+		kmsg_watch_set_trouble(watch, &error);
 	} else {
-		kmsg_watch_untell(watch);
+		kmsg_watch_clear_trouble(watch);
 		watch->kept_sequence = position.sequence;
 	}
 	watch->kept_ids_end = position.below_id;
 }
 
-/* True as long as there is something that is not in the file. */
-static bool keep_now_and_then(struct kmsg_watch *watch)
+/* Writes the position when it is due. Returns true as long as the file lacks something. */
+static bool keep_when_due(struct kmsg_watch *watch)
 {
 	bool reserved = watch->intake.ids_end != watch->kept_ids_end;
 	struct log_position durable;
@@ -288,19 +302,19 @@ static bool keep_now_and_then(struct kmsg_watch *watch)
 	pthread_mutex_lock(&watch->lock);
 	durable = watch->durable;
 	pthread_mutex_unlock(&watch->lock);
-	/* what recorders before us took is as durable */
+	/* the lines of earlier recorders are on the disk, too */
 	if (!*durable.boot_id &&
 	    strcmp(watch->intake.before.position.boot_id, watch->options->boot_id) == 0)
 		durable = watch->intake.before.position;
 	if (!*durable.boot_id || (durable.sequence == watch->kept_sequence && !reserved))
 		return false;
-	/* numbers that were reserved are wasted when nobody knows of them */
+	/* reserved ids are lost unless the file names them */
 	if (reserved || clock_ns(CLOCK_MONOTONIC) - watch->kept_ns >= KEEP_NS)
 		keep_position(watch, &durable);
 	return true;
 }
 
-/* Until there is something to read, or who drains has something to say. */
+/* Waits until there is something to read, or the draining thread wakes us. */
 static void wait_for_more(struct kmsg_watch *watch, bool soon)
 {
 	struct pollfd fds[] = {
@@ -311,22 +325,22 @@ static void wait_for_more(struct kmsg_watch *watch, bool soon)
 
 	if (poll(fds, ARRAY_SIZE(fds), soon ? 1000 : -1) > 0 && fds[0].revents)
 		eventfd_read(watch->wake, &count);
-	/* one that was hung up is always ready */
+	/* a descriptor that was hung up is always ready */
 	if (fds[1].revents && !(fds[1].revents & POLLIN) && !(fds[1].revents & POLLPRI))
 		give_up_reading(watch, -EIO);
 }
 
-static void *kmsg_main(void *context)
+static void *kmsg_watch_main(void *context)
 {
 	struct kmsg_watch *watch = context;
 	struct kmsg_intake *intake = &watch->intake;
 	struct error error = { 0 };
-	uint64_t passed = 0;
+	uint64_t dropped = 0;
 	bool ending = false;
 
 	prctl(PR_SET_NAME, "perftape-log");
 	if (kmsg_intake_find(intake, watch->options->boot_id, &error) < 0)
-		kmsg_watch_tell(watch, &error);
+		kmsg_watch_set_trouble(watch, &error);
 	watch->kept_sequence = intake->before.position.sequence;
 	watch->kept_ids_end = intake->ids_end;
 	if (watch->own_fd)
@@ -341,17 +355,17 @@ static void *kmsg_main(void *context)
 		pthread_mutex_unlock(&watch->lock);
 		read_records(watch);
 		begin_here(watch);
-		take_heard(watch);
+		take_reported(watch);
 		soon = !write_notes(watch);
-		/* of a burst that is over it is said a second later */
-		if (passed && passed == intake->passed)
-			kmsg_intake_say_passed(intake);
-		passed = intake->passed;
-		soon |= keep_now_and_then(watch) || passed;
+		/* the end of a burst is reported a second later */
+		if (dropped && dropped == intake->dropped)
+			kmsg_intake_report_dropped(intake);
+		dropped = intake->dropped;
+		soon |= keep_when_due(watch) || dropped;
 		if (!ending)
 			wait_for_more(watch, soon);
 	}
-	kmsg_intake_say_passed(intake);
+	kmsg_intake_report_dropped(intake);
 	pthread_mutex_lock(&watch->lock);
 	watch->ended = true;
 	pthread_cond_broadcast(&watch->changed);
@@ -376,13 +390,13 @@ int kmsg_watch_start(const struct kmsg_options *options, uint64_t begin_ns,
 		.begin_ns = begin_ns,
 		.root = options->root ? options->root : "",
 		.put = kmsg_watch_put,
-		.trouble = kmsg_watch_tell,
+		.trouble = kmsg_watch_set_trouble,
 		.context = watch,
 	};
 	kmsg_intake_init(&watch->intake, options->catalogue);
 	worker_lock_init(&watch->lock, &watch->changed);
 	watch->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	r = watch->wake < 0 ? -errno : worker_start(&watch->thread, kmsg_main, watch);
+	r = watch->wake < 0 ? -errno : worker_start(&watch->thread, kmsg_watch_main, watch);
 	watch->running = r == 0;
 	if (r < 0)
 		kmsg_watch_close(watch, false);
@@ -391,7 +405,7 @@ int kmsg_watch_start(const struct kmsg_options *options, uint64_t begin_ns,
 	return r;
 }
 
-/* The wall clock of a late incident, by the clocks as they are now. */
+/* Sets the wall clock of a late incident, by the clocks as they are now. */
 static void want_note(struct kmsg_entry *entry, const struct tape_anchor *anchor)
 {
 	uint64_t ago_ns = anchor->perf_ns - MIN(entry->stamp_ns, anchor->perf_ns);
@@ -416,8 +430,8 @@ static bool want_notes(struct kmsg_watch *watch, const struct tape *tape,
 	return any;
 }
 
-/* The lock is held. */
-static int kmsg_watch_take_here(struct kmsg_watch *watch, struct tape *tape)
+/* The caller holds the lock. */
+static int kmsg_watch_take_entries(struct kmsg_watch *watch, struct tape *tape)
 {
 	struct chain *queue = &watch->queue;
 	int r = 0;
@@ -437,32 +451,32 @@ static int kmsg_watch_take_here(struct kmsg_watch *watch, struct tape *tape)
 
 int kmsg_watch_take(struct kmsg_watch *watch, struct tape *tape, const struct tape_anchor *anchor)
 {
-	bool full, wanting, said;
+	bool full, wanting, moved;
 	int r;
 
 	if (!watch || pthread_mutex_trylock(&watch->lock) != 0)
 		return 0;
-	said = watch->said.first;
-	while (watch->said.first && watch->heard.count < SAID_MAX)
-		chain_put(&watch->heard, chain_take(&watch->said));
+	moved = watch->unsent.first;
+	while (watch->unsent.first && watch->reported.count < REPORTED_MAX)
+		chain_put(&watch->reported, chain_take(&watch->unsent));
 	full = watch->queue.count >= QUEUE_MAX;
 	wanting = want_notes(watch, tape, anchor);
-	r = kmsg_watch_take_here(watch, tape);
+	r = kmsg_watch_take_entries(watch, tape);
 	pthread_mutex_unlock(&watch->lock);
-	if (full || wanting || said)
+	if (full || wanting || moved)
 		eventfd_write(watch->wake, 1);
 	return r;
 }
 
-void kmsg_watch_say(struct kmsg_watch *watch, uint64_t stamp_ns, const char *line)
+void kmsg_watch_report(struct kmsg_watch *watch, uint64_t stamp_ns, const char *line)
 {
 	struct kmsg_entry *entry;
 
-	if (!watch || watch->said.count >= SAID_MAX)
+	if (!watch || watch->unsent.count >= REPORTED_MAX)
 		return;
 	entry = kmsg_entry_new(stamp_ns, 0, 0, line, strlen(line));
 	if (entry)
-		chain_put(&watch->said, entry);
+		chain_put(&watch->unsent, entry);
 }
 
 void kmsg_watch_spooled(struct kmsg_watch *watch, uint64_t until_ns, uint64_t spooled_ns)
@@ -517,7 +531,7 @@ struct kmsg_watch *kmsg_watch_close(struct kmsg_watch *watch, bool sealed)
 		return NULL;
 	intake = &watch->intake;
 	write_notes(watch);
-	/* users' lines, which are not taken, are read all the same */
+	/* lines of users are not taken, but they were read */
 	if (!watch->queue.first && intake->continues && intake->next_sequence) {
 		watch->taken.sequence = intake->next_sequence - 1;
 		watch->taken.stamp_ns = intake->last_ns;
@@ -526,10 +540,10 @@ struct kmsg_watch *kmsg_watch_close(struct kmsg_watch *watch, bool sealed)
 		keep_position(watch, &watch->taken);
 	while (watch->queue.first)
 		kmsg_entry_free(chain_take(&watch->queue));
-	while (watch->heard.first)
-		kmsg_entry_free(chain_take(&watch->heard));
-	while (watch->said.first)
-		kmsg_entry_free(chain_take(&watch->said));
+	while (watch->reported.first)
+		kmsg_entry_free(chain_take(&watch->reported));
+	while (watch->unsent.first)
+		kmsg_entry_free(chain_take(&watch->unsent));
 	if (watch->own_fd && watch->fd >= 0)
 		close(watch->fd);
 	if (watch->wake >= 0)

@@ -6,7 +6,10 @@
 
 #include "base/mutation.h"
 
-/* Beyond that, what was drained waits for the next anchor. */
+/*
+ * An anchor older than this no longer moves the settled time forward: drained records wait for the
+ * next anchor.
+ */
 #define ANCHOR_OLD_NS (2 * NSEC_PER_SEC)
 
 void clock_reading_begin(struct clock_reading *reading)
@@ -18,8 +21,10 @@ void clock_reading_begin(struct clock_reading *reading)
 	realtime = clock_ns(CLOCK_REALTIME);
 	boottime = clock_ns(CLOCK_BOOTTIME);
 	after = clock_ns(CLOCK_MONOTONIC);
-	/* the record was written about in the middle of the bracket, the other clocks were read at
-	 * its end */
+	/*
+	 * The kernel wrote the record near the middle of the bracket; the other clocks were read at
+	 * its end.
+	 */
 	anchor->error_ns = (after - before) / 2;
 	anchor->monotonic_ns = before + anchor->error_ns;
 	anchor->realtime_ns = realtime - anchor->error_ns;
@@ -29,7 +34,7 @@ void clock_reading_begin(struct clock_reading *reading)
 	reading->complete = false;
 }
 
-void clock_reading_see(struct clock_reading *reading, const struct perf_record *record)
+void clock_reading_observe(struct clock_reading *reading, const struct perf_record *record)
 {
 	if (record->type != PERF_TYPE_COMM || record->comm.tid != gettid())
 		return;

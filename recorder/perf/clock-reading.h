@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * All clocks at one moment. The perf clock cannot be read, but a COMM record carries it: a reading
- * renames the thread to the name that it has, between two looks at the other clocks. The record of
- * that is in the ring before prctl() returns.
+ * Reads all clocks at one moment. A program cannot read the perf clock, but a COMM record carries
+ * it. A reading renames the thread to the name that it already has, and reads the other clocks
+ * before and after. The COMM record is in the ring before prctl() returns.
  */
 
 #include <stdbool.h>
@@ -12,27 +12,33 @@
 #include "base/clock.h"
 #include "recorder/perf/perf-record.h"
 
-/* A CPU may be taken from us between stamping a record and making it visible. What is younger waits
- * for the next drain. */
+/*
+ * A CPU may be preempted between stamping a record and making it visible. Records younger than this
+ * wait for the next drain.
+ */
 #define CLOCK_SETTLE_NS (100 * NSEC_PER_MSEC)
 
 struct clock_reading {
-	/* perf_ns comes with the record */
+	/* The COMM record supplies perf_ns. */
 	struct tape_anchor anchor;
-	/* it came */
+	/* The COMM record has arrived. */
 	bool complete;
 };
 
+/* Reads the clocks of the present moment, except the perf clock, and makes the COMM record. */
 void clock_reading_begin(struct clock_reading *reading);
-/* Any record of the sideband: of ours, the time is taken. To be called by the thread that began it.
+/*
+ * Takes the time from the thread's own COMM record and ignores all other side-band records. Call it
+ * in the thread that called clock_reading_begin().
  */
-void clock_reading_see(struct clock_reading *reading, const struct perf_record *record);
+void clock_reading_observe(struct clock_reading *reading, const struct perf_record *record);
 
 /*
- * The moment of the perf clock before which all is there, when a drain begins at that moment of the
- * monotonic clock: by the last anchor, which is of this drain, or some seconds old. It is a little
- * too early then, as the monotonic clock may be slewed, by a twelfth at most where chrony does it.
+ * Returns the perf time before which all records are in the rings, if a drain begins at
+ * monotonic_ns. Computes it from the last anchor, which is from this drain or some seconds old. The
+ * result may be a little early: adjtime() can slow the monotonic clock, with chrony by at most
+ * 1/12.
  */
 uint64_t clock_reading_settled(const struct tape_anchor *last, uint64_t monotonic_ns);
-/* What the perf clock shows now, by the last anchor. */
+/* Returns the present perf time, computed from the last anchor. */
 uint64_t clock_reading_now(const struct tape_anchor *last);

@@ -9,10 +9,10 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 
-/* Newer than some of the headers that we are built with. */
+/* Some of the headers that we build with do not define it yet. */
 #define CAPABILITY_CHECKPOINT_RESTORE 40
 
-bool kernel_support_capable(unsigned int capability)
+bool kernel_support_has_capability(unsigned int capability)
 {
 	_cleanup_free_ char *status = NULL;
 	const char *line;
@@ -23,7 +23,7 @@ bool kernel_support_capable(unsigned int capability)
 	return line && strtoull(line + strlen("\nCapEff:"), NULL, 16) >> capability & 1;
 }
 
-bool kernel_support_older(unsigned int major, unsigned int minor)
+bool kernel_support_is_older(unsigned int major, unsigned int minor)
 {
 	unsigned int our_major = 0, our_minor = 0;
 	struct utsname names;
@@ -33,47 +33,48 @@ bool kernel_support_older(unsigned int major, unsigned int minor)
 	return our_major < major || (our_major == major && our_minor < minor);
 }
 
-bool kernel_support_guest(void)
+bool kernel_support_in_user_namespace(void)
 {
 	unsigned long long inside, outside, count;
 	_cleanup_free_ char *map = NULL;
 
-	/* a kernel without user namespaces has no such file */
+	/* A kernel without user namespaces does not have this file. */
 	if (file_read("/proc/self/uid_map", 65536, &map, NULL) < 0 ||
 	    sscanf(map, "%llu %llu %llu", &inside, &outside, &count) != 3)
 		return false;
 	return inside != 0 || outside != 0 || count != UINT32_MAX;
 }
 
-/* To who may not see them, all of the kernel's addresses are 0. */
-static bool hides_addresses(void)
+/* The kernel shows all addresses as 0 to a process that may not see them. */
+static bool kernel_support_hides_addresses(void)
 {
 	_cleanup_fclose_ FILE *file = fopen("/proc/kallsyms", "re");
 	unsigned long long address;
 
-	/* the first ones are those of per-CPU data, which are small or 0 on any machine */
+	/* The first addresses belong to per-CPU data and are small or 0 on any machine. */
 	for (int i = 0; file && i < 100000; i++)
 		if (fscanf(file, "%llx%*[^\n]", &address) == 1 && address >> 32)
 			return false;
 	return true;
 }
 
-static bool hides_processes(void)
+static bool kernel_support_hides_processes(void)
 {
-	return !kernel_support_capable(CAP_SYS_PTRACE) && !kernel_support_capable(CAP_SYS_ADMIN);
+	return !kernel_support_has_capability(CAP_SYS_PTRACE) &&
+	       !kernel_support_has_capability(CAP_SYS_ADMIN);
 }
 
-static bool hides_private_files(void)
+static bool kernel_support_hides_private_files(void)
 {
-	return !kernel_support_capable(CAP_DAC_READ_SEARCH) &&
-	       !kernel_support_capable(CAP_DAC_OVERRIDE);
+	return !kernel_support_has_capability(CAP_DAC_READ_SEARCH) &&
+	       !kernel_support_has_capability(CAP_DAC_OVERRIDE);
 }
 
-static bool hides_mapped_files(void)
+static bool kernel_support_hides_mapped_files(void)
 {
-	return !kernel_support_capable(CAP_SYS_ADMIN) &&
-	       (kernel_support_older(5, 9) ||
-		!kernel_support_capable(CAPABILITY_CHECKPOINT_RESTORE));
+	return !kernel_support_has_capability(CAP_SYS_ADMIN) &&
+	       (kernel_support_is_older(5, 9) ||
+		!kernel_support_has_capability(CAPABILITY_CHECKPOINT_RESTORE));
 }
 
 void kernel_support_describe(struct buffer *text)
@@ -82,10 +83,10 @@ void kernel_support_describe(struct buffer *text)
 		const char *name;
 		bool (*lacks)(void);
 	} lacks[] = {
-		{ "kallsyms", hides_addresses },
-		{ "ptrace", hides_processes },
-		{ "private-files", hides_private_files },
-		{ "map-files", hides_mapped_files },
+		{ "kallsyms", kernel_support_hides_addresses },
+		{ "ptrace", kernel_support_hides_processes },
+		{ "private-files", kernel_support_hides_private_files },
+		{ "map-files", kernel_support_hides_mapped_files },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(lacks); i++)

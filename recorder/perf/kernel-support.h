@@ -1,17 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* What this kernel is too old for, or our rights do not reach, beside the events themselves. Each
- * has a name; `status` says what it costs. */
+/*
+ * Kernel features and rights that this process lacks, apart from the perf events themselves. Each
+ * has a name; `status` explains its cost.
+ */
 
 #include "base/bytes.h"
 
-/* Adds those that are missing here, "kallsyms,map-files", to the names that are there already. */
+/*
+ * Appends the names of the features that are lacking, such as "kallsyms,map-files", to a
+ * comma-separated list.
+ */
 void kernel_support_describe(struct buffer *text);
 
-/* Does this process have one of the kernel's rights, by its number? */
-bool kernel_support_capable(unsigned int capability);
-/* Are they those of a user namespace, and not the host's? They reach nothing of the host's then. */
-bool kernel_support_guest(void);
-/* Is this kernel older than that? */
-bool kernel_support_older(unsigned int major, unsigned int minor);
+/* Returns whether this process has the capability of that number. */
+bool kernel_support_has_capability(unsigned int capability);
+/*
+ * Returns whether this process runs in a user namespace. Its capabilities then do not apply to the
+ * host.
+ */
+bool kernel_support_in_user_namespace(void);
+/* Returns whether this kernel is older than the given version. */
+bool kernel_support_is_older(unsigned int major, unsigned int minor);

@@ -55,8 +55,9 @@ struct perf_event_attr perf_attr_samples(const struct perf_attr_event *event,
 		attr.sample_period = options->period;
 	} else if (event->config == PERF_COUNT_SW_CPU_CLOCK && event->type == PERF_TYPE_SOFTWARE) {
 		/*
-		 * What the kernel makes of a frequency, too; but that it refuses when it has
-		 * lowered its limit meanwhile, and a CPU that comes back would have no events.
+		 * The kernel converts a frequency to the same period. But it refuses a frequency
+		 * above its limit, which it may lower at any time: a CPU that comes back would then
+		 * get no events.
 		 */
 		attr.sample_period = NSEC_PER_SEC / options->frequency;
 		attr.freq = 0;
@@ -67,9 +68,9 @@ struct perf_event_attr perf_attr_samples(const struct perf_attr_event *event,
 }
 
 /*
- * Build-ids in MMAP2 records are not asked for: the kernel then marks the same records as having
- * them for everybody else who listens, and a `perf record` that runs beside us writes a file on
- * which perf crashes (6.18 with perf 6.1). Device and inode tell the file, too.
+ * Do not ask for build-ids in MMAP2 records. The kernel (6.18) would mark the same records of all
+ * other listeners as having one. A `perf record` beside us would then write a file on which perf
+ * 6.1 crashes. Device and inode identify the file, too.
  */
 struct perf_event_attr perf_attr_sideband(unsigned int lacks)
 {
@@ -89,13 +90,15 @@ struct perf_event_attr perf_attr_sideband(unsigned int lacks)
 		.ksymbol = !(lacks & PERF_LACKS_KSYMBOL),
 		.cgroup = !(lacks & PERF_LACKS_CGROUP),
 		.watermark = 1,
-		/* wakes at once: who starts may be gone after 50 ms */
+		/* Wake up at once: a process may be gone 50 ms after its start. */
 		.wakeup_watermark = 1,
 	};
 }
 
-/* Each one is a record: the kernel does not throttle those, so what bounds a storm is the size of
- * the ring. */
+/*
+ * Each trace event is a record, and the kernel does not throttle them. Only the size of the ring
+ * bounds a storm.
+ */
 struct perf_event_attr perf_attr_trace(uint16_t id, size_t ring_bytes, unsigned int lacks)
 {
 	return (struct perf_event_attr){
@@ -115,14 +118,14 @@ struct perf_event_attr perf_attr_trace(uint16_t id, size_t ring_bytes, unsigned 
 
 bool perf_attr_try(enum perf_ring ring, unsigned int number, unsigned int *ret_lacks)
 {
-	/* the newest first */
+	/* The newest feature comes first. */
 	static const unsigned int tries[PERF_RINGS][4] = {
 		[PERF_RING_SAMPLES] = { 0, PERF_LACKS_LOST, PERF_LACKS_CGROUP,
 					PERF_LACKS_LOST | PERF_LACKS_CGROUP },
 		[PERF_RING_SIDEBAND] = { 0, PERF_LACKS_CGROUP, PERF_LACKS_KSYMBOL,
 					 PERF_LACKS_CGROUP | PERF_LACKS_KSYMBOL },
 		[PERF_RING_TRACE] = { 0, PERF_LACKS_CGROUP },
-		[PERF_RING_ASKED] = { 0, PERF_LACKS_CGROUP },
+		[PERF_RING_REQUESTED] = { 0, PERF_LACKS_CGROUP },
 	};
 
 	if (number >= ARRAY_SIZE(tries[ring]))

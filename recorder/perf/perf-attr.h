@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * What is asked of the kernel, and what of it an old one does not know: a ladder that is stepped
- * down one rung at a time.
+ * The attributes of all events. An older kernel refuses some of them, so each event has several
+ * tries, and each try leaves out other features.
  */
 
 #include <linux/perf_event.h>
@@ -13,23 +13,26 @@
 #include "base/bytes.h"
 #include "recorder/perf/perf-events.h"
 
-/* Bits: what is lacks. */
+/* Each bit is a feature that this kernel or this process lacks. */
 enum perf_lack {
-	/* 5.1: names of BPF programs that are loaded later */
+	/* Since Linux 5.1: the names of BPF programs that are loaded during the recording. */
 	PERF_LACKS_KSYMBOL = 1,
-	/* 6.0: how much the kernel lost and has not told yet */
+	/*
+	 * Since Linux 6.0: the kernel's count of records that it dropped, also of those that it did
+	 * not report yet.
+	 */
 	PERF_LACKS_LOST = 2,
-	/* 5.7: in which cgroup a sample was taken */
+	/* Since Linux 5.7: the cgroup of a sample. */
 	PERF_LACKS_CGROUP = 4,
-	/* trace events: perf refuses them, or there is no room for their rings */
+	/* Trace events: perf refuses to open them, or their rings exceed a limit. */
 	PERF_LACKS_TRACE = 8,
-	/* rings as large as usual: the limits leave no room */
+	/* Rings of the usual size: a limit of locked memory allows only smaller ones. */
 	PERF_LACKS_RINGS = 16,
-	/* the event: a timer stands in */
+	/* The event `cycles`: the recorder uses cpu-clock in its place. */
 	PERF_LACKS_CYCLES = 32,
 };
 
-/* An event that can be asked for, NULL when it is not known. */
+/* Returns the event of that name, or NULL if it is unknown. */
 struct perf_attr_event {
 	const char *name;
 	uint32_t type;
@@ -37,6 +40,7 @@ struct perf_attr_event {
 };
 const struct perf_attr_event *perf_attr_event(const char *name);
 
+/* These functions return the attribute of one event, without the features in `lacks`. */
 struct perf_event_attr perf_attr_samples(const struct perf_attr_event *event,
 					 const struct perf_events_options *options,
 					 size_t ring_bytes, unsigned int lacks);
@@ -44,11 +48,12 @@ struct perf_event_attr perf_attr_sideband(unsigned int lacks);
 struct perf_event_attr perf_attr_trace(uint16_t id, size_t ring_bytes, unsigned int lacks);
 
 /*
- * What a ring's event does without at each try, from 0 on: nothing, one of its lacks, all of them.
- * A kernel may be built without one that it is new enough for. False: there are no more.
+ * Sets *ret_lacks to the features that try `number` leaves out: none at try 0, then single ones,
+ * then all. A kernel may lack any of them, whatever its version. Returns false after the last try.
  */
 bool perf_attr_try(enum perf_ring ring, unsigned int number, unsigned int *ret_lacks);
-/* "ksymbol,lost,cgroup" */
+/* Appends the names of the features, such as "ksymbol,lost,cgroup", to a comma-separated list. */
 void perf_attr_describe(unsigned int lacks, struct buffer *text);
 
+/* Returns the layout of the records of an event. */
 struct perf_layout perf_attr_layout(const struct perf_event_attr *attr);

@@ -13,37 +13,41 @@
 #include <unistd.h>
 
 /*
- * An event list of libperf cannot be opened for a CPU more or closed for one less, so each CPU has
- * lists of its own.
+ * libperf cannot add a CPU to an open event list or remove one. Therefore each CPU has its own
+ * lists.
  */
 
 struct perf_channel {
 	struct perf_evlist *list;
-	/* the list's first */
+	/* The first event of the list. */
 	struct perf_evsel *event;
-	/* 0: it has no ring */
+	/* 0: no ring is mapped. */
 	size_t ring_bytes;
 };
 
-static int perf_channel_silent(enum libperf_print_level level, const char *format, va_list args)
+static int perf_channel_print_nothing(enum libperf_print_level level, const char *format,
+				      va_list args)
 {
 	return 0;
 }
 
 void perf_channel_setup(void)
 {
-	libperf_init(perf_channel_silent);
+	libperf_init(perf_channel_print_nothing);
 }
 
-/* libperf mixes -1 with errno and negative errnos. */
-static int perf_channel_straight(int r)
+/*
+ * libperf returns 0, -1 with errno set, or a negative errno. Converts that to 0 or a negative
+ * errno.
+ */
+static int perf_channel_errno(int r)
 {
 	if (r >= 0)
 		return 0;
 	return r == -1 ? (errno ? -errno : -ENOMEM) : r;
 }
 
-static int add_event(struct perf_channel *channel, const struct perf_event_attr *attr)
+static int perf_channel_add_event(struct perf_channel *channel, const struct perf_event_attr *attr)
 {
 	struct perf_event_attr copy = *attr;
 	struct perf_evsel *event = perf_evsel__new(&copy);
@@ -55,8 +59,8 @@ static int add_event(struct perf_channel *channel, const struct perf_event_attr 
 	return 0;
 }
 
-static int open_list(struct perf_channel *channel, const struct perf_event_attr *attrs,
-		     size_t count, uint32_t cpu)
+static int perf_channel_open_list(struct perf_channel *channel, const struct perf_event_attr *attrs,
+				  size_t count, uint32_t cpu)
 {
 	struct perf_cpu_map *map;
 	char number[16];
@@ -66,7 +70,7 @@ static int open_list(struct perf_channel *channel, const struct perf_event_attr 
 	if (!channel->list)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
-		if (add_event(channel, &attrs[i]) < 0)
+		if (perf_channel_add_event(channel, &attrs[i]) < 0)
 			return -ENOMEM;
 	map = perf_cpu_map__new(number);
 	if (!map)
@@ -74,14 +78,14 @@ static int open_list(struct perf_channel *channel, const struct perf_event_attr 
 	perf_evlist__set_maps(channel->list, map, NULL);
 	perf_cpu_map__put(map);
 	errno = 0;
-	return perf_channel_straight(perf_evlist__open(channel->list));
+	return perf_channel_errno(perf_evlist__open(channel->list));
 }
 
 int perf_channel_open(const struct perf_event_attr *attrs, size_t count, uint32_t cpu,
 		      struct perf_channel **ret_channel)
 {
 	struct perf_channel *channel = calloc(1, sizeof(*channel));
-	int r = channel ? open_list(channel, attrs, count, cpu) : -ENOMEM;
+	int r = channel ? perf_channel_open_list(channel, attrs, count, cpu) : -ENOMEM;
 
 	if (r < 0) {
 		perf_channel_close(channel);
@@ -110,7 +114,7 @@ int perf_channel_map(struct perf_channel *channel, size_t bytes)
 	int r;
 
 	errno = 0;
-	r = perf_channel_straight(perf_evlist__mmap(channel->list, bytes / sysconf(_SC_PAGESIZE)));
+	r = perf_channel_errno(perf_evlist__mmap(channel->list, bytes / sysconf(_SC_PAGESIZE)));
 	if (r == 0)
 		channel->ring_bytes = bytes;
 	return r;
@@ -126,22 +130,21 @@ void perf_channel_disable(struct perf_channel *channel)
 	perf_evlist__disable(channel->list);
 }
 
-/* There is one, as the list is of one CPU. */
-static struct perf_mmap *ring_of(const struct perf_channel *channel)
+/* The list has one CPU, and therefore one ring. */
+static struct perf_mmap *perf_channel_ring(const struct perf_channel *channel)
 {
 	return channel->ring_bytes ? perf_evlist__next_mmap(channel->list, NULL, false) : NULL;
 }
 
 /*
- * libperf looks for new records after each one, so the end is ours to see to. Its read_done() is
- * not called: it moves on to where the kernel writes at that moment, over all that came since the
- * last look.
+ * libperf looks for new records after each record, so this function must bound the drain. It does
+ * not call perf_mmap__read_done(), which would skip all records that came since the last check.
  */
 int perf_channel_drain(struct perf_channel *channel,
-		       int (*give)(void *context, const uint8_t *record, size_t size),
+		       int (*handle)(void *context, const uint8_t *record, size_t size),
 		       void *context)
 {
-	struct perf_mmap *map = ring_of(channel);
+	struct perf_mmap *map = perf_channel_ring(channel);
 	union perf_event *event;
 	size_t taken = 0;
 	int r = 0;
@@ -150,16 +153,16 @@ int perf_channel_drain(struct perf_channel *channel,
 		return 0;
 	while (r >= 0 && taken < channel->ring_bytes && (event = perf_mmap__read_event(map))) {
 		taken += event->header.size;
-		r = give(context, (const uint8_t *)event, event->header.size);
+		r = handle(context, (const uint8_t *)event, event->header.size);
 		perf_mmap__consume(map);
 	}
 	return r < 0 ? r : 0;
 }
 
-/* read_init() alone is content with an empty ring. */
-bool perf_channel_sampled(struct perf_channel *channel)
+/* perf_mmap__read_init() succeeds on an empty ring, too. */
+bool perf_channel_take_sample(struct perf_channel *channel)
 {
-	struct perf_mmap *map = ring_of(channel);
+	struct perf_mmap *map = perf_channel_ring(channel);
 	union perf_event *event = NULL;
 
 	if (map && perf_mmap__read_init(map) == 0)
@@ -173,7 +176,7 @@ int perf_channel_counts(const struct perf_channel *channel, struct perf_channel_
 	int r = perf_evsel__read(channel->event, 0, 0, &values);
 
 	if (r < 0)
-		return perf_channel_straight(r);
+		return perf_channel_errno(r);
 	*ret_counts = (struct perf_channel_counts){ values.val, values.ena, values.lost };
 	return 0;
 }

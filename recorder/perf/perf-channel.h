@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Events on one CPU, and the ring that the records of all of them come in. libperf is included by
- * perf-channel.c alone, and its three ways of failing end there.
+ * Events on one CPU, and the ring that receives the records of all of them. Only perf-channel.c
+ * includes libperf; it turns libperf's three ways to report errors into one.
  */
 
 #include <linux/perf_event.h>
@@ -13,38 +13,46 @@
 
 struct perf_channel;
 
-/* Once, before all else. */
+/* Prepares libperf. Call it once, before all other functions. */
 void perf_channel_setup(void);
 
-/* Opens the events, which do not count yet, without a ring: all, or none. The kernel's negative
- * errno. */
+/*
+ * Opens all events, disabled and without a ring, or none. Returns 0 or the kernel's negative errno.
+ */
 int perf_channel_open(const struct perf_event_attr *attrs, size_t count, uint32_t cpu,
 		      struct perf_channel **ret_channel);
 struct perf_channel *perf_channel_close(struct perf_channel *channel);
 
-/* Gives it a ring of so many bytes, a power of two of pages. */
+/* Maps a ring for the events. `bytes` is a power of two of pages. Returns 0 or a negative errno. */
 int perf_channel_map(struct perf_channel *channel, size_t bytes);
+/* Starts and stops the counting of all events of the channel. */
 void perf_channel_enable(struct perf_channel *channel);
 void perf_channel_disable(struct perf_channel *channel);
 
 /*
- * Hands over what is in the ring; a record is valid during the call. At most one ring's size, so
- * that this ends also when the kernel adds faster than we take. A negative answer of `give` ends it
- * and is handed on.
+ * Passes the records of the ring to handle() and removes them. A record is valid during the call.
+ * Handles at most the size of one ring, so that the function ends even if the kernel adds records
+ * faster. Stops when handle() returns a negative value, and returns that value; otherwise returns
+ * 0.
  */
 int perf_channel_drain(struct perf_channel *channel,
-		       int (*give)(void *context, const uint8_t *record, size_t size),
+		       int (*handle)(void *context, const uint8_t *record, size_t size),
 		       void *context);
-/* Takes one record out, if there is one: is it a sample? */
-bool perf_channel_sampled(struct perf_channel *channel);
+/*
+ * Removes one record. Returns true if it was a sample, false if it was not or if the ring is empty.
+ */
+bool perf_channel_take_sample(struct perf_channel *channel);
 
-/* What the kernel counts of the first of them. */
+/* The kernel's counts of the channel's first event. */
 struct perf_channel_counts {
 	uint64_t events;
-	/* how long the event could have counted: of one that is dead it stands still */
+	/* Time for which the event was enabled. It does not advance when the event is dead. */
 	uint64_t enabled_ns;
-	/* records that it had no room for, where it counts them (PERF_FORMAT_LOST) */
+	/*
+	 * Records that did not fit into the ring (PERF_FORMAT_LOST); 0 if the kernel does not count
+	 * them.
+	 */
 	uint64_t lost;
 };
-/* 0 or a negative errno. */
+/* Reads the counts of the channel's first event. Returns 0 or a negative errno. */
 int perf_channel_counts(const struct perf_channel *channel, struct perf_channel_counts *ret_counts);

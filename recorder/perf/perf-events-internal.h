@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* What the files of the events share: perf-open.c opens them, perf-hotplug.c follows CPUs that come
- * and go, perf-events.c drains and tells. */
+/*
+ * Shared by the files of perf_events: perf-open.c opens the events, perf-hotplug.c follows CPUs
+ * that come and go, and perf-events.c drains and reports.
+ */
 
 #include "base/array.h"
 #include "base/bytes.h"
@@ -15,56 +17,65 @@
 
 struct cpu_events {
 	uint32_t cpu;
-	/* it went offline: drained once more, then closed */
-	bool gone;
-	/* a record came since the last look */
-	bool heard;
+	/* The CPU went offline. The next drain of all rings closes its events. */
+	bool offline;
+	/* The CPU delivered a record since the last check. */
+	bool had_record;
 	struct perf_channel *channels[PERF_RINGS];
-	/* as its event counted when it was asked last; 0: never */
+	/* Enabled time of its event at the last check; 0: not checked yet. */
 	uint64_t enabled_ns;
-	/* the caller's clock: it was there then, for sure */
-	uint64_t alive_ns;
+	/* The last time, by the caller's clock, at which the CPU was certainly online. */
+	uint64_t online_ns;
 };
 
 struct perf_events {
 	struct perf_events_options options;
 	const struct perf_attr_event *event;
 	size_t ring_bytes;
-	/* of each ring of trace events */
+	/* Size of each ring of trace events. */
 	size_t trace_bytes;
-	/* enum perf_rung */
+	/* Bits of enum perf_lack. */
 	unsigned int lacks;
 	struct buffer lacks_text;
-	/* of each kind of ring what is opened; none of those that are not there */
+	/* The attributes by kind of ring; counts 0 for kinds without events. */
 	struct perf_event_attr *attrs[PERF_RINGS];
 	size_t counts[PERF_RINGS];
 	struct perf_layout layouts[PERF_RINGS];
-	/* without any: all */
+	/* The CPUs to sample; empty: all. */
 	struct cpu_list wanted;
-	/* the list of those that are online */
+	/* The kernel's list of online CPUs. */
 	struct source_file online_file;
-	/* what it said; NULL: it is to be looked at anew */
+	/* The text of that list at the last check; NULL: check it again. */
 	char *online;
 	array_of(struct cpu_events) cpus;
 	struct perf_poll poll;
-	/* perf-hotplug.c's */
-	/* when it looked last, by the caller's clock */
-	uint64_t looked_ns;
-	/* how long the machine has slept since the boot */
+	/* The members below belong to perf-hotplug.c. */
+	/* Time of the last check, by the caller's clock. */
+	uint64_t checked_ns;
+	/* Time that the machine was suspended since boot. */
 	uint64_t slept_ns;
-	/* so many more looks ask all CPUs */
-	unsigned int doubted;
-	/* the CPU that is asked next */
-	size_t asked;
+	/* Number of checks to come that ask the kernel about all CPUs. */
+	unsigned int full_checks;
+	/* Index of the CPU to ask about next. */
+	size_t next_check;
 };
 
+/* Returns the events of a CPU, or NULL. Valid until a CPU is added. */
 struct cpu_events *events_cpu(const struct perf_events *events, uint32_t cpu);
-/* Are there to be events of this kind on the CPU? */
+/* Returns whether the CPU should have events of this kind of ring. */
 bool events_wants(const struct perf_events *events, enum perf_ring ring, uint32_t cpu);
+/*
+ * Opens the events of one kind of ring on a CPU, unless it should have none, and maps the ring. The
+ * events are disabled. Returns 0 or a negative errno.
+ */
 int events_open_ring(struct perf_events *events, enum perf_ring ring, struct cpu_events *cpu,
 		     struct error *error);
+/* Closes all events of a CPU. events_collect() must follow. */
 void events_close_cpu(struct cpu_events *cpu);
-/* After some were closed, or rings of one kind were opened: who wakes us. 0 or a negative errno. */
+/*
+ * Collects the descriptors to poll. Call it after closing events, or after opening rings of kind
+ * `fresh`. Returns 0 or a negative errno.
+ */
 int events_collect(struct perf_events *events, enum perf_ring fresh);
-/* The list of online CPUs into online_file.text. */
+/* Reads the list of online CPUs into online_file.text. Returns 0 or a negative errno. */
 int events_read_online(struct perf_events *events);

@@ -17,7 +17,7 @@ const char *perf_events_name(const struct perf_events *events)
 	return events->event->name;
 }
 
-/* As the kernel rounds it. */
+/* The kernel rounds a frequency in the same way. */
 uint64_t perf_events_timer_ns(const struct perf_events *events)
 {
 	if (strcmp(events->event->name, "cpu-clock") != 0)
@@ -27,9 +27,10 @@ uint64_t perf_events_timer_ns(const struct perf_events *events)
 }
 
 /*
- * Where some come at once the kernel makes the period millions; it lowers it at each tick, but
- * counts to the end what it has begun, which may take minutes (6.18, and `perf record -F` too). To
- * be told the frequency again has it begin anew, with the period that it has found since.
+ * After a burst of events the kernel sets the period to millions. It lowers the period at each
+ * tick, but first finishes the period that has begun. That may take minutes (6.18, also with `perf
+ * record -F`). Setting the frequency again starts a new period of the length that the kernel has
+ * found since.
  */
 void perf_events_nudge(const struct perf_events *events)
 {
@@ -82,63 +83,67 @@ struct cpu_events *events_cpu(const struct perf_events *events, uint32_t cpu)
 	return NULL;
 }
 
-struct giving {
+struct perf_drain {
 	enum perf_ring ring;
 	struct cpu_events *cpu;
-	int (*give)(void *context, enum perf_ring ring, const uint8_t *record, size_t size);
+	int (*handle)(void *context, enum perf_ring ring, const uint8_t *record, size_t size);
 	void *context;
 };
 
-static int give_one(void *context, const uint8_t *record, size_t size)
+static int perf_events_handle_record(void *context, const uint8_t *record, size_t size)
 {
-	const struct giving *giving = context;
+	const struct perf_drain *drain = context;
 
-	giving->cpu->heard = true;
-	return giving->give(giving->context, giving->ring, record, size);
+	drain->cpu->had_record = true;
+	return drain->handle(drain->context, drain->ring, record, size);
 }
 
-/* Those that went have given their last. */
-static int close_gone(struct perf_events *events)
+/*
+ * Closes the events of CPUs that went offline, because the last records of these CPUs are handled
+ * by now.
+ */
+static int perf_events_close_offline(struct perf_events *events)
 {
 	bool any = false;
 
 	for (size_t i = 0; i < events->cpus.count; i++) {
-		any = any || events->cpus.items[i].gone;
-		if (events->cpus.items[i].gone)
+		any = any || events->cpus.items[i].offline;
+		if (events->cpus.items[i].offline)
 			events_close_cpu(&events->cpus.items[i]);
 	}
 	return any ? events_collect(events, PERF_RING_SAMPLES) : 0;
 }
 
-static int drain_ring(struct perf_events *events, struct giving *giving)
+static int perf_events_drain_ring(struct perf_events *events, struct perf_drain *drain)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < events->cpus.count; i++) {
-		struct perf_channel *channel = events->cpus.items[i].channels[giving->ring];
+		struct perf_channel *channel = events->cpus.items[i].channels[drain->ring];
 
-		giving->cpu = &events->cpus.items[i];
-		r = channel ? perf_channel_drain(channel, give_one, giving) : 0;
+		drain->cpu = &events->cpus.items[i];
+		r = channel ? perf_channel_drain(channel, perf_events_handle_record, drain) : 0;
 	}
 	return r;
 }
 
 int perf_events_drain(struct perf_events *events, unsigned int rings,
-		      int (*give)(void *context, enum perf_ring ring, const uint8_t *record,
-				  size_t size),
+		      int (*handle)(void *context, enum perf_ring ring, const uint8_t *record,
+				    size_t size),
 		      void *context)
 {
-	struct giving giving = { .give = give, .context = context };
+	struct perf_drain drain = { .handle = handle, .context = context };
 	int r = 0;
 
-	for (; r == 0 && giving.ring < PERF_RINGS; giving.ring++)
-		if (rings & 1u << giving.ring)
-			r = drain_ring(events, &giving);
-	return r < 0 || rings != PERF_ALL_RINGS ? r : close_gone(events);
+	for (; r == 0 && drain.ring < PERF_RINGS; drain.ring++)
+		if (rings & 1u << drain.ring)
+			r = perf_events_drain_ring(events, &drain);
+	return r < 0 || rings != PERF_ALL_RINGS ? r : perf_events_close_offline(events);
 }
 
-/* All 0 of a CPU that has no events. */
-static struct perf_channel_counts counts_of(const struct perf_events *events, uint32_t cpu)
+/* All counts are 0 for a CPU without events. */
+static struct perf_channel_counts perf_events_read_counts(const struct perf_events *events,
+							  uint32_t cpu)
 {
 	const struct cpu_events *found = events_cpu(events, cpu);
 	struct perf_channel_counts counts = { 0 };
@@ -150,18 +155,18 @@ static struct perf_channel_counts counts_of(const struct perf_events *events, ui
 
 uint64_t perf_events_lost(const struct perf_events *events, uint32_t cpu)
 {
-	return counts_of(events, cpu).lost;
+	return perf_events_read_counts(events, cpu).lost;
 }
 
 uint64_t perf_events_counted(const struct perf_events *events, uint32_t cpu)
 {
-	return counts_of(events, cpu).events;
+	return perf_events_read_counts(events, cpu).events;
 }
 
 int events_collect(struct perf_events *events, enum perf_ring fresh)
 {
 	return perf_poll_collect(&events->poll, fresh,
-				 fresh == PERF_RING_ASKED ? 0 : events->counts[fresh]);
+				 fresh == PERF_RING_REQUESTED ? 0 : events->counts[fresh]);
 }
 
 unsigned int perf_events_wait(struct perf_events *events, uint64_t timeout_ns)

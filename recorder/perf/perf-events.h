@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * The events of all CPUs and their rings: on each CPU one for samples, and one of its own for comm,
- * fork, exit and mmap records (the sideband), so that neither can push the other out. Nor can trace
- * events, of which a storm is worse than any other: those that are always recorded have a ring, and
- * those that somebody asked for another. CPUs come and go.
+ * The events of all CPUs and their rings. Each CPU has one ring for samples and one for the
+ * side-band (comm, fork, exit, mmap), so that neither can displace the other. Trace events can come
+ * in storms, so they have rings of their own: one for the events that are always recorded, one for
+ * those that the user requests. CPUs may come and go.
  */
 
 #include <stdbool.h>
@@ -22,79 +22,105 @@ enum perf_ring {
 	PERF_RING_SAMPLES = 0,
 	PERF_RING_SIDEBAND = 1,
 	PERF_RING_TRACE = 2,
-	PERF_RING_ASKED = 3,
+	PERF_RING_REQUESTED = 3,
 };
 #define PERF_RINGS 4
 
-/* Trace events, by the numbers that the kernel has for them. Borrowed. */
+/* The kernel's ids of trace events. Borrowed. */
 struct perf_traced {
 	const uint16_t *ids;
 	size_t count;
 };
 
 struct perf_events_options {
-	/* one of perf_events_known(); NULL: the best that this machine has */
+	/* One of perf_events_known(); NULL: the best event of this machine. */
 	const char *event;
-	/* samples a second */
+	/* Samples per second. */
 	unsigned int frequency;
-	/* a sample after so many; 0: by the frequency */
+	/* Take a sample after this number of events; 0: use the frequency. */
 	uint64_t period;
-	/* whose samples are taken, "0-3,8"; NULL: all */
+	/* The CPUs to sample, such as "0-3,8"; NULL: all. */
 	const char *cpus;
 	bool no_user_stacks;
-	/* of each ring, a power of two of pages; 0: as much as is reasonable */
+	/* Size of each ring, a power of two of pages; 0: choose a size. */
 	size_t ring_bytes;
-	/* on all CPUs; their ring is drained when it is half full, too */
+	/*
+	 * Trace events on all CPUs. perf_events_wait() also returns when their ring is half full.
+	 */
 	struct perf_traced traced;
-	/* on the CPUs that are sampled; there may be many: their ring waits for the next drain, and
-	 * what it has no room for is lost */
-	struct perf_traced asked;
+	/*
+	 * Trace events on the sampled CPUs. There may be many of them: their ring waits for the
+	 * next drain, and the kernel drops what does not fit.
+	 */
+	struct perf_traced requested;
 };
 
-/* The names of the events that can be asked for; ends with NULL. */
+/* Returns the names of the events that can be requested, with NULL at the end. */
 const char *const *perf_events_known(void);
 
 /*
- * Opens and starts the events on all online CPUs: `cycles` where 50 ms of work really give samples,
- * else `cpu-clock`. What an old kernel does not know is left out, and trace events that cannot be
- * had, see perf_events_lacks(). -EACCES or -EPERM name the right that is missing, -EINVAL the
- * sysctl that forbids the frequency, -EMFILE and -ENOBUFS (locked memory for the rings) the limit.
+ * Opens and starts the events on all online CPUs. The default is `cycles` if 50 ms of work really
+ * deliver samples, otherwise `cpu-clock`. Leaves out features that the kernel does not know and
+ * trace events that cannot be opened; perf_events_lacks() names them.
+ *
+ * Returns 0 or a negative errno. -EACCES or -EPERM: the error names the right that is missing.
+ * -EINVAL: it names the sysctl that forbids the frequency. -EMFILE (files) and -ENOBUFS (locked
+ * memory): it names the limit.
  */
 int perf_events_open(const struct perf_events_options *options, struct perf_events **ret_events,
 		     struct error *error);
 struct perf_events *perf_events_close(struct perf_events *events);
 DEFINE_CLEANUP(perf_events, struct perf_events *, perf_events_close)
 
-/* No more samples after this; what is in the rings can still be drained. */
+/* Stops sampling. The records in the rings can still be drained. */
 void perf_events_stop(struct perf_events *events);
 
+/* Returns the name of the event that takes the samples. */
 const char *perf_events_name(const struct perf_events *events);
-/* From one sample of a CPU to the next, where a timer makes them; 0: something else does. */
+/*
+ * Returns the time from one sample of a CPU to the next if a timer takes the samples, otherwise 0.
+ */
 uint64_t perf_events_timer_ns(const struct perf_events *events);
-/* Once a second: of what no timer makes, the kernel's guess at how many make a sample is put right.
+/*
+ * Corrects the kernel's guess of the period for an event that is not a timer. Call it once per
+ * second.
  */
 void perf_events_nudge(const struct perf_events *events);
-/* How many CPUs are sampled at this moment. */
+/* Returns the number of CPUs that are sampled now. */
 unsigned int perf_events_cpus(const struct perf_events *events);
-/* Of each ring of samples or of who runs, and of all rings. */
+/*
+ * Returns the size of one ring of samples or side-band. Sets *ret_all to the size of all rings
+ * together.
+ */
 size_t perf_events_ring_bytes(const struct perf_events *events, uint64_t *ret_all);
-/* How many more descriptors this process may have when all CPUs that are present are recorded, and
- * it does what it has to. */
+/*
+ * Returns how many more files this process may keep open, after the files for all present CPUs and
+ * for its own work.
+ */
 size_t perf_events_files_left(const struct perf_events *events);
-/* -EMFILE: the error says how many are needed for so many CPUs. */
-int perf_events_few_files(size_t cpus, struct error *error);
-/* What this kernel is too old for, or our rights do not reach, by name: "ksymbol,lost", or "". */
+/* Sets an error that states how many files `cpus` CPUs need. Returns -EMFILE. */
+int perf_events_file_limit_error(size_t cpus, struct error *error);
+/*
+ * Returns the names of what this kernel or this process lacks, such as "ksymbol,lost", or "". Valid
+ * until the events are closed.
+ */
 const char *perf_events_lacks(const struct perf_events *events);
+/* Returns the layout of a ring's records. Valid until the events are closed. */
 const struct perf_layout *perf_events_layout(const struct perf_events *events, enum perf_ring ring);
 
 /*
- * Looks which CPUs are there, after a drain; now_ns is of a clock of the caller's. Those that came
- * get events, also those that went and came between two looks, or while the machine slept; from
- * those that went the rest is handed over by perf_events_drain() of all rings once more. Each
- * change is told, with a moment at which a CPU that went was still there, or now_ns; the first time
- * also those that could be there and never were, with 0. Gives 0, -ENOMEM, or why the events of a
- * CPU that came cannot be opened: the others are had all the same, and it is tried again the next
- * time.
+ * Follows CPUs that come and go. Call it after a drain; now_ns is of any clock of the caller's.
+ *
+ * Opens events on CPUs that came online, also if they went and came back between two calls or while
+ * the machine was suspended. The events of a CPU that went offline stay open until the next
+ * perf_events_drain() of all rings.
+ *
+ * Calls changed() for each change. time_ns is a moment at which a CPU that went was still online,
+ * otherwise now_ns. The first call also reports CPUs that are present but were never online, with
+ * time_ns 0.
+ *
+ * Returns 0, -ENOMEM, or the error of a CPU whose events cannot be opened. The events of the other
+ * CPUs are open all the same, and the next call tries again.
  */
 int perf_events_refresh(struct perf_events *events, uint64_t now_ns,
 			void (*changed)(void *context, uint32_t cpu, bool online, uint64_t time_ns),
@@ -103,24 +129,30 @@ int perf_events_refresh(struct perf_events *events, uint64_t now_ns,
 #define PERF_ALL_RINGS ((1u << PERF_RINGS) - 1)
 
 /*
- * Hands over what is in the rings of some kinds, 1 << enum perf_ring each, ring by ring; a record
- * is valid during the call. At most one ring's size of each, so that this ends also when the kernel
- * adds faster than we take. A negative answer of `give` ends it and is handed on.
+ * Passes the records of the rings to handle() and removes them, ring by ring. `rings` is a set of 1
+ * << enum perf_ring. A record is valid during the call. Handles at most the size of each ring, so
+ * that the function ends even if the kernel adds records faster. Stops when handle() returns a
+ * negative value, and returns that value; otherwise returns 0 or a negative errno.
  */
 int perf_events_drain(struct perf_events *events, unsigned int rings,
-		      int (*give)(void *context, enum perf_ring ring, const uint8_t *record,
-				  size_t size),
+		      int (*handle)(void *context, enum perf_ring ring, const uint8_t *record,
+				    size_t size),
 		      void *context);
 
-/* How many samples of a CPU the kernel had no room for, since its events were opened, where it
- * counts them; else 0. */
+/*
+ * Returns how many samples of a CPU the kernel dropped since its events were opened; 0 if the
+ * kernel does not count them.
+ */
 uint64_t perf_events_lost(const struct perf_events *events, uint32_t cpu);
-/* How far a CPU's event has counted since it was opened: at period 1, its samples and those that
- * were lost. */
+/*
+ * Returns the count of a CPU's event since it was opened. At period 1, that is the number of its
+ * samples and of its lost samples.
+ */
 uint64_t perf_events_counted(const struct perf_events *events, uint32_t cpu);
 
 /*
- * Sleeps until something starts, or a ring of samples or of trace events is half full. Which kinds
- * of rings want to be drained, 1 << enum perf_ring each; 0 when the time is over, or a signal came.
+ * Sleeps until a process starts, or until a ring of samples or of trace events is half full.
+ * Returns the kinds of rings to drain as a set of 1 << enum perf_ring; 0 after the timeout or a
+ * signal.
  */
 unsigned int perf_events_wait(struct perf_events *events, uint64_t timeout_ns);

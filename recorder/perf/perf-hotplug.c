@@ -6,25 +6,27 @@
 #include "recorder/perf/perf-events-internal.h"
 
 /*
- * The events of a CPU that went offline stay dead when it comes back, without any sign: their files
- * can be polled, and nothing ever comes. Most changes show in the list of online CPUs. A CPU that
- * went and came back between two looks does not, nor do all but one when the machine sleeps: of a
- * CPU that is silent the kernel is asked how long its event has been enabled, which of a dead one
- * stands still. Asking interrupts an idle CPU, so it is some of the silent ones at each look, and
- * all of them after a sleep.
+ * When a CPU goes offline and comes back, its events stay dead without any sign: their files can be
+ * polled, but no record ever comes. The list of online CPUs shows most changes. It does not show a
+ * CPU that went and came back between two checks. Nor does it show the suspension of the machine,
+ * which takes all CPUs but one offline.
+ *
+ * Therefore each check asks the kernel how long the event of a silent CPU was enabled. The time of
+ * a dead event does not advance. A question interrupts an idle CPU, so a check asks about some
+ * silent CPUs only, and about all CPUs after a suspension.
  */
 
-#define ASKED_AT_ONCE 16
+#define CHECKS_PER_REFRESH 16
 
-/* Of clocks that are read one behind the other. */
+/* Two clocks that are read one after the other differ by less than this. */
 #define SLEPT_MIN_NS (10 * NSEC_PER_MSEC)
-#define LOOKS_AFTER_SLEEP 3
+#define FULL_CHECKS_AFTER_SLEEP 3
 
 void events_close_cpu(struct cpu_events *cpu)
 {
 	for (int ring = 0; ring < PERF_RINGS; ring++)
 		cpu->channels[ring] = perf_channel_close(cpu->channels[ring]);
-	cpu->gone = false;
+	cpu->offline = false;
 	cpu->enabled_ns = 0;
 }
 
@@ -33,48 +35,50 @@ struct returned {
 	int result;
 };
 
-struct look {
+struct hotplug_check {
 	struct perf_events *events;
 	uint64_t now_ns;
 	void (*changed)(void *context, uint32_t cpu, bool online, uint64_t time_ns);
 	void *context;
 	struct error *error;
-	/* CPUs that are there again, and have no events yet */
+	/* CPUs that are online again and have no working events yet. */
 	array_of(struct returned) returned;
 };
 
-static void perf_hotplug_tell(const struct look *look, const struct cpu_events *cpu, bool online,
-			      uint64_t time_ns)
+static void perf_hotplug_notify(const struct hotplug_check *check, const struct cpu_events *cpu,
+				bool online, uint64_t time_ns)
 {
-	if (events_wants(look->events, PERF_RING_SAMPLES, cpu->cpu))
-		look->changed(look->context, cpu->cpu, online, time_ns);
+	if (events_wants(check->events, PERF_RING_SAMPLES, cpu->cpu))
+		check->changed(check->context, cpu->cpu, online, time_ns);
 }
 
-/* One kind of ring of all that returned: whose files are whose is found out once for all of them.
+/*
+ * Opens one kind of ring on all returned CPUs, so that the new descriptors can be collected
+ * together.
  */
-static int open_ring(struct look *look, enum perf_ring ring)
+static int perf_hotplug_open_ring(struct hotplug_check *check, enum perf_ring ring)
 {
 	int r;
 
-	for (size_t i = 0; i < look->returned.count; i++) {
-		struct returned *returned = &look->returned.items[i];
+	for (size_t i = 0; i < check->returned.count; i++) {
+		struct returned *returned = &check->returned.items[i];
 
 		if (returned->result < 0)
 			continue;
-		r = events_open_ring(look->events, ring, events_cpu(look->events, returned->cpu),
-				     look->error);
-		/* its samples are worth more than its trace events */
+		r = events_open_ring(check->events, ring, events_cpu(check->events, returned->cpu),
+				     check->error);
+		/* Sample a CPU without its trace events rather than not at all. */
 		if (r < 0 && ring < PERF_RING_TRACE)
-			returned->result = error_prefix(look->error, r, "CPU %u is not sampled",
+			returned->result = error_prefix(check->error, r, "CPU %u is not sampled",
 							returned->cpu);
 	}
-	return events_collect(look->events, ring);
+	return events_collect(check->events, ring);
 }
 
-/* It is there, or it has nothing open. */
-static int perf_hotplug_begin(struct look *look, const struct returned *returned)
+/* Enables the events of a CPU, or closes them all if one could not be opened. */
+static int perf_hotplug_start(struct hotplug_check *check, const struct returned *returned)
 {
-	struct cpu_events *cpu = events_cpu(look->events, returned->cpu);
+	struct cpu_events *cpu = events_cpu(check->events, returned->cpu);
 
 	if (returned->result < 0) {
 		events_close_cpu(cpu);
@@ -83,85 +87,89 @@ static int perf_hotplug_begin(struct look *look, const struct returned *returned
 	for (int ring = PERF_RINGS; ring-- > 0;)
 		if (cpu->channels[ring])
 			perf_channel_enable(cpu->channels[ring]);
-	cpu->alive_ns = look->now_ns;
-	perf_hotplug_tell(look, cpu, true, look->now_ns);
+	cpu->online_ns = check->now_ns;
+	perf_hotplug_notify(check, cpu, true, check->now_ns);
 	return 0;
 }
 
-/* Events for all that returned. One that cannot be had is no reason not to have the others. */
-static int bring_back(struct look *look)
+/* Opens the events of all returned CPUs. A failure on one CPU does not stop the others. */
+static int perf_hotplug_reopen_returned(struct hotplug_check *check)
 {
-	struct perf_events *events = look->events;
+	struct perf_events *events = check->events;
 	int result = 0, r;
 
-	if (!look->returned.count)
+	if (!check->returned.count)
 		return 0;
-	for (size_t i = 0; i < look->returned.count; i++)
-		events_close_cpu(events_cpu(events, look->returned.items[i].cpu));
+	for (size_t i = 0; i < check->returned.count; i++)
+		events_close_cpu(events_cpu(events, check->returned.items[i].cpu));
 	r = events_collect(events, PERF_RING_SAMPLES);
 	for (int ring = PERF_RINGS; r == 0 && ring-- > 0;)
-		r = open_ring(look, ring);
-	for (size_t i = 0; i < look->returned.count; i++) {
-		struct returned *returned = &look->returned.items[i];
+		r = perf_hotplug_open_ring(check, ring);
+	for (size_t i = 0; i < check->returned.count; i++) {
+		struct returned *returned = &check->returned.items[i];
 		int begun;
 
 		returned->result = returned->result ? returned->result : r;
-		begun = perf_hotplug_begin(look, returned);
+		begun = perf_hotplug_start(check, returned);
 		result = result ? result : begun;
 	}
-	look->returned.count = 0;
+	check->returned.count = 0;
 	if (result == 0)
 		return 0;
-	/* what was closed again is not to be waited for, and is tried again */
+	/* Do not wait for the descriptors that were closed, and try again at the next check. */
 	free(events->online);
 	events->online = NULL;
 	r = events_collect(events, PERF_RING_SAMPLES);
 	return r == -ENOMEM ? r : result;
 }
 
-static int note_returned(struct look *look, uint32_t cpu)
+static int perf_hotplug_add_returned(struct hotplug_check *check, uint32_t cpu)
 {
-	return array_push(&look->returned, (struct returned){ .cpu = cpu });
+	return array_push(&check->returned, (struct returned){ .cpu = cpu });
 }
 
-/* A CPU that is online and has no events, or has those of before it went. */
-static int look_who_came(struct look *look, const struct cpu_list *online)
+/* Finds CPUs that are online and have no events, or only events from before they went offline. */
+static int perf_hotplug_check_onlined(struct hotplug_check *check, const struct cpu_list *online)
 {
-	struct perf_events *events = look->events;
+	struct perf_events *events = check->events;
 
 	for (size_t i = 0; i < online->cpus.count; i++) {
 		uint32_t number = online->cpus.items[i];
 		struct cpu_events *cpu = events_cpu(events, number);
 
-		if (cpu && cpu->channels[PERF_RING_SIDEBAND] && !cpu->gone)
+		if (cpu && cpu->channels[PERF_RING_SIDEBAND] && !cpu->offline)
 			continue;
 		if (!cpu && array_push(&events->cpus, (struct cpu_events){ .cpu = number }) < 0)
 			return -ENOMEM;
-		if (note_returned(look, number) < 0)
+		if (perf_hotplug_add_returned(check, number) < 0)
 			return -ENOMEM;
 	}
-	return bring_back(look);
+	return perf_hotplug_reopen_returned(check);
 }
 
-static void look_who_went(const struct look *look, const struct cpu_list *online)
+static void perf_hotplug_check_offlined(const struct hotplug_check *check,
+					const struct cpu_list *online)
 {
-	for (size_t i = 0; i < look->events->cpus.count; i++) {
-		struct cpu_events *cpu = &look->events->cpus.items[i];
+	for (size_t i = 0; i < check->events->cpus.count; i++) {
+		struct cpu_events *cpu = &check->events->cpus.items[i];
 
-		if (!cpu->channels[PERF_RING_SIDEBAND] || cpu->gone ||
+		if (!cpu->channels[PERF_RING_SIDEBAND] || cpu->offline ||
 		    cpu_list_has(online, cpu->cpu))
 			continue;
-		cpu->gone = true;
-		perf_hotplug_tell(look, cpu, false,
-				  look->events->looked_ns ? look->events->looked_ns : look->now_ns);
+		cpu->offline = true;
+		perf_hotplug_notify(check, cpu, false,
+				    check->events->checked_ns ? check->events->checked_ns
+							      : check->now_ns);
 	}
 }
 
-/* One that could be there and is not is so since before the events were opened. Those that are
- * merely possible are none of this host's. */
-static int look_who_is_absent(const struct look *look)
+/*
+ * A CPU that is present but has no events was offline before the events were opened. CPUs that are
+ * only possible do not belong to this host.
+ */
+static int perf_hotplug_report_absent(const struct hotplug_check *check)
 {
-	struct perf_events *events = look->events;
+	struct perf_events *events = check->events;
 	struct cpu_list present = { 0 };
 	_cleanup_free_ char *text = NULL;
 	int r = file_read("/sys/devices/system/cpu/present", 65536, &text, NULL);
@@ -172,15 +180,15 @@ static int look_who_is_absent(const struct look *look)
 		struct cpu_events absent = { .cpu = present.cpus.items[i] };
 
 		if (!events_cpu(events, absent.cpu))
-			perf_hotplug_tell(look, &absent, false, 0);
+			perf_hotplug_notify(check, &absent, false, 0);
 	}
 	cpu_list_done(&present);
 	return r == -ENOMEM ? r : 0;
 }
 
-static int look_at_list(struct look *look)
+static int perf_hotplug_check_online_list(struct hotplug_check *check)
 {
-	struct perf_events *events = look->events;
+	struct perf_events *events = check->events;
 	struct cpu_list online = { 0 };
 	int r = events_read_online(events);
 
@@ -189,27 +197,30 @@ static int look_at_list(struct look *look)
 	r = cpu_list_parse(events->online_file.text, &online);
 	if (r < 0)
 		return r;
-	look_who_went(look, &online);
-	r = look_who_came(look, &online);
+	perf_hotplug_check_offlined(check, &online);
+	r = perf_hotplug_check_onlined(check, &online);
 	cpu_list_done(&online);
 	free(events->online);
 	events->online = r == 0 ? strdup(events->online_file.text) : NULL;
 	return r;
 }
 
-/* Was the machine suspended since the last look? */
-static bool has_slept(struct perf_events *events)
+/* Returns whether the machine was suspended since the last check. */
+static bool perf_hotplug_update_slept_ns(struct perf_events *events)
 {
 	uint64_t boottime_ns = clock_ns(CLOCK_BOOTTIME), monotonic_ns = clock_ns(CLOCK_MONOTONIC);
 	uint64_t slept_ns = boottime_ns - MIN(boottime_ns, monotonic_ns);
-	bool longer = events->looked_ns && slept_ns > events->slept_ns + SLEPT_MIN_NS;
+	bool longer = events->checked_ns && slept_ns > events->slept_ns + SLEPT_MIN_NS;
 
 	events->slept_ns = slept_ns;
 	return longer;
 }
 
-/* Does its event stand still since it was asked last? Of one that goes on, `alive_ns` is known. */
-static bool perf_hotplug_is_dead(const struct perf_events *events, struct cpu_events *cpu)
+/*
+ * Reads the enabled time of the CPU's event. Returns whether it did not advance since the last
+ * check; if it did, sets online_ns.
+ */
+static bool perf_hotplug_update_enabled(const struct perf_events *events, struct cpu_events *cpu)
 {
 	enum perf_ring ring =
 		cpu->channels[PERF_RING_SAMPLES] ? PERF_RING_SAMPLES : PERF_RING_SIDEBAND;
@@ -220,63 +231,65 @@ static bool perf_hotplug_is_dead(const struct perf_events *events, struct cpu_ev
 		return false;
 	cpu->enabled_ns = counts.enabled_ns;
 	if (before_ns && counts.enabled_ns > before_ns)
-		cpu->alive_ns = events->looked_ns;
+		cpu->online_ns = events->checked_ns;
 	return before_ns && counts.enabled_ns == before_ns;
 }
 
-static int perf_hotplug_ask(struct look *look, struct cpu_events *cpu)
+static int perf_hotplug_check_cpu(struct hotplug_check *check, struct cpu_events *cpu)
 {
-	if (!perf_hotplug_is_dead(look->events, cpu))
+	if (!perf_hotplug_update_enabled(check->events, cpu))
 		return 0;
-	perf_hotplug_tell(look, cpu, false, cpu->alive_ns);
-	return note_returned(look, cpu->cpu);
+	perf_hotplug_notify(check, cpu, false, cpu->online_ns);
+	return perf_hotplug_add_returned(check, cpu->cpu);
 }
 
-static int ask_silent(struct look *look)
+static int perf_hotplug_check_silent(struct hotplug_check *check)
 {
-	struct perf_events *events = look->events;
-	size_t left = events->doubted ? events->cpus.count : ASKED_AT_ONCE;
-	size_t first = events->asked;
+	struct perf_events *events = check->events;
+	size_t left = events->full_checks ? events->cpus.count : CHECKS_PER_REFRESH;
+	size_t first = events->next_check;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < events->cpus.count; i++) {
 		size_t at = (first + i) % events->cpus.count;
 		struct cpu_events *cpu = &events->cpus.items[at];
 
-		if (!cpu->channels[PERF_RING_SIDEBAND] || cpu->gone)
+		if (!cpu->channels[PERF_RING_SIDEBAND] || cpu->offline)
 			continue;
-		if (cpu->heard && !events->doubted) {
-			cpu->heard = false;
+		if (cpu->had_record && !events->full_checks) {
+			cpu->had_record = false;
 			cpu->enabled_ns = 0;
-			cpu->alive_ns = events->looked_ns;
+			cpu->online_ns = events->checked_ns;
 			continue;
 		}
 		if (!left--)
 			break;
-		r = perf_hotplug_ask(look, cpu);
-		events->asked = at + 1;
+		r = perf_hotplug_check_cpu(check, cpu);
+		events->next_check = at + 1;
 	}
-	events->doubted -= !!events->doubted;
-	return r == 0 ? bring_back(look) : r;
+	events->full_checks -= !!events->full_checks;
+	if (r < 0)
+		return r;
+	return perf_hotplug_reopen_returned(check);
 }
 
 int perf_events_refresh(struct perf_events *events, uint64_t now_ns,
 			void (*changed)(void *context, uint32_t cpu, bool online, uint64_t time_ns),
 			void *context, struct error *error)
 {
-	struct look look = { .events = events,
-			     .now_ns = now_ns,
-			     .changed = changed,
-			     .context = context,
-			     .error = error };
-	int result = events->looked_ns ? 0 : look_who_is_absent(&look), r;
+	struct hotplug_check check = { .events = events,
+				       .now_ns = now_ns,
+				       .changed = changed,
+				       .context = context,
+				       .error = error };
+	int result = events->checked_ns ? 0 : perf_hotplug_report_absent(&check), r;
 
-	if (has_slept(events))
-		events->doubted = LOOKS_AFTER_SLEEP;
-	r = look_at_list(&look);
+	if (perf_hotplug_update_slept_ns(events))
+		events->full_checks = FULL_CHECKS_AFTER_SLEEP;
+	r = perf_hotplug_check_online_list(&check);
 	result = result ? result : r;
-	r = ask_silent(&look);
-	events->looked_ns = now_ns;
-	array_done(&look.returned);
+	r = perf_hotplug_check_silent(&check);
+	events->checked_ns = now_ns;
+	array_done(&check.returned);
 	return result ? result : r;
 }

@@ -12,14 +12,18 @@
 #include "base/clock.h"
 
 /*
- * libperf gives no access to the descriptors that it opens: they are found in /proc/self/fd, by
- * number. Those of one ring were opened one behind the other. If others of ours that were closed
- * meanwhile mix that up, a ring that fills is drained with all others a second later. What somebody
- * else of ours has open is kept from children by who opened it, and libperf's is not before we do
- * that: so they are told apart.
+ * libperf does not hand out the descriptors that it opens, so this file finds them in
+ * /proc/self/fd, in order of their numbers. The descriptors of one ring were opened one after the
+ * other.
+ *
+ * If other descriptors were closed meanwhile, the order may be wrong. A ring that fills is then
+ * drained one second later, together with all others.
+ *
+ * Descriptors of libperf are not close-on-exec until this file makes them so; all other perf events
+ * of this process are. That tells them apart.
  */
 
-static void forget_files(struct perf_poll *poll)
+static void perf_poll_forget_files(struct perf_poll *poll)
 {
 	array_done(&poll->known);
 	array_done(&poll->files);
@@ -28,13 +32,13 @@ static void forget_files(struct perf_poll *poll)
 
 void perf_poll_done(struct perf_poll *poll)
 {
-	forget_files(poll);
+	perf_poll_forget_files(poll);
 	if (poll->folder)
 		closedir(poll->folder);
 	poll->folder = NULL;
 }
 
-static int compare_files(const void *a, const void *b)
+static int perf_poll_compare_files(const void *a, const void *b)
 {
 	const struct perf_poll_file *one = a, *other = b;
 
@@ -46,16 +50,20 @@ static const struct perf_poll_file *perf_poll_find_known(const struct perf_poll 
 {
 	if (!poll->known.count)
 		return NULL;
-	return bsearch(file, poll->known.items, poll->known.count, sizeof(*file), compare_files);
+	return bsearch(file, poll->known.items, poll->known.count, sizeof(*file),
+		       perf_poll_compare_files);
 }
 
-static bool is_kept_from_children(int fd)
+static bool perf_poll_is_close_on_exec(int fd)
 {
 	return fcntl(fd, F_GETFD) & FD_CLOEXEC;
 }
 
-/* All that libperf has open, by number; what is known of them is the caller's to say. */
-static int list_files(struct perf_poll *list, const struct perf_poll *before)
+/*
+ * Lists all descriptors that libperf has open, by number. The caller fills in the rest of each
+ * entry.
+ */
+static int perf_poll_list_files(struct perf_poll *list, const struct perf_poll *before)
 {
 	struct dirent *entry;
 	char target[64];
@@ -73,16 +81,16 @@ static int list_files(struct perf_poll *list, const struct perf_poll *before)
 
 		target[MAX(size, 0)] = 0;
 		if (strcmp(target, "anon_inode:[perf_event]") == 0 &&
-		    (perf_poll_find_known(before, &file) || !is_kept_from_children(file.fd)))
+		    (perf_poll_find_known(before, &file) || !perf_poll_is_close_on_exec(file.fd)))
 			r = array_push(&list->known, file);
 	}
 	if (list->known.count)
 		qsort(list->known.items, list->known.count, sizeof(*list->known.items),
-		      compare_files);
+		      perf_poll_compare_files);
 	return r;
 }
 
-static int poll_file(struct perf_poll *poll, const struct perf_poll_file *file)
+static int perf_poll_poll_file(struct perf_poll *poll, const struct perf_poll_file *file)
 {
 	struct pollfd polled = { .fd = file->fd, .events = POLLIN };
 
@@ -93,28 +101,34 @@ static int poll_file(struct perf_poll *poll, const struct perf_poll_file *file)
 						    : array_push(&poll->rings, file->ring);
 }
 
-int perf_poll_collect(struct perf_poll *poll, enum perf_ring fresh, size_t to_a_ring)
+int perf_poll_collect(struct perf_poll *poll, enum perf_ring fresh, size_t files_per_ring)
 {
 	struct perf_poll now = { .folder = poll->folder };
 	size_t count = 0;
-	int r = list_files(&now, poll);
+	int r = perf_poll_list_files(&now, poll);
 
 	for (size_t i = 0; r == 0 && i < now.known.count; i++) {
 		struct perf_poll_file *file = &now.known.items[i];
 		const struct perf_poll_file *before = perf_poll_find_known(poll, file);
 
-		/* one that was there before is what it was */
+		/* A descriptor that was open before keeps its kind. */
 		*file = before ? *before
 			       : (struct perf_poll_file){ file->fd, fresh,
-							  to_a_ring && count++ % to_a_ring == 0 };
-		r = poll_file(&now, file);
+							  files_per_ring &&
+								  count++ % files_per_ring == 0 };
+		r = perf_poll_poll_file(&now, file);
 	}
-	forget_files(poll);
+	perf_poll_forget_files(poll);
 	*poll = now;
+	/* Without memory a file may lack its ring. */
+	poll->files.count = poll->rings.count;
 	return r;
 }
 
-/* Asking takes the news away: all of them are told. One that is closed would have news for ever. */
+/*
+ * ppoll() consumes the notification, so look at all descriptors. A closed one would be ready
+ * forever.
+ */
 unsigned int perf_poll_wait(struct perf_poll *poll, uint64_t timeout_ns)
 {
 	struct timespec timeout = { timeout_ns / NSEC_PER_SEC, timeout_ns % NSEC_PER_SEC };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* The descriptors of all events, to be waited for, and which kind of ring each has. */
+/* The descriptors of all events, the kind of ring of each, and the wait for them. */
 
 #include <dirent.h>
 #include <poll.h>
@@ -13,32 +13,34 @@
 
 struct perf_poll_file {
 	int fd;
-	/* enum perf_ring */
+	/* One of enum perf_ring. */
 	uint8_t ring;
 	bool polled;
 };
 
-/* Zeroed to start. */
+/* Zero it to start. */
 struct perf_poll {
-	/* of our descriptors: later there may be none left to look with */
+	/* /proc/self/fd, kept open because the process may run out of descriptors later. */
 	DIR *folder;
-	/* by number */
+	/* All descriptors, by number. */
 	array_of(struct perf_poll_file) known;
-	/* those that are polled */
+	/* The descriptors to poll. */
 	array_of(struct pollfd) files;
-	/* of each of these */
+	/* The kind of ring of each entry of `files`. */
 	array_of(uint8_t) rings;
 };
 
 void perf_poll_done(struct perf_poll *poll);
 /*
- * Looks which events libperf has open, after some were opened or closed, and keeps them from
- * children; whoever else opens one has it kept from the start. Those that were not there the last
- * time are of the kind `fresh`, so many to a ring, of which one is polled: all are told when it
- * fills. 0 to a ring: none is. Before others are opened, what was closed must have been noticed. 0
- * or a negative errno.
+ * Finds the descriptors that libperf has open and makes them close-on-exec. All other perf events
+ * of this process must be close-on-exec from the start. New descriptors belong to rings of kind
+ * `fresh`, files_per_ring each; polls one of each ring, as the kernel notifies all of them when the
+ * ring fills. files_per_ring 0: polls none. Call it after closing events, before opening others.
+ * Returns 0 or a negative errno.
  */
-int perf_poll_collect(struct perf_poll *poll, enum perf_ring fresh, size_t to_a_ring);
-/* The kinds of which one wants to be drained, 1 << enum perf_ring each; 0 when the time is over, or
- * a signal came. */
+int perf_poll_collect(struct perf_poll *poll, enum perf_ring fresh, size_t files_per_ring);
+/*
+ * Waits for the descriptors. Returns the kinds of rings to drain as a set of 1 << enum perf_ring; 0
+ * after the timeout or a signal.
+ */
 unsigned int perf_poll_wait(struct perf_poll *poll, uint64_t timeout_ns);

@@ -6,8 +6,8 @@
 #include <sys/sysmacros.h>
 
 /*
- * Records are in the byte order of the machine that made them, which for us is the one that reads
- * them: little-endian.
+ * Records have the byte order of the machine that made them. Recorder and importer read records of
+ * little-endian machines only.
  */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "records are read as little-endian");
 _Static_assert((int)PERF_TYPE_KSYMBOL == (int)PERF_RECORD_KSYMBOL, "the kernel's numbers");
@@ -20,8 +20,8 @@ _Static_assert(PERF_CHAIN_MARKS == (uint64_t)PERF_CONTEXT_MAX, "the kernel's mar
 	(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | \
 	 PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)
 
-/* The fields that a sample and a trailing id have in common, each 8 bytes. */
-static void read_tid(struct reader *reader, struct perf_record *record)
+/* Fields that a sample and a trailing id have in common, 8 bytes each. */
+static void perf_record_read_tid(struct reader *reader, struct perf_record *record)
 {
 	record->pid = (int32_t)reader_u32(reader);
 	record->tid = (int32_t)reader_u32(reader);
@@ -33,10 +33,9 @@ static void perf_record_read_cpu(struct reader *reader, struct perf_record *reco
 	reader_u32(reader);
 }
 
-/* The id at the end of everything that is not a sample. Cut off, so that the body ends where it
- * ends. */
-static void read_sample_id(const struct perf_layout *layout, struct reader *body,
-			   struct perf_record *record)
+/* Reads the id at the end of every record that is not a sample, and removes it from the body. */
+static void perf_record_read_sample_id(const struct perf_layout *layout, struct reader *body,
+				       struct perf_record *record)
 {
 	size_t size = 8 * __builtin_popcountll(layout->sample_type & SAMPLE_ID_FIELDS);
 	struct reader tail;
@@ -46,7 +45,7 @@ static void read_sample_id(const struct perf_layout *layout, struct reader *body
 	reader_init(&tail, body->data + body->size - size, size);
 	body->size -= size;
 	if (layout->sample_type & PERF_SAMPLE_TID)
-		read_tid(&tail, record);
+		perf_record_read_tid(&tail, record);
 	if (layout->sample_type & PERF_SAMPLE_TIME)
 		record->time_ns = reader_u64(&tail);
 	if (layout->sample_type & PERF_SAMPLE_ID)
@@ -59,7 +58,7 @@ static void read_sample_id(const struct perf_layout *layout, struct reader *body
 		record->id = reader_u64(&tail);
 }
 
-static void skip_read_values(const struct perf_layout *layout, struct reader *body)
+static void perf_record_skip_read_values(const struct perf_layout *layout, struct reader *body)
 {
 	uint64_t format = layout->read_format;
 	uint64_t values = 1, each = 1;
@@ -80,7 +79,7 @@ static void skip_read_values(const struct perf_layout *layout, struct reader *bo
 		reader_take(body, values * each * 8);
 }
 
-static void read_chain(struct reader *body, struct perf_record *record)
+static void perf_record_read_chain(struct reader *body, struct perf_record *record)
 {
 	uint64_t count = reader_u64(body);
 
@@ -89,21 +88,24 @@ static void read_chain(struct reader *body, struct perf_record *record)
 		reader_take(body, count <= reader_left(body) / 8 ? count * 8 : SIZE_MAX);
 }
 
-static void read_raw(struct reader *body, struct perf_record *record)
+static void perf_record_read_raw(struct reader *body, struct perf_record *record)
 {
 	record->sample.raw_size = reader_u32(body);
 	record->sample.raw = reader_take(body, record->sample.raw_size);
 }
 
-/* What may lie between the raw bytes and the cgroup. Nobody who asks for it here asks for more. */
+/*
+ * Fields that may lie between the raw bytes and the cgroup. Events of this program that have a
+ * cgroup do not have these fields.
+ */
 #define BEFORE_CGROUP                                                                \
 	(PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER | \
 	 PERF_SAMPLE_WEIGHT_TYPE | PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_TRANSACTION |  \
 	 PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_PHYS_ADDR)
 
-/* In the kernel's order; the rest of what comes behind the raw bytes is not needed. */
-static void read_sample(const struct perf_layout *layout, struct reader *body,
-			struct perf_record *record)
+/* Reads the fields in the kernel's order. Fields after the cgroup are not needed. */
+static void perf_record_read_sample(const struct perf_layout *layout, struct reader *body,
+				    struct perf_record *record)
 {
 	uint64_t type = layout->sample_type;
 
@@ -112,7 +114,7 @@ static void read_sample(const struct perf_layout *layout, struct reader *body,
 	if (type & PERF_SAMPLE_IP)
 		record->sample.ip = reader_u64(body);
 	if (type & PERF_SAMPLE_TID)
-		read_tid(body, record);
+		perf_record_read_tid(body, record);
 	if (type & PERF_SAMPLE_TIME)
 		record->time_ns = reader_u64(body);
 	if (type & PERF_SAMPLE_ADDR)
@@ -127,16 +129,16 @@ static void read_sample(const struct perf_layout *layout, struct reader *body,
 	if (type & PERF_SAMPLE_PERIOD)
 		record->sample.period = reader_u64(body);
 	if (type & PERF_SAMPLE_READ)
-		skip_read_values(layout, body);
+		perf_record_skip_read_values(layout, body);
 	if (type & PERF_SAMPLE_CALLCHAIN)
-		read_chain(body, record);
+		perf_record_read_chain(body, record);
 	if (type & PERF_SAMPLE_RAW)
-		read_raw(body, record);
+		perf_record_read_raw(body, record);
 	if ((type & PERF_SAMPLE_CGROUP) && !(type & BEFORE_CGROUP))
 		record->sample.cgroup = reader_u64(body);
 }
 
-static void read_comm(struct reader *body, struct perf_record *record)
+static void perf_record_read_comm(struct reader *body, struct perf_record *record)
 {
 	record->comm.pid = (int32_t)reader_u32(body);
 	record->comm.tid = (int32_t)reader_u32(body);
@@ -144,13 +146,16 @@ static void read_comm(struct reader *body, struct perf_record *record)
 	record->comm.comm = reader_text(body, reader_left(body));
 }
 
-static void read_task(struct reader *body, struct perf_record *record)
+static void perf_record_read_task(struct reader *body, struct perf_record *record)
 {
 	record->task.pid = (int32_t)reader_u32(body);
 	record->task.parent_pid = (int32_t)reader_u32(body);
 	record->task.tid = (int32_t)reader_u32(body);
 	record->task.parent_tid = (int32_t)reader_u32(body);
-	/* the time of the event itself; the same as the trailing id's, and there without one */
+	/*
+	 * The time of the event itself. It equals the time of the trailing id, but exists without
+	 * it, too.
+	 */
 	record->time_ns = reader_u64(body);
 }
 
@@ -164,22 +169,21 @@ static void perf_record_read_build_id(struct reader *body, struct perf_record *r
 	__builtin_memcpy(record->mmap.build_id, field + 4, field[0]);
 }
 
-static void read_file_id(struct reader *body, struct perf_record *record)
+static void perf_record_read_file_id(struct reader *body, struct perf_record *record)
 {
 	uint32_t major = reader_u32(body), minor = reader_u32(body);
 
 	record->mmap.device = makedev(major, minor);
 	record->mmap.inode = reader_u64(body);
-	reader_u64(body); /* the inode's generation, which stat(2) does not show */
+	reader_u64(body); /* inode generation, which stat(2) does not show */
 }
 
 /*
- * The flag in misc is not enough: kernels (6.18 does) leave it set for the other listeners of the
- * same mapping when one of them asked for build-ids, though theirs has device and inode in that
- * place.
+ * The flag in misc is not enough. If another listener asks for build-ids, kernels (6.18) set the
+ * flag in our records, too. These still have device and inode in that place.
  */
-static void read_mmap(const struct perf_layout *layout, struct reader *body,
-		      struct perf_record *record)
+static void perf_record_read_mmap(const struct perf_layout *layout, struct reader *body,
+				  struct perf_record *record)
 {
 	record->mmap.pid = (int32_t)reader_u32(body);
 	record->mmap.tid = (int32_t)reader_u32(body);
@@ -190,30 +194,30 @@ static void read_mmap(const struct perf_layout *layout, struct reader *body,
 		if (layout->build_id && (record->misc & MISC_MMAP_BUILD_ID))
 			perf_record_read_build_id(body, record);
 		else
-			read_file_id(body, record);
+			perf_record_read_file_id(body, record);
 		reader_u64(body); /* PROT_ and MAP_ flags */
 	}
 	record->mmap.path = reader_text(body, reader_left(body));
 }
 
-static void read_cgroup(struct reader *body, struct perf_record *record)
+static void perf_record_read_cgroup(struct reader *body, struct perf_record *record)
 {
 	record->cgroup.id = reader_u64(body);
 	record->cgroup.path = reader_text(body, reader_left(body));
 }
 
-static void read_ksymbol(struct reader *body, struct perf_record *record)
+static void perf_record_read_ksymbol(struct reader *body, struct perf_record *record)
 {
 	record->ksymbol.start = reader_u64(body);
 	record->ksymbol.size = reader_u32(body);
-	reader_u16(body); /* BPF or out of line */
+	reader_u16(body); /* type: BPF or out of line */
 	record->ksymbol.removed = reader_u16(body) & 1;
 	record->ksymbol.name = reader_text(body, reader_left(body));
 }
 
-/* Opens the record: header into the struct, the rest into `body`. */
-static int open_record(const uint8_t *bytes, size_t size, struct reader *ret_body,
-		       struct perf_record *record)
+/* Reads the header into the struct and lets `body` span the rest. */
+static int perf_record_open_record(const uint8_t *bytes, size_t size, struct reader *ret_body,
+				   struct perf_record *record)
 {
 	struct reader reader;
 	uint64_t header;
@@ -229,14 +233,14 @@ static int open_record(const uint8_t *bytes, size_t size, struct reader *ret_bod
 	return 0;
 }
 
-/* Most records are: with a reader of its own, which nobody else knows and stays in registers. */
-static int decode_sample(const struct perf_layout *layout, const uint8_t *bytes, size_t size,
-			 struct perf_record *record)
+/* Fast path for samples; the local reader stays in registers. */
+static int perf_record_decode_sample(const struct perf_layout *layout, const uint8_t *bytes,
+				     size_t size, struct perf_record *record)
 {
 	struct reader body;
 
 	reader_init(&body, bytes + PERF_HEADER_SIZE, size - PERF_HEADER_SIZE);
-	read_sample(layout, &body, record);
+	perf_record_read_sample(layout, &body, record);
 	return reader_failed(&body) ? -EBADMSG : 0;
 }
 
@@ -244,30 +248,30 @@ int perf_record_decode(const struct perf_layout *layout, const uint8_t *bytes, s
 		       struct perf_record *ret_record)
 {
 	struct reader body;
-	int r = open_record(bytes, size, &body, ret_record);
+	int r = perf_record_open_record(bytes, size, &body, ret_record);
 
 	if (r < 0)
 		return r;
 	if (ret_record->type == PERF_TYPE_SAMPLE)
-		return decode_sample(layout, bytes, size, ret_record);
-	read_sample_id(layout, &body, ret_record);
+		return perf_record_decode_sample(layout, bytes, size, ret_record);
+	perf_record_read_sample_id(layout, &body, ret_record);
 	switch (ret_record->type) {
 	case PERF_TYPE_COMM:
-		read_comm(&body, ret_record);
+		perf_record_read_comm(&body, ret_record);
 		break;
 	case PERF_TYPE_FORK:
 	case PERF_TYPE_EXIT:
-		read_task(&body, ret_record);
+		perf_record_read_task(&body, ret_record);
 		break;
 	case PERF_TYPE_MMAP:
 	case PERF_TYPE_MMAP2:
-		read_mmap(layout, &body, ret_record);
+		perf_record_read_mmap(layout, &body, ret_record);
 		break;
 	case PERF_TYPE_KSYMBOL:
-		read_ksymbol(&body, ret_record);
+		perf_record_read_ksymbol(&body, ret_record);
 		break;
 	case PERF_TYPE_CGROUP:
-		read_cgroup(&body, ret_record);
+		perf_record_read_cgroup(&body, ret_record);
 		break;
 	case PERF_TYPE_LOST:
 		ret_record->id = reader_u64(&body);
@@ -286,9 +290,8 @@ int perf_record_decode(const struct perf_layout *layout, const uint8_t *bytes, s
 	return reader_failed(&body) ? -EBADMSG : r;
 }
 
-/* What they say of their place is asked of each: the rest of the struct need not be there for it.
- */
-static bool is_sample(const uint8_t *bytes, size_t size)
+/* Reads the header only, because every record passes through here. */
+static bool perf_record_is_sample(const uint8_t *bytes, size_t size)
 {
 	struct reader reader;
 	uint64_t header;
@@ -298,9 +301,9 @@ static bool is_sample(const uint8_t *bytes, size_t size)
 	return (uint32_t)header == PERF_TYPE_SAMPLE && header >> 48 == size;
 }
 
-/* The fields that a sample begins with, in the kernel's order. */
-static void sample_place(const struct perf_layout *layout, struct reader *body,
-			 struct perf_record_place *place)
+/* Reads the fields at the beginning of a sample, in the kernel's order. */
+static void perf_record_sample_place(const struct perf_layout *layout, struct reader *body,
+				     struct perf_record_place *place)
 {
 	uint64_t type = layout->sample_type;
 
@@ -328,12 +331,12 @@ struct perf_record_place perf_record_place(const struct perf_layout *layout, con
 	struct perf_record record;
 	struct reader body;
 
-	place.sample = is_sample(bytes, size);
+	place.sample = perf_record_is_sample(bytes, size);
 	if (place.sample) {
 		reader_init(&body, bytes + PERF_HEADER_SIZE, size - PERF_HEADER_SIZE);
-		sample_place(layout, &body, &place);
-	} else if (open_record(bytes, size, &body, &record) == 0) {
-		read_sample_id(layout, &body, &record);
+		perf_record_sample_place(layout, &body, &place);
+	} else if (perf_record_open_record(bytes, size, &body, &record) == 0) {
+		perf_record_read_sample_id(layout, &body, &record);
 		place.time_ns = record.time_ns;
 		place.id = record.id;
 		place.cpu = record.cpu;

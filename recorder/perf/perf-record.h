@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * One record of perf_event_open(2), decoded: the same for records of a live ring and of a perf.data
- * file. Pure: bytes in, a struct out, which borrows texts and the callchain from the bytes.
+ * Decodes one record of perf_event_open(2), from a live ring or from a perf.data file. The decoded
+ * struct borrows texts and the callchain from the bytes. The functions have no side effects.
  */
 
 #include <stdbool.h>
@@ -13,16 +13,16 @@
 #include "base/bytes.h"
 #include "tape/tape.h"
 
-/* What of perf_event_attr decides how its records look. */
+/* The parts of perf_event_attr that determine the layout of its records. */
 struct perf_layout {
 	uint64_t sample_type;
 	uint64_t read_format;
 	bool sample_id_all;
-	/* in MMAP2 records, where their misc says so too */
+	/* MMAP2 records may have a build-id; a flag in their misc says which ones do. */
 	bool build_id;
 };
 
-/* The types of records that are decoded; the numbers are the kernel's. */
+/* The types of records that are decoded, with the kernel's numbers. */
 enum perf_record_type {
 	PERF_TYPE_MMAP = 1,
 	PERF_TYPE_LOST = 2,
@@ -38,7 +38,7 @@ enum perf_record_type {
 	PERF_TYPE_CGROUP = 19,
 };
 
-/* Where a sampled address was taken, as in the lowest bits of misc. */
+/* The CPU mode at a sampled address, from the lowest bits of misc. */
 enum perf_cpu_mode {
 	PERF_MODE_UNKNOWN = 0,
 	PERF_MODE_KERNEL = 1,
@@ -51,14 +51,19 @@ enum perf_cpu_mode {
 
 #define PERF_HEADER_SIZE 8
 
-/* Callchain entries from here up are marks, not addresses: the mode of what follows. */
+/*
+ * Callchain entries from here up are not addresses: each states the CPU mode of the entries after
+ * it.
+ */
 #define PERF_CHAIN_MARKS ((uint64_t)-4095)
 
 struct perf_record {
 	uint32_t type;
 	uint16_t misc;
-	/* of the sample, or of the id that trails other records; -1, 0 or UINT32_MAX where the
-	 * record has none */
+	/*
+	 * From the sample, or from the id that trails other records; 0, UINT32_MAX or -1 if the
+	 * record lacks it.
+	 */
 	uint64_t time_ns;
 	uint64_t id;
 	uint32_t cpu;
@@ -69,12 +74,12 @@ struct perf_record {
 			uint64_t ip;
 			uint64_t period;
 			size_t chain_count;
-			/* u64 each; perf_chain_at() */
+			/* Entries of 8 bytes; read them with perf_chain_at(). */
 			const uint8_t *chain;
-			/* the kernel's number of it, 0 where the record has none */
+			/* The kernel's cgroup id; 0 if the record has none. */
 			uint64_t cgroup;
 			size_t raw_size;
-			/* of a trace event */
+			/* The payload of a trace event. */
 			const uint8_t *raw;
 		} sample;
 		struct {
@@ -83,26 +88,26 @@ struct perf_record {
 			const char *comm;
 			bool exec;
 		} comm;
+		/* FORK, EXIT */
 		struct {
 			int32_t pid;
 			int32_t parent_pid;
 			int32_t tid;
 			int32_t parent_tid;
-			/* FORK, EXIT */
 		} task;
+		/* MMAP, MMAP2 */
 		struct {
 			int32_t pid;
 			int32_t tid;
 			uint64_t start;
 			uint64_t size;
 			uint64_t offset;
-			/* makedev(3) form, 0 with a build-id */
+			/* In the form of makedev(3); 0 with a build-id. */
 			uint64_t device;
 			uint64_t inode;
 			uint8_t build_id_size;
 			uint8_t build_id[TAPE_BUILD_ID_MAX];
 			const char *path;
-			/* MMAP, MMAP2 */
 		} mmap;
 		struct {
 			uint64_t start;
@@ -110,10 +115,10 @@ struct perf_record {
 			bool removed;
 			const char *name;
 		} ksymbol;
+		/* CGROUP: a cgroup was made. */
 		struct {
 			uint64_t id;
 			const char *path;
-			/* that was made */
 		} cgroup;
 		/* LOST, LOST_SAMPLES */
 		uint64_t lost;
@@ -121,27 +126,27 @@ struct perf_record {
 };
 
 /*
- * 0; 1 for a type that is not decoded (type, misc and, where it has one, the id are set); -EBADMSG
- * when a record is shorter than what it claims to hold. size is that of the whole record, header
- * included.
+ * Decodes a record. `size` includes the header. Returns 0; 1 if the type is not decoded (only type,
+ * misc and the id, if any, are set); -EBADMSG if the record is shorter than its contents.
  */
 int perf_record_decode(const struct perf_layout *layout, const uint8_t *bytes, size_t size,
 		       struct perf_record *ret_record);
 
 struct perf_record_place {
-	/* 0 where the record has none */
+	/* 0 if the record has no time. */
 	uint64_t time_ns;
-	/* of its event, 0 where it has none */
+	/* The id of its event; 0 if the record has none. */
 	uint64_t id;
-	/* UINT32_MAX where it has none */
+	/* UINT32_MAX if the record has no CPU. */
 	uint32_t cpu;
 	bool sample;
 };
 
-/* Only when, where and of which event, without a look at the rest. */
+/* Returns time, CPU and event of a record without decoding the rest. */
 struct perf_record_place perf_record_place(const struct perf_layout *layout, const uint8_t *bytes,
 					   size_t size);
 
+/* Returns entry i of a sample's callchain. i must be less than chain_count. */
 static inline uint64_t perf_chain_at(const struct perf_record *record, size_t i)
 {
 	uint64_t address;

@@ -13,17 +13,19 @@
 #include "base/clock.h"
 
 /*
- * The event is of this thread alone, not of a CPU: nobody else is slowed down, and other threads on
- * the CPU do not count. So it is opened here and not by perf-channel.c, whose lists are of CPUs.
+ * The event counts this thread only, so it slows nobody else down, and other threads on the CPU do
+ * not disturb it. perf-channel.c has lists of CPUs, so the event is opened here.
  *
- * Time is the thread's CPU time, so that being taken off the CPU costs nothing, and the median of
- * many short slices, so that a slice into which other interrupts fell does not count.
+ * Time is the thread's CPU time, so that losing the CPU costs nothing. The result is the median of
+ * many short slices, so that a slice with other interrupts does not count.
  */
 
 #define SLICES 7
 #define SLICE_NS NSEC_PER_MSEC
-/* 4 % to 20 % of a slice are samples then, far above what slices differ by; below the rate at which
- * the kernel throttles. */
+/*
+ * Samples then take 4 % to 20 % of a slice, far more than slices differ by. The rate stays below
+ * the kernel's throttling.
+ */
 #define PERIOD_NS (100 * NSEC_PER_USEC)
 #define RING_PAGES 64
 #define SHALLOW 4
@@ -33,13 +35,13 @@ struct sampling {
 	const _Atomic bool *stop;
 	int fd;
 	struct perf_event_mmap_page *ring;
-	/* of the loop, for a slice */
+	/* Turns of the loop in one slice. */
 	uint64_t turns;
-	/* what a slice took, without and with samples */
+	/* Time of each slice without and with samples. */
 	uint64_t before[SLICES], during[SLICES];
 };
 
-/* Not inlined, and never the last call of its caller: each is a frame. */
+/* Do not inline it, and do not make it a tail call: each call must be a frame. */
 static __attribute__((noinline)) uint64_t sampling_cost_spin(uint64_t turns)
 {
 	uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -49,15 +51,17 @@ static __attribute__((noinline)) uint64_t sampling_cost_spin(uint64_t turns)
 	return clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
 }
 
-static __attribute__((noinline)) uint64_t spin_below(unsigned int depth, uint64_t turns)
+static __attribute__((noinline)) uint64_t sampling_cost_spin_below(unsigned int depth,
+								   uint64_t turns)
 {
-	uint64_t took_ns = depth ? spin_below(depth - 1, turns) : sampling_cost_spin(turns);
+	uint64_t took_ns =
+		depth ? sampling_cost_spin_below(depth - 1, turns) : sampling_cost_spin(turns);
 
 	__asm__ volatile("" : "+r"(took_ns));
 	return took_ns;
 }
 
-static int compare_times(const void *a, const void *b)
+static int sampling_cost_compare(const void *a, const void *b)
 {
 	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
 
@@ -66,37 +70,40 @@ static int compare_times(const void *a, const void *b)
 
 static uint64_t sampling_cost_median(uint64_t times[SLICES])
 {
-	qsort(times, SLICES, sizeof(*times), compare_times);
+	qsort(times, SLICES, sizeof(*times), sampling_cost_compare);
 	return times[SLICES / 2];
 }
 
-/* What the event has counted: of a clock, nanoseconds. */
-static uint64_t count_ns(const struct sampling *sampling)
+/* A clock event counts nanoseconds. */
+static uint64_t sampling_cost_count_ns(const struct sampling *sampling)
 {
 	uint64_t count = 0;
 
 	return read(sampling->fd, &count, sizeof(count)) == sizeof(count) ? count : 0;
 }
 
-/* What one sample cost in picoseconds, so deep. */
-static int sampling_cost_measure_here(struct sampling *sampling, unsigned int depth,
-				      uint64_t *ret_cost_ps)
+/* Measures the picoseconds of one sample at this stack depth. */
+static int sampling_cost_measure_depth(struct sampling *sampling, unsigned int depth,
+				       uint64_t *ret_cost_ps)
 {
-	uint64_t counted = count_ns(sampling), before, during;
+	uint64_t counted = sampling_cost_count_ns(sampling), before, during;
 
 	for (size_t i = 0; i < SLICES; i++) {
 		if (*sampling->stop)
 			return -ECANCELED;
-		sampling->before[i] = spin_below(depth, sampling->turns);
+		sampling->before[i] = sampling_cost_spin_below(depth, sampling->turns);
 		ioctl(sampling->fd, PERF_EVENT_IOC_ENABLE, 0);
-		sampling->during[i] = spin_below(depth, sampling->turns);
+		sampling->during[i] = sampling_cost_spin_below(depth, sampling->turns);
 		ioctl(sampling->fd, PERF_EVENT_IOC_DISABLE, 0);
-		/* nobody reads them, and a full ring is written to more cheaply */
+		/*
+		 * Discard the samples: writing to a full ring is cheaper and would spoil the
+		 * measurement.
+		 */
 		__atomic_store_n(&sampling->ring->data_tail,
 				 __atomic_load_n(&sampling->ring->data_head, __ATOMIC_ACQUIRE),
 				 __ATOMIC_RELEASE);
 	}
-	counted = count_ns(sampling) - counted;
+	counted = sampling_cost_count_ns(sampling) - counted;
 	if (counted < SLICES * PERIOD_NS)
 		return -ENODATA;
 	before = sampling_cost_median(sampling->before);
@@ -105,15 +112,16 @@ static int sampling_cost_measure_here(struct sampling *sampling, unsigned int de
 	return 0;
 }
 
-static int measure_both(struct sampling *sampling, struct sampling_cost *ret_cost)
+static int sampling_cost_measure_both(struct sampling *sampling, struct sampling_cost *ret_cost)
 {
 	uint64_t shallow_ps, deep_ps, took_ns = sampling_cost_spin(100000);
 	int r;
 
 	sampling->turns = 100000 * SLICE_NS / MAX(took_ns, 1ull);
-	r = sampling_cost_measure_here(sampling, SHALLOW, &shallow_ps);
-	if (r == 0)
-		r = sampling_cost_measure_here(sampling, DEEP, &deep_ps);
+	r = sampling_cost_measure_depth(sampling, SHALLOW, &shallow_ps);
+	if (r < 0)
+		return r;
+	r = sampling_cost_measure_depth(sampling, DEEP, &deep_ps);
 	if (r < 0)
 		return r;
 	ret_cost->frame_ps = (deep_ps - MIN(shallow_ps, deep_ps)) / (DEEP - SHALLOW);
@@ -144,7 +152,7 @@ int sampling_cost_measure(const _Atomic bool *stop, struct sampling_cost *ret_co
 	sampling.ring = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (sampling.ring == MAP_FAILED)
 		return -errno;
-	r = measure_both(&sampling, ret_cost);
+	r = sampling_cost_measure_both(&sampling, ret_cost);
 	munmap(sampling.ring, bytes);
 	return r;
 }

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * What the kernel spends on a sample, which no counter tells: estimated on this host, by this host.
- * A loop is timed with and without a timer event on its own thread that walks its stack, at two
- * depths; that gives what a sample costs without a caller and what each caller adds. The timer's
- * interrupt is part of it, on a virtual machine the most of it.
+ * Estimates what the kernel spends on a sample on this host; no counter tells that. Times a loop
+ * with and without a timer event on its own thread, at two stack depths. The difference gives the
+ * cost of a sample without callers, and the cost of each caller. The cost includes the timer's
+ * interrupt, which is most of it on a virtual machine.
  */
 
 #include <stdatomic.h>
@@ -14,12 +14,12 @@
 
 struct sampling_cost {
 	uint64_t sample_ns;
-	/* of each caller, on top */
+	/* Additional cost of each caller. */
 	uint64_t frame_ps;
 };
 
 /*
- * Takes about 0.05 s of CPU time of the calling thread. A negative errno where such an event cannot
- * be had, -ECANCELED once somebody else sets `stop`.
+ * Measures the cost in about 0.05 s of the calling thread's CPU time. Returns 0; -ECANCELED after
+ * another thread sets *stop; another negative errno if the event cannot be opened.
  */
 int sampling_cost_measure(const _Atomic bool *stop, struct sampling_cost *ret_cost);

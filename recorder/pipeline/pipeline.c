@@ -1,291 +1,317 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "recorder/pipeline/pipeline.h"
 
+#include <assert.h>
+
 #include "base/clock.h"
 #include "base/mutation.h"
 
 /*
  * Invariants:
- * (1) records are applied in time order, but for those that are added later than a flush beyond
- * their time; (2) the time of each of its samples < tape.end; the next tape begins where this one
- * ends, unless time jumped. A sample that came late may lie before tape.begin, and whoever encodes
- * the tape reaches back for it: its spool goes by the begin; (3) a loss is known when its record is
- * added, before anything that happened meanwhile is applied: each tape gets its share, and has it
- * when it is next handed to the spool; (4) `anchors` holds one at or before the begin of the tape
- * at hand, where there was one, and all since; the tape has them all.
+ * (1) records are applied in time order, except those that are added after a flush beyond their
+ *     time;
+ * (2) the samples of a tape lie before tape.end. The next tape begins where this one ends, unless
+ *     time jumped. A late sample may lie before tape.begin, and the encoder of the tape extends the
+ *     tape to it;
+ * (3) a loss is added together with its record, before anything that happened meanwhile is applied.
+ *     So each tape gets its share before the next block goes to the spool;
+ * (4) `anchors` holds the last anchor at or before the begin of the present tape, if there is one,
+ *     and all later ones. The tape has them, too.
  */
 
 /* The kernel samples a thread for a moment after its EXIT record. */
 #define EXITED_NS (5 * NSEC_PER_SEC)
 
-/* Of a thousand processes a second, those that ended take a megabyte in some seconds: a tape is too
- * long to keep them for. */
+/*
+ * At 1,000 processes per second, those that ended take a megabyte in some seconds. Do not keep them
+ * for the length of a tape.
+ */
 #define SWEEP_NS (10 * NSEC_PER_SEC)
 
-/* Beyond any clock: 146 years. Times from there are damage, and sums with them would overflow. */
+/* 146 years: a greater time is damage, and sums with it would overflow. */
 #define TIME_LIMIT_NS (1ull << 62)
 
-/* No recorder sleeps that long: what lies between was not recorded. A single record from there is
- * damaged. */
+/* A gap longer than a day was not recorded. A single record beyond it is damaged. */
 #define JUMP_NS (24 * 3600 * NSEC_PER_SEC)
 
-/* A CPU number beyond this is damage, not a CPU. */
+/* A greater CPU number comes from damaged bytes. */
 #define CPUS_MAX 65536
 
-/* The mutation "hold-timers" plays a hypervisor that stops all CPUs for this part of each second.
+/*
+ * The mutation "hold-timers" acts like a hypervisor that stops all CPUs for this part of each
+ * second.
  */
 #define HELD_UP_NS (300 * NSEC_PER_MSEC)
 
-int pipeline_init(struct pipeline *assembler, const struct pipeline_options *options)
+int pipeline_init(struct pipeline *pipeline, const struct pipeline_options *options)
 {
-	*assembler = (struct pipeline){ .options = options };
-	if (tape_builder_init(&assembler->filler, &assembler->tracker) < 0)
+	*pipeline = (struct pipeline){ .options = options };
+	if (tape_builder_init(&pipeline->builder, &pipeline->tracker) < 0)
 		return -ENOMEM;
-	return tracker_init(&assembler->tracker);
+	return tracker_init(&pipeline->tracker);
 }
 
-void pipeline_done(struct pipeline *assembler)
+void pipeline_done(struct pipeline *pipeline)
 {
-	tape_free(assembler->tape);
-	tape_builder_done(&assembler->filler);
-	reorder_done(&assembler->timeline);
-	tracker_done(&assembler->tracker);
-	array_done(&assembler->anchors);
-	array_done(&assembler->cpus);
-	losses_done(&assembler->losses);
-	spool_mark_done(&assembler->spooled);
+	tape_free(pipeline->tape);
+	tape_builder_done(&pipeline->builder);
+	reorder_done(&pipeline->reorder);
+	tracker_done(&pipeline->tracker);
+	array_done(&pipeline->anchors);
+	array_done(&pipeline->cpus);
+	losses_done(&pipeline->losses);
+	spool_mark_done(&pipeline->spooled);
 }
 
-const struct tape_anchor *pipeline_last_anchor(const struct pipeline *assembler)
+const struct tape_anchor *pipeline_last_anchor(const struct pipeline *pipeline)
 {
-	if (!assembler->anchors.count)
+	if (!pipeline->anchors.count)
 		return NULL;
-	return &assembler->anchors.items[assembler->anchors.count - 1];
+	return &pipeline->anchors.items[pipeline->anchors.count - 1];
 }
 
-int pipeline_anchor(struct pipeline *assembler, const struct tape_anchor *anchor)
+int pipeline_anchor(struct pipeline *pipeline, const struct tape_anchor *anchor)
 {
-	const struct tape_anchor *last = pipeline_last_anchor(assembler);
+	const struct tape_anchor *last = pipeline_last_anchor(pipeline);
 
 	if (last && last->perf_ns >= anchor->perf_ns)
 		return 0;
-	if (assembler->tape && array_push(&assembler->tape->anchors, *anchor) < 0)
+	if (pipeline->tape && array_push(&pipeline->tape->anchors, *anchor) < 0)
 		return -ENOMEM;
-	return array_push(&assembler->anchors, *anchor);
+	return array_push(&pipeline->anchors, *anchor);
 }
 
-uint64_t pipeline_wall(const struct pipeline *assembler, uint64_t perf_ns)
+uint64_t pipeline_wall(const struct pipeline *pipeline, uint64_t perf_ns)
 {
-	const struct tape_anchor *last = pipeline_last_anchor(assembler);
+	const struct tape_anchor *last = pipeline_last_anchor(pipeline);
 
 	return perf_ns + (last->realtime_ns - last->perf_ns);
 }
 
 /*
- * The perf time of the next wall-clock multiple of the segment's length. One that is nearer than a
- * tenth of it is passed over: it is the one at which this segment begins, seen a few nanoseconds
- * early, or would give a segment not worth a file.
+ * Returns the perf time of the next wall-clock multiple of the segment's length. Passes over one
+ * that is nearer than a tenth of the length: it is the begin of this segment, seen a few
+ * nanoseconds early, or the segment would be too short.
  */
-static uint64_t next_end(const struct pipeline *assembler, uint64_t begin_ns)
+static uint64_t pipeline_next_end(const struct pipeline *pipeline, uint64_t begin_ns)
 {
-	uint64_t segment_ns = assembler->options->segment_ns;
-	uint64_t left_ns = segment_ns - pipeline_wall(assembler, begin_ns) % segment_ns;
+	uint64_t segment_ns = pipeline->options->segment_ns;
+	uint64_t left_ns = segment_ns - pipeline_wall(pipeline, begin_ns) % segment_ns;
 
 	return begin_ns + left_ns + (left_ns < segment_ns / 10 ? segment_ns : 0);
 }
 
-/* Tapes begin and end as their samples lie. */
-static uint64_t whole_unit(uint64_t time_ns)
+/* Tapes begin and end at multiples of the unit of their samples. */
+static uint64_t pipeline_round_down(uint64_t time_ns)
 {
 	return time_ns - time_ns % TAPE_TIME_UNIT_NS;
 }
 
-/* A tape begins with the last anchor before it, and those that came since: who reads its first
- * block knows its time. */
-static int give_anchors(struct pipeline *assembler, struct tape *tape)
+/*
+ * A tape needs the last anchor before it, so that its first block is enough to know the wall clock.
+ */
+static int pipeline_add_anchors(struct pipeline *pipeline, struct tape *tape)
 {
 	size_t first = 0;
 
-	for (size_t i = 0; i < assembler->anchors.count; i++)
-		if (assembler->anchors.items[i].perf_ns <= tape->begin_ns)
+	for (size_t i = 0; i < pipeline->anchors.count; i++)
+		if (pipeline->anchors.items[i].perf_ns <= tape->begin_ns)
 			first = i;
-	assembler->anchors.count -= first;
-	memmove(assembler->anchors.items, assembler->anchors.items + first,
-		assembler->anchors.count * sizeof(*assembler->anchors.items));
-	for (size_t i = 0; i < assembler->anchors.count; i++)
-		if (array_push(&tape->anchors, assembler->anchors.items[i]) < 0)
+	pipeline->anchors.count -= first;
+	memmove(pipeline->anchors.items, pipeline->anchors.items + first,
+		pipeline->anchors.count * sizeof(*pipeline->anchors.items));
+	for (size_t i = 0; i < pipeline->anchors.count; i++)
+		if (array_push(&tape->anchors, pipeline->anchors.items[i]) < 0)
 			return -ENOMEM;
 	return 0;
 }
 
-static int pipeline_begin_tape(struct pipeline *assembler, uint64_t begin_ns)
+static int pipeline_begin_tape(struct pipeline *pipeline, uint64_t begin_ns)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	const struct pipeline_fact *fact;
 	int r = tape_new(&tape);
 
-	for (fact = assembler->options->facts; r == 0 && fact->key; fact++)
-		r = tape_add_fact(tape, fact->key, fact->value);
-	tape->begin_ns = whole_unit(begin_ns);
-	tape->end_ns = whole_unit(next_end(assembler, begin_ns));
-	if (r == 0)
-		r = give_anchors(assembler, tape);
 	if (r < 0)
 		return r;
-	tape->sequence = assembler->options->imported ? assembler->sequence++
-						      : sealer_number(assembler->options->sealer);
-	assembler->tape = take_ptr(tape);
-	spool_mark_done(&assembler->spooled);
-	assembler->spooled = (struct spool_mark){ 0 };
-	tape_builder_start(&assembler->filler, assembler->tape);
+	for (fact = pipeline->options->facts; r == 0 && fact->key; fact++)
+		r = tape_add_fact(tape, fact->key, fact->value);
+	if (r < 0)
+		return r;
+	tape->begin_ns = pipeline_round_down(begin_ns);
+	tape->end_ns = pipeline_round_down(pipeline_next_end(pipeline, begin_ns));
+	r = pipeline_add_anchors(pipeline, tape);
+	if (r < 0)
+		return r;
+	tape->sequence = pipeline->options->imported
+				 ? pipeline->sequence++
+				 : sealer_next_number(pipeline->options->sealer);
+	pipeline->tape = take_ptr(tape);
+	spool_mark_done(&pipeline->spooled);
+	pipeline->spooled = (struct spool_mark){ 0 };
+	tape_builder_start(&pipeline->builder, pipeline->tape);
 	return 0;
 }
 
-int pipeline_begin(struct pipeline *assembler, uint64_t begin_ns)
+int pipeline_begin(struct pipeline *pipeline, uint64_t begin_ns)
 {
-	assembler->started_ns = assembler->options->imported ? 0 : begin_ns;
-	assembler->last_ns = begin_ns;
-	losses_begin(&assembler->losses, assembler->started_ns);
-	assembler->losses.period_ns = assembler->options->period_ns;
-	return pipeline_begin_tape(assembler, begin_ns);
+	pipeline->started_ns = pipeline->options->imported ? 0 : begin_ns;
+	pipeline->last_ns = begin_ns;
+	losses_begin(&pipeline->losses, pipeline->started_ns);
+	pipeline->losses.period_ns = pipeline->options->period_ns;
+	return pipeline_begin_tape(pipeline, begin_ns);
 }
 
-/* What came into the tape since the last block, as one more; not while those before wait for the
- * disk. */
-static int pipeline_spool_here(struct pipeline *assembler, uint64_t until_ns)
+/*
+ * Spools the rows that came into the tape since the last block, unless earlier blocks wait for the
+ * disk.
+ */
+static int pipeline_spool_block(struct pipeline *pipeline, uint64_t until_ns)
 {
 	struct spool_block block = { 0 };
 	int r;
 
-	if (assembler->options->imported || !sealer_takes_block(assembler->options->sealer))
+	if (pipeline->options->imported || !sealer_has_room(pipeline->options->sealer))
 		return 0;
 	if (mutated("spool-late") && until_ns / NSEC_PER_SEC % 10 != 0)
 		return 0;
-	r = spool_encode(assembler->tape, &assembler->spooled,
-			 MAX(until_ns, assembler->tape->begin_ns), &block);
-	/* the disk was away for so long that it is too much for a block: the tape waits in memory
-	 */
-	if (r == -EFBIG)
-		return 0;
-	return r == 0 ? sealer_put_block(assembler->options->sealer, &block) : r;
+	r = spool_encode(pipeline->tape, &pipeline->spooled,
+			 MAX(until_ns, pipeline->tape->begin_ns), &block);
+	if (r < 0) {
+		spool_block_done(&block);
+		/*
+		 * The disk could not be written for too long: the rest of the tape exceeds a block
+		 * and waits in memory.
+		 */
+		return r == -EFBIG ? 0 : r;
+	}
+	return sealer_put_block(pipeline->options->sealer, &block);
 }
 
-/* What of trace events is told now and then. */
-static int give_traced(struct pipeline *assembler, uint64_t until_ns, bool last)
+/* Adds the counts of trace events to the tape. */
+static int pipeline_flush_trace(struct pipeline *pipeline, uint64_t until_ns, bool last)
 {
-	struct trace *trace = assembler->options->trace;
+	struct trace *trace = pipeline->options->trace;
 
-	return trace ? trace_give(trace, assembler->tape, &assembler->losses, until_ns, last) : 0;
+	return trace ? trace_give(trace, pipeline->tape, &pipeline->losses, until_ns, last) : 0;
 }
 
-int pipeline_spool(struct pipeline *assembler, uint64_t until_ns)
+int pipeline_spool(struct pipeline *pipeline, uint64_t until_ns)
 {
-	int r = give_traced(assembler, MIN(until_ns, assembler->tape->end_ns), false);
+	int r = pipeline_flush_trace(pipeline, MIN(until_ns, pipeline->tape->end_ns), false);
 
-	if (r == 0)
-		r = losses_give(&assembler->losses, assembler->tape,
-				MIN(until_ns, assembler->tape->end_ns));
-	return r == 0 ? pipeline_spool_here(assembler, until_ns) : r;
+	if (r < 0)
+		return r;
+	r = losses_move_to_tape(&pipeline->losses, pipeline->tape,
+				MIN(until_ns, pipeline->tape->end_ns));
+	if (r < 0)
+		return r;
+	return pipeline_spool_block(pipeline, until_ns);
 }
 
-/* Its last block, too: naming and sealing may take longer than the next crash. */
-static int pipeline_end_tape(struct pipeline *assembler)
+/* Spools the last block of the tape, too: a crash may come before the tape is sealed. */
+static int pipeline_end_tape(struct pipeline *pipeline)
 {
-	int r = give_traced(assembler, assembler->tape->end_ns, true);
+	int r = pipeline_flush_trace(pipeline, pipeline->tape->end_ns, true);
 
-	if (r == 0)
-		r = losses_give(&assembler->losses, assembler->tape, assembler->tape->end_ns);
-	if (r == 0)
-		r = pipeline_spool_here(assembler, assembler->tape->end_ns);
+	if (r < 0)
+		return r;
+	r = losses_move_to_tape(&pipeline->losses, pipeline->tape, pipeline->tape->end_ns);
+	if (r < 0)
+		return r;
+	r = pipeline_spool_block(pipeline, pipeline->tape->end_ns);
 	if (mutated("rotation-drops-samples"))
-		assembler->tape->samples.count -= assembler->tape->samples.count / 4;
-	tape_filled(assembler->tape);
-	return r == 0 ? sealer_put(assembler->options->sealer, take_ptr(assembler->tape)) : r;
+		pipeline->tape->samples.count -= pipeline->tape->samples.count / 4;
+	tape_freeze(pipeline->tape);
+	if (r < 0)
+		return r;
+	return sealer_put(pipeline->options->sealer, take_ptr(pipeline->tape));
 }
 
 /*
- * How long nothing may happen before it counts as not recorded. We know whether we were there; of a
- * file this is a guess, and one whose times are far apart must not become a store full of empty
+ * The longest time without a record that counts as recorded. The recorder knows whether it ran. For
+ * an imported file this is a guess, so that records far apart do not fill the store with empty
  * segments.
  */
-static uint64_t quiet_limit(const struct pipeline *assembler)
+static uint64_t pipeline_max_quiet_ns(const struct pipeline *pipeline)
 {
-	return assembler->options->imported ? 10 * assembler->options->segment_ns : JUMP_NS;
+	return pipeline->options->imported ? 10 * pipeline->options->segment_ns : JUMP_NS;
 }
 
-static void pipeline_sweep(struct pipeline *assembler, uint64_t time_ns)
+static void pipeline_sweep(struct pipeline *pipeline, uint64_t time_ns)
 {
-	assembler->swept_ns = time_ns;
-	tracker_sweep(&assembler->tracker, time_ns - MIN(time_ns, EXITED_NS));
+	pipeline->swept_ns = time_ns;
+	tracker_sweep(&pipeline->tracker, time_ns - MIN(time_ns, EXITED_NS));
 }
 
-/* Ends tapes until the one at hand reaches beyond a moment. Where time jumped, the tape ends with
- * its last record. */
-static int pipeline_rotate_here(struct pipeline *assembler, uint64_t time_ns)
+/*
+ * Ends tapes until the present one reaches beyond a moment. If time jumped, the tape ends with its
+ * last record.
+ */
+static int pipeline_rotate_until(struct pipeline *pipeline, uint64_t time_ns)
 {
 	int r = 0;
 
-	while (r == 0 && time_ns >= assembler->tape->end_ns) {
-		bool jumped = time_ns - assembler->last_ns > quiet_limit(assembler);
-		uint64_t end_ns = assembler->tape->end_ns;
+	while (r == 0 && time_ns >= pipeline->tape->end_ns) {
+		bool jumped = time_ns - pipeline->last_ns > pipeline_max_quiet_ns(pipeline);
+		uint64_t end_ns = pipeline->tape->end_ns;
 
 		if (jumped)
-			assembler->tape->end_ns =
-				whole_unit(MAX(assembler->tape->begin_ns, assembler->last_ns)) +
-				TAPE_TIME_UNIT_NS;
-		r = pipeline_end_tape(assembler);
-		pipeline_sweep(assembler, end_ns);
-		tracker_doubt_cgroups(&assembler->tracker);
+			pipeline->tape->end_ns = pipeline_round_down(MAX(pipeline->tape->begin_ns,
+									 pipeline->last_ns)) +
+						 TAPE_TIME_UNIT_NS;
+		r = pipeline_end_tape(pipeline);
+		pipeline_sweep(pipeline, end_ns);
+		tracker_expire_cgroups(&pipeline->tracker);
 		if (r == 0)
-			r = pipeline_begin_tape(assembler, jumped ? time_ns : end_ns);
+			r = pipeline_begin_tape(pipeline, jumped ? time_ns : end_ns);
 	}
 	return r;
 }
 
-static struct pipeline_cpu *pipeline_get_cpu(struct pipeline *assembler, uint32_t cpu)
+static struct pipeline_cpu *pipeline_get_cpu(struct pipeline *pipeline, uint32_t cpu)
 {
 	static const struct pipeline_cpu fresh;
 
 	if (cpu >= CPUS_MAX)
 		return NULL;
-	while (assembler->cpus.count <= cpu)
-		if (array_push(&assembler->cpus, fresh) < 0)
+	while (pipeline->cpus.count <= cpu)
+		if (array_push(&pipeline->cpus, fresh) < 0)
 			return NULL;
-	return &assembler->cpus.items[cpu];
+	return &pipeline->cpus.items[cpu];
 }
 
 /*
- * The kernel tells what was lost with the first record for which there was room again: it was lost
- * between that one and the last that came before it in the same ring.
+ * The kernel reports a loss with the first record that fits again. The loss lies between that
+ * record and the one before it in the ring.
  */
-static int pipeline_add_lost(struct pipeline *assembler, const struct pipeline_source *source,
+static int pipeline_add_lost(struct pipeline *pipeline, const struct pipeline_source *source,
 			     const uint8_t *bytes, size_t size, uint64_t since_ns)
 {
 	struct perf_record record;
 
 	if (perf_record_decode(source->layout, bytes, size, &record) != 0)
-		return 0; /* counted as damaged in its turn */
+		return 0; /* pipeline_apply() counts it as damaged */
 	if (source->traced)
-		return losses_events(&assembler->losses, record.cpu, since_ns, record.time_ns,
+		return losses_events(&pipeline->losses, record.cpu, since_ns, record.time_ns,
 				     record.lost);
-	return losses_lost(&assembler->losses, source->samples, record.cpu, since_ns,
-			   record.time_ns, record.lost);
+	return losses_lost(&pipeline->losses, source->samples, record.cpu, since_ns, record.time_ns,
+			   record.lost);
 }
 
-/* A thread on its way out keeps the CPU for a moment after its EXIT record; the kernel then calls
- * it -1. */
-static void find_ended(struct pipeline *assembler, struct perf_record *record)
+/* A thread keeps its CPU for a moment after its EXIT record; the kernel then samples it as -1. */
+static void pipeline_set_ended_thread(struct pipeline *pipeline, struct perf_record *record)
 {
-	const struct pipeline_cpu *cpu = pipeline_get_cpu(assembler, record->cpu);
+	const struct pipeline_cpu *cpu = pipeline_get_cpu(pipeline, record->cpu);
 	bool known = cpu && cpu->ended_ns && record->time_ns - cpu->ended_ns < EXITED_NS;
 
 	record->pid = known ? cpu->ended_pid : 0;
 	record->tid = known ? cpu->ended_tid : 0;
 }
 
-static void note_ended(struct pipeline *assembler, const struct perf_record *record)
+static void pipeline_note_exit(struct pipeline *pipeline, const struct perf_record *record)
 {
-	struct pipeline_cpu *cpu = pipeline_get_cpu(assembler, record->cpu);
+	struct pipeline_cpu *cpu = pipeline_get_cpu(pipeline, record->cpu);
 
 	if (!cpu)
 		return;
@@ -294,167 +320,172 @@ static void note_ended(struct pipeline *assembler, const struct perf_record *rec
 	cpu->ended_tid = record->task.tid;
 }
 
-static int take_sample(struct pipeline *assembler, struct perf_record *record,
-		       const struct chain *chain)
+static int pipeline_add_sample(struct pipeline *pipeline, struct perf_record *record,
+			       const struct chain *chain)
 {
 	int r;
 
 	if (mutated("hold-timers") && record->time_ns % NSEC_PER_SEC < HELD_UP_NS)
 		return 0;
-	if (record->tid < 0 && !assembler->options->imported)
-		find_ended(assembler, record);
-	losses_sample(&assembler->losses, record->cpu, record->time_ns, !record->tid);
-	if (record->time_ns < assembler->started_ns)
+	if (record->tid < 0 && !pipeline->options->imported)
+		pipeline_set_ended_thread(pipeline, record);
+	losses_sample(&pipeline->losses, record->cpu, record->time_ns, !record->tid);
+	if (record->time_ns < pipeline->started_ns)
 		return 0;
-	assembler->samples++;
-	if (mutated("drop-sample") && assembler->samples % 8 == 0)
+	pipeline->samples++;
+	if (mutated("drop-sample") && pipeline->samples % 8 == 0)
 		return 0;
-	r = tape_builder_add(&assembler->filler, record, chain);
+	r = tape_builder_add(&pipeline->builder, record, chain);
 	if (r == 1)
-		losses_truncated(&assembler->losses, record->cpu != UINT32_MAX ? record->cpu : 0,
+		losses_truncated(&pipeline->losses, record->cpu != UINT32_MAX ? record->cpu : 0,
 				 record->time_ns);
 	return MIN(r, 0);
 }
 
-static int take_traced(struct pipeline *assembler, struct perf_record *record)
+static int pipeline_add_traced(struct pipeline *pipeline, struct perf_record *record)
 {
 	int r;
 
-	if (!assembler->options->trace || record->time_ns < assembler->started_ns)
+	if (!pipeline->options->trace || record->time_ns < pipeline->started_ns)
 		return 0;
 	if (record->tid < 0)
-		find_ended(assembler, record);
-	r = trace_take(assembler->options->trace, record, &assembler->filler);
-	return r == -EBADMSG ? losses_damaged(&assembler->losses, record->time_ns) : r;
+		pipeline_set_ended_thread(pipeline, record);
+	r = trace_take(pipeline->options->trace, record, &pipeline->builder);
+	return r == -EBADMSG ? losses_damaged(&pipeline->losses, record->time_ns) : r;
 }
 
-/* When its last sample of those that were added was taken; 0: there was none. */
-static uint64_t sampled_ns(struct pipeline *assembler, uint32_t number)
+/* Returns the time of the last added sample of a CPU; 0: none. */
+static uint64_t pipeline_last_sample_ns(struct pipeline *pipeline, uint32_t number)
 {
-	const struct pipeline_cpu *cpu = pipeline_get_cpu(assembler, number);
+	const struct pipeline_cpu *cpu = pipeline_get_cpu(pipeline, number);
 	uint64_t last_ns = 0;
 
 	for (uint32_t ring = 0; cpu && ring < PIPELINE_RINGS; ring++)
-		if (assembler->options->sources[ring].samples)
+		if (pipeline->options->sources[ring].samples)
 			last_ns = cpu->added_ns[ring];
 	return last_ns;
 }
 
-int pipeline_cpu(struct pipeline *assembler, uint32_t number, bool online, uint64_t time_ns)
+int pipeline_cpu(struct pipeline *pipeline, uint32_t number, bool online, uint64_t time_ns)
 {
-	/* it was there for its last sample, which is newer than the last look */
+	/* The CPU's last sample may be newer than the last check of online CPUs. */
 	if (!online)
-		time_ns = MAX(time_ns, sampled_ns(assembler, number));
-	return losses_online(&assembler->losses, number, online, time_ns);
+		time_ns = MAX(time_ns, pipeline_last_sample_ns(pipeline, number));
+	return losses_online(&pipeline->losses, number, online, time_ns);
 }
 
-int pipeline_counted(struct pipeline *assembler, uint32_t number, uint64_t count, uint64_t time_ns)
+int pipeline_counted(struct pipeline *pipeline, uint32_t number, uint64_t count, uint64_t time_ns)
 {
-	uint64_t since_ns = MAX(sampled_ns(assembler, number), assembler->started_ns);
+	uint64_t since_ns = MAX(pipeline_last_sample_ns(pipeline, number), pipeline->started_ns);
 
-	return losses_counted(&assembler->losses, number, since_ns, time_ns, count);
+	return losses_counted(&pipeline->losses, number, since_ns, time_ns, count);
 }
 
-static int apply_record(struct pipeline *assembler, const struct pipeline_source *source,
-			struct pipeline_expected *expected)
+static int pipeline_apply_record(struct pipeline *pipeline, const struct pipeline_source *source,
+				 struct pipeline_prefetched *prefetched)
 {
-	struct perf_record *record = &expected->record;
+	struct perf_record *record = &prefetched->record;
 
 	switch (record->type) {
 	case PERF_TYPE_SAMPLE:
-		return source->traced ? take_traced(assembler, record)
-				      : take_sample(assembler, record, &expected->chain);
+		return source->traced ? pipeline_add_traced(pipeline, record)
+				      : pipeline_add_sample(pipeline, record, &prefetched->chain);
 	case PERF_TYPE_THROTTLE:
 	case PERF_TYPE_UNTHROTTLE:
-		return losses_throttle(&assembler->losses, record);
+		return losses_throttle(&pipeline->losses, record);
 	case PERF_TYPE_LOST:
 	case PERF_TYPE_LOST_SAMPLES:
 		if (source->samples)
-			losses_lost_slots(&assembler->losses, record->cpu, record->lost);
-		if (source->traced && !source->asked && assembler->options->trace)
-			trace_lost(assembler->options->trace, record->lost, record->time_ns);
+			losses_lost_slots(&pipeline->losses, record->cpu, record->lost);
+		if (source->traced && !source->requested && pipeline->options->trace)
+			trace_lost(pipeline->options->trace, record->lost, record->time_ns);
 		return 0;
 	case PERF_TYPE_EXIT:
-		note_ended(assembler, record);
-		return tracker_apply(&assembler->tracker, record);
+		pipeline_note_exit(pipeline, record);
+		return tracker_apply(&pipeline->tracker, record);
 	default:
-		return tracker_apply(&assembler->tracker, record);
+		return tracker_apply(&pipeline->tracker, record);
 	}
 }
 
-/* The decoded record borrows from bytes that stay until it is applied. */
+/* The decoded record borrows from bytes that stay valid until it is applied. */
 static void pipeline_prefetch(void *context, const struct reorder_entry *entry,
 			      const uint8_t *bytes)
 {
-	struct pipeline *assembler = context;
-	const struct pipeline_source *source = &assembler->options->sources[entry->source];
-	struct pipeline_expected *expected =
-		&assembler->expected[assembler->expected_count++ % REORDER_AHEAD];
+	struct pipeline *pipeline = context;
+	const struct pipeline_source *source = &pipeline->options->sources[entry->source];
+	struct pipeline_prefetched *prefetched =
+		&pipeline->prefetched[pipeline->prefetched_count++ % REORDER_AHEAD];
 
-	expected->decoded =
-		perf_record_decode(source->layout, bytes, entry->size, &expected->record);
-	if (expected->decoded != 0)
+	prefetched->decoded =
+		perf_record_decode(source->layout, bytes, entry->size, &prefetched->record);
+	if (prefetched->decoded != 0)
 		return;
-	/* what it was ordered by, also where its body says another */
-	expected->record.time_ns = entry->time_ns;
-	if (expected->record.type == PERF_TYPE_SAMPLE && !source->traced)
-		tape_builder_prefetch(&assembler->filler, &expected->record, &expected->chain);
+	/*
+	 * Use the time by which the record was sorted, even if the record's body states another
+	 * one.
+	 */
+	prefetched->record.time_ns = entry->time_ns;
+	if (prefetched->record.type == PERF_TYPE_SAMPLE && !source->traced)
+		tape_builder_prefetch(&pipeline->builder, &prefetched->record, &prefetched->chain);
 }
 
-/* A record in its turn. */
+/* Applies the next record, which was prefetched. */
 static int pipeline_apply(void *context, const struct reorder_entry *entry, const uint8_t *bytes)
 {
-	struct pipeline *assembler = context;
-	const struct pipeline_source *source = &assembler->options->sources[entry->source];
-	struct pipeline_expected *expected =
-		&assembler->expected[assembler->applied_count++ % REORDER_AHEAD];
+	struct pipeline *pipeline = context;
+	const struct pipeline_source *source = &pipeline->options->sources[entry->source];
+	struct pipeline_prefetched *prefetched =
+		&pipeline->prefetched[pipeline->applied_count++ % REORDER_AHEAD];
 	int r;
 
 	(void)bytes;
-	if (entry->time_ns >= assembler->tape->end_ns) {
-		r = pipeline_rotate_here(assembler, entry->time_ns);
+	assert(pipeline->applied_count <= pipeline->prefetched_count);
+	if (entry->time_ns >= pipeline->tape->end_ns) {
+		r = pipeline_rotate_until(pipeline, entry->time_ns);
 		if (r < 0)
 			return r;
 	}
-	assembler->last_ns = MAX(assembler->last_ns, entry->time_ns);
-	if (expected->decoded == -EBADMSG)
-		return losses_damaged(&assembler->losses, entry->time_ns);
-	return expected->decoded == 0 ? apply_record(assembler, source, expected) : 0;
+	assert(entry->time_ns < pipeline->tape->end_ns);
+	pipeline->last_ns = MAX(pipeline->last_ns, entry->time_ns);
+	if (prefetched->decoded == -EBADMSG)
+		return losses_damaged(&pipeline->losses, entry->time_ns);
+	return prefetched->decoded == 0 ? pipeline_apply_record(pipeline, source, prefetched) : 0;
 }
 
-static int pipeline_flush_here(struct pipeline *assembler, uint64_t before_ns)
+static int pipeline_apply_before(struct pipeline *pipeline, uint64_t before_ns)
 {
-	/* where the last time was given up, some that were expected are so again */
-	assembler->expected_count = assembler->applied_count = 0;
-	return reorder_flush(&assembler->timeline, before_ns, pipeline_prefetch, pipeline_apply,
-			     assembler);
+	/* After a failure, records that were prefetched but not applied are prefetched again. */
+	pipeline->prefetched_count = pipeline->applied_count = 0;
+	return reorder_flush(&pipeline->reorder, before_ns, pipeline_prefetch, pipeline_apply,
+			     pipeline);
 }
 
-/* A lone record from another age is damaged; a second one that agrees makes it true. */
-static bool pipeline_believable(struct pipeline *assembler, uint64_t time_ns)
+/* A single record far from the others is damaged; a second one near it confirms the jump. */
+static bool pipeline_check_time(struct pipeline *pipeline, uint64_t time_ns)
 {
-	uint64_t jumped_ns = assembler->jumped_ns;
+	uint64_t jumped_ns = pipeline->jumped_ns;
 
 	if (time_ns >= TIME_LIMIT_NS)
 		return false;
-	if (!assembler->added_ns || time_ns < assembler->added_ns + JUMP_NS)
+	if (!pipeline->added_ns || time_ns < pipeline->added_ns + JUMP_NS)
 		return true;
-	assembler->jumped_ns = time_ns;
+	pipeline->jumped_ns = time_ns;
 	return jumped_ns && MAX(time_ns, jumped_ns) - MIN(time_ns, jumped_ns) < JUMP_NS;
 }
 
-int pipeline_add(struct pipeline *assembler, uint32_t source, const struct perf_record_place *place,
+int pipeline_add(struct pipeline *pipeline, uint32_t source, const struct perf_record_place *place,
 		 const uint8_t *record, size_t size)
 {
-	const struct pipeline_source *from = &assembler->options->sources[source];
+	const struct pipeline_source *from = &pipeline->options->sources[source];
 	struct pipeline_cpu *cpu;
 	uint64_t since_ns = 0;
 	uint32_t type = 0;
 
-	if (!pipeline_believable(assembler, place->time_ns))
-		return losses_damaged(&assembler->losses, assembler->added_ns);
-	assembler->added_ns = MAX(assembler->added_ns, place->time_ns);
-	cpu = pipeline_get_cpu(assembler, place->cpu);
+	if (!pipeline_check_time(pipeline, place->time_ns))
+		return losses_damaged(&pipeline->losses, pipeline->added_ns);
+	pipeline->added_ns = MAX(pipeline->added_ns, place->time_ns);
+	cpu = pipeline_get_cpu(pipeline, place->cpu);
 	if (cpu && place->time_ns) {
 		since_ns = cpu->added_ns[from->ring];
 		cpu->added_ns[from->ring] = place->time_ns;
@@ -462,65 +493,76 @@ int pipeline_add(struct pipeline *assembler, uint32_t source, const struct perf_
 	if (size >= sizeof(type))
 		memcpy(&type, record, sizeof(type));
 	if ((type == PERF_TYPE_LOST || type == PERF_TYPE_LOST_SAMPLES) &&
-	    pipeline_add_lost(assembler, from, record, size,
-			      since_ns ? since_ns : assembler->started_ns) < 0)
+	    pipeline_add_lost(pipeline, from, record, size,
+			      since_ns ? since_ns : pipeline->started_ns) < 0)
 		return -ENOMEM;
-	return reorder_add(&assembler->timeline, place->time_ns, source, record, size);
+	return reorder_add(&pipeline->reorder, place->time_ns, source, record, size);
 }
 
-/* Counts what was due by the last reading of the CPUs' idle time, if all samples up to that reading
- * are there. */
-static int pipeline_settle(struct pipeline *assembler, uint64_t before_ns)
+/*
+ * Counts the skipped samples up to the last reading of idle times, if all samples up to there are
+ * added.
+ */
+static int pipeline_settle(struct pipeline *pipeline, uint64_t before_ns)
 {
-	uint64_t waiting_ns = losses_waiting(&assembler->losses);
+	uint64_t waiting_ns = losses_settle_at(&pipeline->losses);
 	int r;
 
 	if (!waiting_ns || waiting_ns > before_ns)
 		return 0;
-	r = pipeline_flush_here(assembler, waiting_ns);
-	return r == 0 ? losses_settle(&assembler->losses) : r;
+	r = pipeline_apply_before(pipeline, waiting_ns);
+	if (r < 0)
+		return r;
+	return losses_settle(&pipeline->losses);
 }
 
-int pipeline_flush(struct pipeline *assembler, uint64_t before_ns)
+int pipeline_flush(struct pipeline *pipeline, uint64_t before_ns)
 {
 	int r;
 
-	if (!assembler->tape)
+	if (!pipeline->tape)
 		return -ENOMEM;
-	r = pipeline_settle(assembler, before_ns);
-	if (r == 0)
-		r = pipeline_flush_here(assembler, before_ns);
-	if (assembler->last_ns > assembler->swept_ns + SWEEP_NS)
-		pipeline_sweep(assembler, assembler->last_ns);
-	/* without a record too: a quiet host rotates */
-	return r == 0 ? pipeline_rotate_here(assembler, before_ns) : r;
-}
-
-int pipeline_rotate(struct pipeline *assembler, uint64_t at_ns)
-{
-	uint64_t end_ns = whole_unit(MAX(at_ns, assembler->last_ns + 1) + TAPE_TIME_UNIT_NS - 1);
-
-	if (end_ns <= assembler->tape->begin_ns || end_ns >= assembler->tape->end_ns ||
-	    mutated("ignore-rotate"))
-		return 0;
-	assembler->tape->end_ns = end_ns;
-	return pipeline_rotate_here(assembler, end_ns);
-}
-
-int pipeline_end(struct pipeline *assembler, uint64_t end_ns, const char *why)
-{
-	int r = assembler->tape ? pipeline_settle(assembler, UINT64_MAX) : -ENOMEM;
-
-	if (r == 0)
-		r = pipeline_flush_here(assembler, UINT64_MAX);
-	end_ns = MAX(end_ns, assembler->last_ns + 1);
-	end_ns = MAX(end_ns, losses_end(&assembler->losses));
-	if (r == 0 && end_ns > assembler->tape->end_ns)
-		r = pipeline_rotate_here(assembler, end_ns);
-	if (r == 0 && why)
-		r = tape_add_fact(assembler->tape, TAPE_ENDED, why);
+	r = pipeline_settle(pipeline, before_ns);
 	if (r < 0)
 		return r;
-	assembler->tape->end_ns = whole_unit(end_ns + TAPE_TIME_UNIT_NS - 1);
-	return pipeline_end_tape(assembler);
+	r = pipeline_apply_before(pipeline, before_ns);
+	if (pipeline->last_ns > pipeline->swept_ns + SWEEP_NS)
+		pipeline_sweep(pipeline, pipeline->last_ns);
+	/* End the tapes of a quiet host on time, too, although no records come. */
+	if (r < 0)
+		return r;
+	return pipeline_rotate_until(pipeline, before_ns);
+}
+
+int pipeline_rotate(struct pipeline *pipeline, uint64_t at_ns)
+{
+	uint64_t end_ns =
+		pipeline_round_down(MAX(at_ns, pipeline->last_ns + 1) + TAPE_TIME_UNIT_NS - 1);
+
+	if (end_ns <= pipeline->tape->begin_ns || end_ns >= pipeline->tape->end_ns ||
+	    mutated("ignore-rotate"))
+		return 0;
+	pipeline->tape->end_ns = end_ns;
+	return pipeline_rotate_until(pipeline, end_ns);
+}
+
+int pipeline_end(struct pipeline *pipeline, uint64_t end_ns, const char *why)
+{
+	int r = pipeline->tape ? pipeline_settle(pipeline, UINT64_MAX) : -ENOMEM;
+
+	if (r < 0)
+		return r;
+	r = pipeline_apply_before(pipeline, UINT64_MAX);
+	if (r < 0)
+		return r;
+	end_ns = MAX(end_ns, pipeline->last_ns + 1);
+	end_ns = MAX(end_ns, losses_end(&pipeline->losses));
+	if (end_ns > pipeline->tape->end_ns)
+		r = pipeline_rotate_until(pipeline, end_ns);
+	if (r == 0 && why)
+		r = tape_add_fact(pipeline->tape, TAPE_ENDED, why);
+	if (r < 0)
+		return r;
+	pipeline->tape->end_ns = pipeline_round_down(end_ns + TAPE_TIME_UNIT_NS - 1);
+	return pipeline_end_tape(pipeline);
 }

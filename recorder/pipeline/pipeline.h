@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * From records to tapes, for whoever has records: the recorder's rings or a perf.data file. Puts
- * them into time order, keeps track of who runs, and cuts what comes out into tapes at wall-clock
- * multiples of the segment's length. Each sample is in exactly one.
+ * Makes tapes from the records of the recorder's rings or of a perf.data file. Sorts the records by
+ * time, tracks threads and mappings, and ends a tape at each wall-clock multiple of the segment's
+ * length. Each sample is in exactly one tape.
  *
  *   begin -> (add ... flush) ... -> end
  */
@@ -20,17 +20,22 @@
 #include "recorder/procs/tracker.h"
 #include "tape/spool/spool.h"
 
-/* Where a record came from: how it is decoded, and what a LOST record from there means. */
+/* The source of a record: it determines the decoding, and the meaning of a LOST record. */
 struct pipeline_source {
 	const struct perf_layout *layout;
-	/* records of one ring and CPU come in order: below ASSEMBLER_RINGS */
+	/*
+	 * The ring's number, less than PIPELINE_RINGS. Records of one ring and CPU come in order.
+	 */
 	uint32_t ring;
-	/* else only comm, mmap and the like */
+	/* The ring delivers samples; otherwise only the side-band. */
 	bool samples;
-	/* its samples are trace events */
+	/* The samples of the ring are trace events. */
 	bool traced;
-	/* these are not needed to know who made which cgroup */
-	bool asked;
+	/*
+	 * The ring has trace events that the user requested. Its losses do not affect the counts of
+	 * cgroups.
+	 */
+	bool requested;
 };
 #define PIPELINE_RINGS 4
 
@@ -39,42 +44,42 @@ struct pipeline_fact {
 	const char *value;
 };
 
-/* Borrowed until the end. */
+/* Borrowed until pipeline_end(). */
 struct pipeline_options {
 	uint64_t segment_ns;
 	const struct pipeline_source *sources;
-	/* for each tape; ends with a NULL key */
+	/* Facts for each tape; ends with a NULL key. */
 	const struct pipeline_fact *facts;
 	struct sealer *sealer;
-	/* of the timer that samples; 0: no timer does, or not at a fixed period */
+	/* Period of the timer that samples; 0: no timer does, or its period varies. */
 	uint64_t period_ns;
 	/*
-	 * From a file of somebody else's: all its samples count, also from before the begin, and
-	 * are of the threads that it names. Of our own recording those from before are not part,
-	 * and a sample of a thread that the kernel has no number for any more is of the one that
-	 * was seen to end on that CPU last.
+	 * The records come from a file of another recorder. All of its samples count, with the
+	 * threads that they state. In our own recording, samples from before the begin do not
+	 * count. A sample of a thread that has lost its tid belongs to the last thread that ended
+	 * on that CPU.
 	 */
 	bool imported;
-	/* what becomes of trace events; NULL: there are none */
+	/* Receives the trace events; NULL: ignore them. */
 	struct trace *trace;
 };
 
-/* What is kept of each CPU. */
+/* The state of one CPU. */
 struct pipeline_cpu {
-	/* the last record of its ring that was added */
+	/* Time of the last added record, by ring. */
 	uint64_t added_ns[PIPELINE_RINGS];
-	/* when the last thread ended on it */
+	/* Time at which the last thread ended on this CPU. */
 	uint64_t ended_ns;
 	int32_t ended_pid;
 	int32_t ended_tid;
 };
 
-/* A record that is to be applied soon. */
-struct pipeline_expected {
-	/* what perf_record_decode() said */
+/* A record that was prefetched and not applied yet. */
+struct pipeline_prefetched {
+	/* The result of perf_record_decode(). */
 	int decoded;
 	struct perf_record record;
-	/* of a sample */
+	/* The callchain of a sample. */
 	struct chain chain;
 };
 
@@ -83,63 +88,81 @@ struct pipeline {
 	uint64_t samples;
 	struct losses losses;
 	struct tracker tracker;
-	/* the rest is assembler.c's */
-	struct reorder timeline;
-	struct tape_builder filler;
+	/* The members below belong to pipeline.c. */
+	struct reorder reorder;
+	struct tape_builder builder;
 	struct tape *tape;
-	/* by their turn */
-	struct pipeline_expected expected[REORDER_AHEAD];
-	/* in this flush */
-	size_t expected_count, applied_count;
+	/* The place of a record is its number in the flush, modulo REORDER_AHEAD. */
+	struct pipeline_prefetched prefetched[REORDER_AHEAD];
+	/* The numbers of records that were prefetched and applied in the present flush. */
+	size_t prefetched_count, applied_count;
 	array_of(struct tape_anchor) anchors;
 	array_of(struct pipeline_cpu) cpus;
-	/* of the tape at hand */
+	/* The part of the present tape that is spooled. */
 	struct spool_mark spooled;
 	uint64_t started_ns;
-	/* the last record that was applied */
+	/* Time of the last record that was applied. */
 	uint64_t last_ns;
-	/* the latest that was added */
+	/* Latest time of all added records. */
 	uint64_t added_ns;
-	/* one that was not, being too far ahead */
+	/* Time of a record that was rejected because it was too far ahead. */
 	uint64_t jumped_ns;
 	uint64_t sequence;
-	/* when those that ended were last forgotten */
+	/* Time at which ended threads and processes were last forgotten. */
 	uint64_t swept_ns;
 };
 
-int pipeline_init(struct pipeline *assembler, const struct pipeline_options *options);
-void pipeline_done(struct pipeline *assembler);
+/* Prepares a pipeline. Returns 0 or -ENOMEM. Call pipeline_done() also on failure. */
+int pipeline_init(struct pipeline *pipeline, const struct pipeline_options *options);
+void pipeline_done(struct pipeline *pipeline);
 
-/* The clocks at one moment; moments must come in order, one that does not is ignored. The first is
- * needed before the begin. */
-int pipeline_anchor(struct pipeline *assembler, const struct tape_anchor *anchor);
-const struct tape_anchor *pipeline_last_anchor(const struct pipeline *assembler);
-/* The wall clock at a moment of the perf clock, by the last anchor. */
-uint64_t pipeline_wall(const struct pipeline *assembler, uint64_t perf_ns);
-
-/* A CPU went, at that moment at the earliest, or is there again from that moment on: between the
- * two nothing is recorded of it. */
-int pipeline_cpu(struct pipeline *assembler, uint32_t cpu, bool online, uint64_t time_ns);
-/* All that the kernel counted as lost of a CPU's samples, when what it had told of them was added.
- */
-int pipeline_counted(struct pipeline *assembler, uint32_t cpu, uint64_t count, uint64_t time_ns);
-
-/* The first tape begins there. */
-int pipeline_begin(struct pipeline *assembler, uint64_t begin_ns);
-/* Copies a record in, to be applied in its turn; its place as perf_record_place() says. */
-int pipeline_add(struct pipeline *assembler, uint32_t source, const struct perf_record_place *place,
-		 const uint8_t *record, size_t size);
-/* Applies all records before a moment, before which no other will come; tapes that end before it
- * are sealed. */
-int pipeline_flush(struct pipeline *assembler, uint64_t before_ns);
-/* Ends the tape at hand at that moment, before which all has been applied. */
-int pipeline_rotate(struct pipeline *assembler, uint64_t at_ns);
 /*
- * Hands over what came into the tape at hand since the last time, all of which happened before that
- * moment, for the spool. Nothing is done while what was handed over before waits: then the next
- * time it is more.
+ * Adds an anchor. The first one must come before pipeline_begin(). Ignores an anchor that does not
+ * lie after the last one. Returns 0 or -ENOMEM.
  */
-int pipeline_spool(struct pipeline *assembler, uint64_t until_ns);
-/* Applies all that is left and seals the last tape, which ends there, or behind its last record if
- * that is later, and says why (TAPE_ENDED); NULL: it does not. */
-int pipeline_end(struct pipeline *assembler, uint64_t end_ns, const char *why);
+int pipeline_anchor(struct pipeline *pipeline, const struct tape_anchor *anchor);
+/* Returns the last anchor, or NULL. Valid until the next anchor. */
+const struct tape_anchor *pipeline_last_anchor(const struct pipeline *pipeline);
+/* Returns the wall-clock time of a perf time, by the last anchor. */
+uint64_t pipeline_wall(const struct pipeline *pipeline, uint64_t perf_ns);
+
+/*
+ * Notes that a CPU went offline, at time_ns at the earliest, or that it is online again since
+ * time_ns. Returns 0 or -ENOMEM.
+ */
+int pipeline_cpu(struct pipeline *pipeline, uint32_t cpu, bool online, uint64_t time_ns);
+/*
+ * Notes the kernel's count of lost samples of a CPU. Call it when the LOST records up to time_ns
+ * are added. Returns 0 or -ENOMEM.
+ */
+int pipeline_counted(struct pipeline *pipeline, uint32_t cpu, uint64_t count, uint64_t time_ns);
+
+/* Begins the first tape. Returns 0 or a negative errno. */
+int pipeline_begin(struct pipeline *pipeline, uint64_t begin_ns);
+/*
+ * Copies a record, to apply it later. `place` is the result of perf_record_place(). Returns 0 or
+ * -ENOMEM.
+ */
+int pipeline_add(struct pipeline *pipeline, uint32_t source, const struct perf_record_place *place,
+		 const uint8_t *record, size_t size);
+/*
+ * Applies all records before before_ns; no earlier record may be added later. Seals tapes that end
+ * before it. Returns 0 or a negative errno.
+ */
+int pipeline_flush(struct pipeline *pipeline, uint64_t before_ns);
+/*
+ * Ends the present tape at at_ns; all records before it must be applied. Returns 0 or a negative
+ * errno.
+ */
+int pipeline_rotate(struct pipeline *pipeline, uint64_t at_ns);
+/*
+ * Spools the rows that came into the present tape since the last block; all of them lie before
+ * until_ns. Does nothing while earlier blocks wait; the next block is then larger. Returns 0 or a
+ * negative errno.
+ */
+int pipeline_spool(struct pipeline *pipeline, uint64_t until_ns);
+/*
+ * Applies all records and seals the last tape. The tape ends at end_ns, or after its last record if
+ * that is later. `why` is the reason (TAPE_ENDED); NULL: none. Returns 0 or a negative errno.
+ */
+int pipeline_end(struct pipeline *pipeline, uint64_t end_ns, const char *why);

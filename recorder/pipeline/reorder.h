@@ -2,13 +2,13 @@
 #pragma once
 
 /*
- * Puts records into time order. Each CPU has a ring of its own, and what happened on two of them at
- * nearly the same time must be applied in the order in which it happened: a process is forked on
- * one and sampled on the other. Records are copied in as they are drained; everything before a
- * moment that no later record can precede is given out.
+ * Puts records into time order. Each CPU has its own ring, but events on two CPUs must be applied
+ * in the order in which they happened: a process is forked on one CPU and sampled on another.
+ * Records are copied as they are drained. A flush applies everything before a moment that no later
+ * record can precede.
  *
- * Records of the same time come out in the order in which they went in; those without a time (0)
- * come first.
+ * Records of the same time keep the order in which they were added. Records without a time (0) come
+ * first.
  */
 
 #include "base/array.h"
@@ -27,24 +27,26 @@ struct reorder {
 	array_of(struct reorder_entry) scratch;
 };
 
-void reorder_done(struct reorder *timeline);
+void reorder_done(struct reorder *reorder);
 
-/* Copies a record in. source is the caller's: where it came from. 0 or -ENOMEM. */
-int reorder_add(struct reorder *timeline, uint64_t time_ns, uint32_t source, const void *record,
+/* Copies a record. The callbacks of reorder_flush() get the same `source`. Returns 0 or -ENOMEM. */
+int reorder_add(struct reorder *reorder, uint64_t time_ns, uint32_t source, const void *record,
 		size_t size);
 
-/* How many records ahead of the one that is given `expect` is told, at most. */
+/* Maximum number of records between the prefetch() and the apply() of a record. */
 #define REORDER_AHEAD 8
 
 /*
- * Gives out everything before a moment (UINT64_MAX: all), and forgets it. Each record is told to
- * `expect`, unless that is NULL, in the same order a few records before it is given: bytes that
- * stay where they are until then. A negative answer of `give` ends it and is handed on; what was
- * not given stays, and is told anew the next time. -ENOMEM otherwise.
+ * Applies all records before before_ns (UINT64_MAX: all), and forgets them. Calls prefetch(),
+ * unless it is NULL, for each record, in the same order, a few records before its apply(). The
+ * bytes stay valid until then.
+ *
+ * Stops when apply() returns a negative value, and returns that value. The remaining records stay,
+ * and the next flush prefetches them again. Otherwise returns 0 or -ENOMEM.
  */
-int reorder_flush(struct reorder *timeline, uint64_t before_ns,
-		  void (*expect)(void *context, const struct reorder_entry *entry,
-				 const uint8_t *record),
-		  int (*give)(void *context, const struct reorder_entry *entry,
-			      const uint8_t *record),
+int reorder_flush(struct reorder *reorder, uint64_t before_ns,
+		  void (*prefetch)(void *context, const struct reorder_entry *entry,
+				   const uint8_t *record),
+		  int (*apply)(void *context, const struct reorder_entry *entry,
+			       const uint8_t *record),
 		  void *context);

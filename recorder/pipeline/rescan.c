@@ -4,16 +4,18 @@
 #include "base/clock.h"
 #include "recorder/procs/proc-scan.h"
 
-/* With thousands of processes a look at all of /proc takes a good part of a second: where more and
- * more is lost, not more often than this. */
+/*
+ * With thousands of processes a scan of /proc takes a good part of a second. If losses go on, scan
+ * at most this often.
+ */
 #define APART_NS (10 * NSEC_PER_SEC)
 
-int rescan_look(struct rescan *rescan, struct pipeline *assembler)
+int rescan_run(struct rescan *rescan, struct pipeline *pipeline)
 {
-	uint64_t lost = assembler->losses.counts.lost_sideband, now = clock_ns(CLOCK_MONOTONIC);
+	uint64_t lost = pipeline->losses.counts.lost_sideband, now = clock_ns(CLOCK_MONOTONIC);
 
-	if (!rescan->wanted && (lost == rescan->lost || now - rescan->asked_ns < APART_NS))
+	if (!rescan->wanted && (lost == rescan->lost || now - rescan->scanned_ns < APART_NS))
 		return 0;
-	*rescan = (struct rescan){ .lost = lost, .asked_ns = now };
-	return proc_scan_processes(&assembler->tracker, pipeline_last_anchor(assembler)->perf_ns);
+	*rescan = (struct rescan){ .lost = lost, .scanned_ns = now };
+	return proc_scan_processes(&pipeline->tracker, pipeline_last_anchor(pipeline)->perf_ns);
 }

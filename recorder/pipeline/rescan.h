@@ -2,21 +2,23 @@
 #pragma once
 
 /*
- * Asks /proc who runs where records of that were lost, or where a CPU came: what ran there before
- * its events were opened is in none. It is asked at the end of what was lost and not before: those
- * that are applied later are newer than most of it, and tell the same again of the rest.
+ * Rescans /proc after side-band records were lost, or after a CPU came online: no record shows
+ * which processes ran there before its events were opened. Scans after the end of the loss. Records
+ * that are applied later are newer than most of the scan, and repeat the rest.
  */
 
 #include "recorder/pipeline/pipeline.h"
 
-/* Zeroed to start. */
+/* Zero it to start. */
 struct rescan {
-	/* a CPU came since the last time */
+	/* A CPU came online since the last scan. */
 	bool wanted;
-	/* records of the sideband, by the last time */
+	/* Lost side-band records at the last scan. */
 	uint64_t lost;
-	uint64_t asked_ns;
+	uint64_t scanned_ns;
 };
 
-/* After all that is there was applied. 0 or -ENOMEM. */
-int rescan_look(struct rescan *rescan, struct pipeline *assembler);
+/*
+ * Rescans if it is necessary. Call it when all drained records are applied. Returns 0 or -ENOMEM.
+ */
+int rescan_run(struct rescan *rescan, struct pipeline *pipeline);

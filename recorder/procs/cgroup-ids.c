@@ -12,11 +12,13 @@
 
 #define TEXT_LIMIT (16u << 20)
 
-/* The first cgroup namespace, in which paths begin at the top: the kernel's number for it
- * (PROC_CGROUP_INIT_INO). */
+/*
+ * The kernel's number of the first cgroup namespace (PROC_CGROUP_INIT_INO), in which paths begin at
+ * the root of the hierarchy.
+ */
 #define FIRST_NAMESPACE "cgroup:[4026531835]"
 
-static void generation_done(struct cgroup_generation *generation)
+static void cgroup_ids_generation_done(struct cgroup_generation *generation)
 {
 	array_done(&generation->list);
 	table_done(&generation->table);
@@ -26,8 +28,8 @@ static void generation_done(struct cgroup_generation *generation)
 
 void cgroup_ids_done(struct cgroup_ids *ids)
 {
-	generation_done(&ids->recent);
-	generation_done(&ids->older);
+	cgroup_ids_generation_done(&ids->recent);
+	cgroup_ids_generation_done(&ids->older);
 }
 
 static bool cgroup_ids_id_equal(const void *context, uint32_t at, const void *id)
@@ -36,7 +38,7 @@ static bool cgroup_ids_id_equal(const void *context, uint32_t at, const void *id
 	       *(const uint64_t *)id;
 }
 
-static const char *cgroup_ids_find_here(const struct cgroup_generation *generation, uint64_t id)
+static const char *cgroup_ids_find_in(const struct cgroup_generation *generation, uint64_t id)
 {
 	uint32_t at =
 		table_find(&generation->table, hash_u64(id), cgroup_ids_id_equal, generation, &id);
@@ -52,10 +54,10 @@ int cgroup_ids_add(struct cgroup_ids *ids, uint64_t id, const char *path)
 	struct cgroup_id item = { .id = id };
 	int r;
 
-	if (cgroup_ids_find_here(recent, id))
+	if (cgroup_ids_find_in(recent, id))
 		return 0;
 	if (recent->list.count >= CGROUP_IDS_MAX) {
-		generation_done(&ids->older);
+		cgroup_ids_generation_done(&ids->older);
 		ids->older = ids->recent;
 		*recent = (struct cgroup_generation){ 0 };
 	}
@@ -68,17 +70,17 @@ int cgroup_ids_add(struct cgroup_ids *ids, uint64_t id, const char *path)
 
 const char *cgroup_ids_find(struct cgroup_ids *ids, uint64_t id)
 {
-	const char *path = cgroup_ids_find_here(&ids->recent, id);
+	const char *path = cgroup_ids_find_in(&ids->recent, id);
 	char copy[CGROUP_PATH_MAX];
 
-	if (path || !(path = cgroup_ids_find_here(&ids->older, id)))
+	if (path || !(path = cgroup_ids_find_in(&ids->older, id)))
 		return path;
-	/* to add it may forget the older ones */
+	/* cgroup_ids_add() may free the older generation, which holds the path. */
 	snprintf(copy, sizeof(copy), "%s", path);
-	return cgroup_ids_add(ids, id, copy) < 0 ? NULL : cgroup_ids_find_here(&ids->recent, id);
+	return cgroup_ids_add(ids, id, copy) < 0 ? NULL : cgroup_ids_find_in(&ids->recent, id);
 }
 
-static int note_seen(void *context, const struct cgroups_seen *seen)
+static int cgroup_ids_write_line(void *context, const struct cgroups_seen *seen)
 {
 	struct buffer *text = context;
 
@@ -88,8 +90,8 @@ static int note_seen(void *context, const struct cgroups_seen *seen)
 	return buffer_failed(text) ? -ENOMEM : 0;
 }
 
-/* Have perf events no hierarchy of their own, and do our paths begin at the top? */
-static bool is_unified(void)
+/* Returns whether perf events have no hierarchy of their own, and our paths begin at the root. */
+static bool cgroup_ids_is_unified(void)
 {
 	_cleanup_free_ char *own = NULL;
 	char namespace[64] = "";
@@ -101,8 +103,8 @@ static bool is_unified(void)
 	       !strstr(own, ":perf_event,") && !strstr(own, ",perf_event,");
 }
 
-/* Is no hierarchy of version 1 there? */
-static bool is_alone(void)
+/* Returns whether no hierarchy of version 1 is mounted. */
+static bool cgroup_ids_is_only_hierarchy(void)
 {
 	_cleanup_free_ char *own = NULL;
 
@@ -110,28 +112,34 @@ static bool is_alone(void)
 	       strncmp(own, "0::", 3) == 0 && strchr(own, '\n') == strrchr(own, '\n');
 }
 
-/* In the reader's thread: "alone", "unified" or "own" on a line, and then a line for each, of those
- * that are not too many. */
+/*
+ * Runs in the proc reader's thread. The first line of the result is "alone", "unified" or "own";
+ * each other line has the id and the path of a cgroup. A walk that meets a limit lists only some
+ * cgroups; a hierarchy that is visible in part lists none.
+ */
 static int cgroup_ids_list_all(const char *mounts, size_t limit, char **ret_text)
 {
 	_cleanup_free_ char *text = NULL;
 	_cleanup_(buffer_done) struct buffer list = { 0 };
 	struct cgroups cgroups;
-	bool unified = is_unified();
+	bool unified = cgroup_ids_is_unified();
 	const char *kind;
 	uint64_t count;
 	size_t size;
 	int r = file_read(mounts, limit, &text, &size);
 
-	if (r == 0)
-		r = cgroups_find("", unified ? NULL : "perf_event",
-				 (struct words){ text, text + size }, &cgroups);
 	if (r < 0)
 		return r;
-	kind = !unified || cgroups.part ? "own" : is_alone() ? "alone" : "unified";
+	r = cgroups_find("", unified ? NULL : "perf_event", (struct words){ text, text + size },
+			 &cgroups);
+	if (r < 0)
+		return r;
+	kind = !unified || cgroups.part		? "own"
+	       : cgroup_ids_is_only_hierarchy() ? "alone"
+						: "unified";
 	buffer_printf(&list, "%s\n", kind);
 	if (!cgroups.part)
-		(void)cgroups_walk(cgroups.path, note_seen, &list, &count);
+		(void)cgroups_walk(cgroups.path, cgroup_ids_write_line, &list, &count);
 	buffer_u8(&list, 0);
 	if (buffer_failed(&list))
 		return -ENOMEM;
@@ -143,15 +151,15 @@ int cgroup_ids_scan(struct cgroup_ids *ids, struct proc_reader *reader)
 {
 	_cleanup_free_ char *text = NULL;
 	char *rest, *line;
-	int r = proc_reader_ask(reader, cgroup_ids_list_all, "/proc/self/mountinfo", TEXT_LIMIT,
+	int r = proc_reader_run(reader, cgroup_ids_list_all, "/proc/self/mountinfo", TEXT_LIMIT,
 				&text);
 
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
 	rest = text;
 	line = strsep(&rest, "\n");
-	ids->alone = strcmp(line, "alone") == 0;
-	ids->unified = ids->alone || strcmp(line, "unified") == 0;
+	ids->only_hierarchy = strcmp(line, "alone") == 0;
+	ids->unified = ids->only_hierarchy || strcmp(line, "unified") == 0;
 	while (r == 0 && (line = strsep(&rest, "\n"))) {
 		char *path = strchr(line, ' ');
 

@@ -2,13 +2,12 @@
 #pragma once
 
 /*
- * The paths of cgroups by the kernel's numbers of them, which samples carry (PERF_SAMPLE_CGROUP):
- * who started in a new cgroup and is gone again when it is asked was where its samples say. The
- * numbers are of the hierarchy that perf events are in: the unified one, or where version 1 has one
- * for them, that.
+ * The paths of cgroups by the kernel's ids, which samples carry (PERF_SAMPLE_CGROUP). The id of a
+ * sample shows the cgroup of a process that is gone before /proc can be read. The ids belong to the
+ * hierarchy of perf events: the unified one, or that of version 1 if it has one for perf events.
  *
- * Those that are made while we record come as records, the others from a walk. Of many, those that
- * were neither made nor asked for lately are forgotten.
+ * The kernel reports cgroups that are made during the recording as records; a walk finds the
+ * others. If there are many, those that were neither made nor looked up recently are forgotten.
  */
 
 #include <stdbool.h>
@@ -18,12 +17,12 @@
 
 struct proc_reader;
 
-/* Twice so many are known at most. */
+/* The tables hold at most twice this number. */
 #define CGROUP_IDS_MAX 8192
 
 struct cgroup_id {
 	uint64_t id;
-	/* a string of its generation */
+	/* The path: a string of the entry's generation. */
 	uint32_t path;
 };
 
@@ -33,20 +32,22 @@ struct cgroup_generation {
 	struct strings paths;
 };
 
-/* Zeroed is empty. */
+/* Zero it to start. */
 struct cgroup_ids {
-	/* The unified hierarchy, as we see it in /proc: a path that is not its root is what
-	 * cgroup_choose() takes. */
+	/*
+	 * The hierarchy is the unified one, with the paths that /proc shows. A path other than the
+	 * root is then what cgroup_choose() returns.
+	 */
 	bool unified;
-	/* and there is no other: who is in its root is in no other cgroup */
-	bool alone;
+	/* No other hierarchy exists: a process in its root is in no other cgroup. */
+	bool only_hierarchy;
 	struct cgroup_generation recent, older;
 };
 
 void cgroup_ids_done(struct cgroup_ids *ids);
-/* A cgroup was made, or seen. 0 or -ENOMEM. */
+/* Adds a cgroup. Returns 0 or -ENOMEM. */
 int cgroup_ids_add(struct cgroup_ids *ids, uint64_t id, const char *path);
-/* NULL when it is not known. Borrowed until the next call. */
+/* Returns the path of a cgroup, or NULL if it is unknown. Valid until the next call. */
 const char *cgroup_ids_find(struct cgroup_ids *ids, uint64_t id);
-/* Those that are there, on this host. What cannot be read in time is not known: 0 or -ENOMEM. */
+/* Adds all cgroups of this host. Leaves out what cannot be read in time. Returns 0 or -ENOMEM. */
 int cgroup_ids_scan(struct cgroup_ids *ids, struct proc_reader *reader);

@@ -13,8 +13,8 @@
 
 #define EXITING 4
 
-/* Is it one of "cpu,cpuacct"? */
-static bool has_controller(const char *list, const char *name)
+/* Returns whether a list such as "cpu,cpuacct" has the controller. */
+static bool cgroup_has_controller(const char *list, const char *name)
 {
 	size_t size = strlen(name);
 
@@ -24,7 +24,7 @@ static bool has_controller(const char *list, const char *name)
 	return false;
 }
 
-/* How much a hierarchy's path is worth, by its controllers: less is better. */
+/* Ranks a hierarchy by its controllers; the lowest rank is the best. */
 static unsigned int cgroup_rank(const char *controllers)
 {
 	static const char *const order[] = { "cpu", "name=systemd", "memory" };
@@ -32,7 +32,7 @@ static unsigned int cgroup_rank(const char *controllers)
 	if (!*controllers)
 		return 0;
 	for (unsigned int i = 0; i < ARRAY_SIZE(order); i++)
-		if (has_controller(controllers, order[i]))
+		if (cgroup_has_controller(controllers, order[i]))
 			return i + 1;
 	return ARRAY_SIZE(order) + 1;
 }
@@ -43,7 +43,7 @@ const char *cgroup_choose(char *text)
 	unsigned int best_rank = UINT32_MAX;
 	char *line;
 
-	/* "4:memory:/system.slice/x.service" */
+	/* A line: "4:memory:/system.slice/x.service". */
 	while ((line = strsep(&text, "\n"))) {
 		char *controllers = strchr(line, ':');
 		char *path = controllers ? strchr(controllers + 1, ':') : NULL;
@@ -62,9 +62,11 @@ const char *cgroup_choose(char *text)
 	return best;
 }
 
-/* The kernel says of who is on its way out that it is in the root of all that is not unified
- * (PF_EXITING, the ninth word of its figures). */
-static bool is_exiting(struct proc_reader *reader, int32_t pid)
+/*
+ * The kernel moves an exiting process to the root of every hierarchy of version 1. The ninth field
+ * of /proc/PID/stat has the flag PF_EXITING.
+ */
+static bool cgroup_is_exiting(struct proc_reader *reader, int32_t pid)
 {
 	_cleanup_free_ char *text = NULL;
 	unsigned int flags = 0;
@@ -89,5 +91,5 @@ int cgroup_read(struct proc_reader *reader, int32_t pid, char path[CGROUP_PATH_M
 	if (r < 0)
 		return r;
 	snprintf(path, CGROUP_PATH_MAX, "%s", cgroup_choose(text));
-	return strcmp(path, "/") == 0 && is_exiting(reader, pid) ? -ESRCH : 0;
+	return strcmp(path, "/") == 0 && cgroup_is_exiting(reader, pid) ? -ESRCH : 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* In which cgroup a process is, as one path: that of the hierarchy that tells most. */
+/* The cgroup of a process as one path, from the hierarchy that says most. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -11,12 +11,15 @@ struct proc_reader;
 #define CGROUP_PATH_MAX 512
 
 /*
- * Out of the text of /proc/PID/cgroup, which is cut up: the path in the unified hierarchy; where
- * that is the root, or is not there, the first that is not the root in the hierarchies of cpu, of
- * systemd, of memory, of any other. "/" when it is in the root of all; "" without a line.
+ * Chooses a path from the text of /proc/PID/cgroup, and overwrites the text. Prefers the unified
+ * hierarchy. If its path is the root or missing, takes the first path other than the root in this
+ * order: cpu, systemd, memory, any other. Returns "/" if all paths are the root, and "" if the text
+ * has no line.
  */
 const char *cgroup_choose(char *text);
 
-/* Of a process that runs now; a longer path is cut. 0; -EAGAIN when that takes too long; another
- * negative errno when it is gone. */
+/*
+ * Reads the cgroup of a running process and truncates a longer path. Returns 0; -EAGAIN if reading
+ * takes too long; another negative errno if the process is gone.
+ */
 int cgroup_read(struct proc_reader *reader, int32_t pid, char path[CGROUP_PATH_MAX]);

@@ -7,67 +7,68 @@
 
 #include "base/clock.h"
 
-/* A second's worth, of a host that starts more than are asked. */
-#define SEEN_MAX 1024
+/* The execs of about one second on a host that starts more processes than are read. */
+#define LIST_MAX 1024
 
-#define ASKED_EACH_NS (5 * NSEC_PER_MSEC)
-#define ASKED_AT_ONCE 50
+#define READ_INTERVAL_NS (5 * NSEC_PER_MSEC)
+#define READ_BURST 50
 
-/* A thousand programs a second are looked at in 200 goes. */
+/* At 1,000 execs per second, reads them in 200 batches. */
 #define PAUSE_NS (5 * NSEC_PER_MSEC)
 
-/* Where little starts, it is looked at sooner: what is gone after a few milliseconds cannot be
- * asked any more. */
-#define SOON_NS (500 * NSEC_PER_USEC)
-#define SOON_EACH_NS (10 * NSEC_PER_MSEC)
-#define SOON_AT_ONCE 20
+/*
+ * With few execs, read sooner: a process that ends after a few milliseconds cannot be read later.
+ */
+#define SHORT_PAUSE_NS (500 * NSEC_PER_USEC)
+#define SHORT_PAUSE_INTERVAL_NS (10 * NSEC_PER_MSEC)
+#define SHORT_PAUSE_BURST 20
 
-void exec_cgroups_done(struct exec_cgroups *starts)
+void exec_cgroups_done(struct exec_cgroups *execs)
 {
-	for (size_t i = 0; i < starts->list.count; i++)
-		free(starts->list.items[i].path);
-	array_done(&starts->list);
+	for (size_t i = 0; i < execs->list.count; i++)
+		free(execs->list.items[i].path);
+	array_done(&execs->list);
 }
 
-uint64_t exec_cgroups_pause(struct exec_cgroups *starts)
+uint64_t exec_cgroups_pause(struct exec_cgroups *execs)
 {
-	starts->looking.interval_ns = SOON_EACH_NS;
-	starts->looking.burst = SOON_AT_ONCE;
-	return allowance_take(&starts->looking, clock_ns(CLOCK_MONOTONIC)) ? SOON_NS : PAUSE_NS;
+	execs->pauses.interval_ns = SHORT_PAUSE_INTERVAL_NS;
+	execs->pauses.burst = SHORT_PAUSE_BURST;
+	return allowance_take(&execs->pauses, clock_ns(CLOCK_MONOTONIC)) ? SHORT_PAUSE_NS
+									 : PAUSE_NS;
 }
 
-void exec_cgroups_see(struct exec_cgroups *starts, int32_t pid, uint64_t time_ns)
+void exec_cgroups_add(struct exec_cgroups *execs, int32_t pid, uint64_t time_ns)
 {
-	if (starts->list.count < SEEN_MAX)
-		(void)array_push(&starts->list, (struct cgroup_start){ pid, time_ns, NULL });
+	if (execs->list.count < LIST_MAX)
+		(void)array_push(&execs->list, (struct exec_cgroup){ pid, time_ns, NULL });
 }
 
-void exec_cgroups_ask(struct exec_cgroups *starts,
-		      int (*read)(struct proc_reader *reader, int32_t pid,
-				  char path[CGROUP_PATH_MAX]),
-		      struct proc_reader *reader)
+void exec_cgroups_read(struct exec_cgroups *execs,
+		       int (*read)(struct proc_reader *reader, int32_t pid,
+				   char path[CGROUP_PATH_MAX]),
+		       struct proc_reader *reader)
 {
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 	char path[CGROUP_PATH_MAX];
 	int r = 0;
 
-	starts->asking.interval_ns = ASKED_EACH_NS;
-	starts->asking.burst = ASKED_AT_ONCE;
-	for (size_t i = starts->asked;
-	     i < starts->list.count && allowance_take(&starts->asking, now_ns) && r != -EAGAIN;
-	     i++) {
-		r = read(reader, starts->list.items[i].pid, path);
-		starts->list.items[i].path = r == 0 ? strdup(path) : NULL;
+	execs->reads.interval_ns = READ_INTERVAL_NS;
+	execs->reads.burst = READ_BURST;
+	for (size_t i = execs->read_count;
+	     i < execs->list.count && allowance_take(&execs->reads, now_ns) && r != -EAGAIN; i++) {
+		r = read(reader, execs->list.items[i].pid, path);
+		execs->list.items[i].path = r == 0 ? strdup(path) : NULL;
 	}
-	starts->asked = starts->list.count;
+	execs->read_count = execs->list.count;
 }
 
-const char *exec_cgroups_find(const struct exec_cgroups *starts, int32_t pid, uint64_t time_ns)
+const char *exec_cgroups_find(const struct exec_cgroups *execs, int32_t pid, uint64_t time_ns)
 {
-	const struct cgroup_start *first = NULL;
+	const struct exec_cgroup *first = NULL;
 
-	for (size_t i = 0; i < starts->list.count; i++) {
-		const struct cgroup_start *start = &starts->list.items[i];
+	for (size_t i = 0; i < execs->list.count; i++) {
+		const struct exec_cgroup *start = &execs->list.items[i];
 
 		if (start->pid == pid && start->time_ns >= time_ns &&
 		    (!first || start->time_ns < first->time_ns))
@@ -76,14 +77,14 @@ const char *exec_cgroups_find(const struct exec_cgroups *starts, int32_t pid, ui
 	return first ? first->path : NULL;
 }
 
-void exec_cgroups_forget(struct exec_cgroups *starts, uint64_t before_ns)
+void exec_cgroups_forget(struct exec_cgroups *execs, uint64_t before_ns)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < starts->list.count; i++)
-		if (starts->list.items[i].time_ns < before_ns)
-			free(starts->list.items[i].path);
+	for (size_t i = 0; i < execs->list.count; i++)
+		if (execs->list.items[i].time_ns < before_ns)
+			free(execs->list.items[i].path);
 		else
-			starts->list.items[kept++] = starts->list.items[i];
-	starts->list.count = starts->asked = kept;
+			execs->list.items[kept++] = execs->list.items[i];
+	execs->list.count = execs->read_count = kept;
 }

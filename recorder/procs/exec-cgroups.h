@@ -2,10 +2,9 @@
 #pragma once
 
 /*
- * In which cgroups programs started: asked of /proc as soon as the kernel has told of the exec. It
- * is that record's turn, and that of the program's samples, up to a second later: then a short
- * program is gone, and with it what nobody asked. Of a storm of them so many are asked as cost
- * little.
+ * The cgroups in which programs start, read from /proc as soon as the kernel reports the exec. The
+ * exec's record, and the program's samples, are applied up to a second later. A short program is
+ * gone by then. In a storm of execs, reads only as many as cost little.
  */
 
 #include <stdint.h>
@@ -14,35 +13,40 @@
 #include "base/allowance.h"
 #include "recorder/procs/cgroup.h"
 
-struct cgroup_start {
+struct exec_cgroup {
 	int32_t pid;
-	/* of the exec */
+	/* Time of the exec. */
 	uint64_t time_ns;
-	/* NULL: it was gone, or not asked */
+	/* NULL: the process was gone, or it was not read. */
 	char *path;
 };
 
-/* Zeroed is empty. */
+/* Zero it to start. */
 struct exec_cgroups {
-	/* as they came */
-	array_of(struct cgroup_start) list;
-	/* the first so many were */
-	size_t asked;
-	struct allowance asking, looking;
+	/* In the order in which they were added. */
+	array_of(struct exec_cgroup) list;
+	/* The number of entries at the beginning of `list` that were read or passed over. */
+	size_t read_count;
+	struct allowance reads, pauses;
 };
 
-void exec_cgroups_done(struct exec_cgroups *starts);
-/* How long to wait for more when something has started: who starts something starts more. */
-uint64_t exec_cgroups_pause(struct exec_cgroups *starts);
-/* The kernel tells of an exec. Without memory, or when there are too many, it is not asked. */
-void exec_cgroups_see(struct exec_cgroups *starts, int32_t pid, uint64_t time_ns);
-/* Asks of those that were seen since the last time, by the tracker's read_cgroup. */
-void exec_cgroups_ask(struct exec_cgroups *starts,
-		      int (*read)(struct proc_reader *reader, int32_t pid,
-				  char path[CGROUP_PATH_MAX]),
-		      struct proc_reader *reader);
-/* Where a process was at its first exec at that moment or behind it; NULL: not known. Borrowed
- * until the next call that changes them. */
-const char *exec_cgroups_find(const struct exec_cgroups *starts, int32_t pid, uint64_t time_ns);
-/* Those before a moment are not asked for any more. */
-void exec_cgroups_forget(struct exec_cgroups *starts, uint64_t before_ns);
+void exec_cgroups_done(struct exec_cgroups *execs);
+/* Returns how long to wait for more execs after one came, as they often come in groups. */
+uint64_t exec_cgroups_pause(struct exec_cgroups *execs);
+/* Adds an exec that the kernel reported. Drops it without memory, or if there are too many. */
+void exec_cgroups_add(struct exec_cgroups *execs, int32_t pid, uint64_t time_ns);
+/*
+ * Reads the cgroups of the execs that were added since the last call, with the tracker's
+ * read_cgroup.
+ */
+void exec_cgroups_read(struct exec_cgroups *execs,
+		       int (*read)(struct proc_reader *reader, int32_t pid,
+				   char path[CGROUP_PATH_MAX]),
+		       struct proc_reader *reader);
+/*
+ * Returns the cgroup of a process at its first exec at or after time_ns; NULL if it is unknown.
+ * Valid until the next call that changes the list.
+ */
+const char *exec_cgroups_find(const struct exec_cgroups *execs, int32_t pid, uint64_t time_ns);
+/* Forgets the execs that are older than before_ns. */
+void exec_cgroups_forget(struct exec_cgroups *execs, uint64_t before_ns);

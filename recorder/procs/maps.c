@@ -29,7 +29,7 @@ struct maps *maps_unref(struct maps *maps)
 	return NULL;
 }
 
-/* Makes *maps the caller's alone, to be changed. */
+/* Makes a copy of *maps if others share it, so that the caller may change it. */
 static int maps_own(struct maps **maps, uint64_t *next_version)
 {
 	struct maps *copy;
@@ -55,7 +55,7 @@ static int maps_own(struct maps **maps, uint64_t *next_version)
 	return 0;
 }
 
-/* The first mapping that ends behind an address. */
+/* Returns the index of the first mapping that ends after an address. */
 static size_t maps_at(const struct maps *maps, uint64_t address)
 {
 	size_t low = 0, high = maps->list.count;
@@ -71,7 +71,7 @@ static size_t maps_at(const struct maps *maps, uint64_t address)
 	return low;
 }
 
-/* Puts `count` mappings in the place of those in [from, to). There is room. */
+/* Replaces the mappings in [from, to) by `count` others. The caller has reserved the memory. */
 static void maps_replace(struct maps *maps, size_t from, size_t to, const struct mapping *with,
 			 size_t count)
 {
@@ -82,7 +82,7 @@ static void maps_replace(struct maps *maps, size_t from, size_t to, const struct
 	maps->list.count += count - (to - from);
 }
 
-/* Puts a mapping, or nothing, in the place of [start, end). */
+/* Replaces [start, end) by a mapping, or by nothing. */
 static int maps_put(struct maps **maps, uint64_t *next_version, uint64_t start, uint64_t end,
 		    const struct mapping *mapping)
 {
@@ -94,8 +94,9 @@ static int maps_put(struct maps **maps, uint64_t *next_version, uint64_t start, 
 	if (start >= end)
 		return 0;
 	r = maps_own(maps, next_version);
-	if (r == 0)
-		r = array_reserve(&(*maps)->list, (*maps)->list.count + 2);
+	if (r < 0)
+		return r;
+	r = array_reserve(&(*maps)->list, (*maps)->list.count + 2);
 	if (r < 0)
 		return r;
 	from = to = maps_at(*maps, start);

@@ -26,7 +26,7 @@ static bool modules_module_equal(const void *context, uint32_t at, const void *k
 	       memcmp(a->build_id, b->build_id, sizeof(a->build_id)) == 0;
 }
 
-static struct tape_module *known_build_id(struct modules *modules, uint32_t path)
+static struct tape_module *modules_known_build_id(struct modules *modules, uint32_t path)
 {
 	for (size_t i = 0; i < modules->known_ids.count; i++)
 		if (modules->known_ids.items[i].path == path)
@@ -34,8 +34,8 @@ static struct tape_module *known_build_id(struct modules *modules, uint32_t path
 	return NULL;
 }
 
-int modules_know_build_id(struct modules *modules, const char *path, const uint8_t *build_id,
-			  size_t size)
+int modules_add_build_id(struct modules *modules, const char *path, const uint8_t *build_id,
+			 size_t size)
 {
 	struct tape_module row = { .build_id_size = size }, *there;
 	int r = strings_add(&modules->paths, path, strlen(path), &row.path);
@@ -43,7 +43,7 @@ int modules_know_build_id(struct modules *modules, const char *path, const uint8
 	if (r < 0)
 		return r;
 	memcpy(row.build_id, build_id, size);
-	there = known_build_id(modules, row.path);
+	there = modules_known_build_id(modules, row.path);
 	if (!there)
 		return array_push(&modules->known_ids, row);
 	if (there->build_id_size != size || memcmp(there->build_id, build_id, size) != 0)
@@ -51,14 +51,14 @@ int modules_know_build_id(struct modules *modules, const char *path, const uint8
 	return 0;
 }
 
-/* A build-id tells more than device and inode, which a later file may have too. */
-static void use_known_build_id(struct modules *modules, struct tape_module *module)
+/* A build-id identifies a file better than device and inode, which a later file may reuse. */
+static void modules_use_known_build_id(struct modules *modules, struct tape_module *module)
 {
 	const struct tape_module *known;
 
 	if (module->build_id_size || !modules->known_ids.count)
 		return;
-	known = known_build_id(modules, module->path);
+	known = modules_known_build_id(modules, module->path);
 	if (!known || !known->build_id_size)
 		return;
 	module->build_id_size = known->build_id_size;
@@ -66,17 +66,17 @@ static void use_known_build_id(struct modules *modules, struct tape_module *modu
 	module->device = module->inode = 0;
 }
 
-static uint64_t hash_module(const struct tape_module *module)
+static uint64_t modules_hash_module(const struct tape_module *module)
 {
 	return hash_u64(module->path ^ module->inode << 20) ^
 	       hash_bytes(module->build_id, sizeof(module->build_id));
 }
 
-/* The number of an identity whose path is one of ours. */
+/* Returns the number of a module whose path is in `paths`. */
 static int modules_add_row(struct modules *modules, const struct tape_module *module,
 			   uint32_t *ret_module)
 {
-	uint64_t hash = hash_module(module);
+	uint64_t hash = modules_hash_module(module);
 	uint32_t at = table_find(&modules->table, hash, modules_module_equal, modules, module);
 
 	if (at == TABLE_NONE) {
@@ -97,11 +97,11 @@ int modules_add(struct modules *modules, struct tape_module *module, const char 
 
 	if (r < 0)
 		return r;
-	use_known_build_id(modules, module);
+	modules_use_known_build_id(modules, module);
 	return modules_add_row(modules, module, ret_module);
 }
 
-/* A row of other modules, into these. */
+/* Copies a row of other modules, and adds its path to these. */
 static int modules_take_row(struct modules *modules, const struct modules *from,
 			    const struct tape_module *row, struct tape_module *ret_row)
 {
@@ -111,7 +111,7 @@ static int modules_take_row(struct modules *modules, const struct modules *from,
 	return strings_add(&modules->paths, path, strlen(path), &ret_row->path);
 }
 
-static int copy_kept(struct modules *kept, const struct modules *from, uint32_t *numbers)
+static int modules_copy_kept(struct modules *kept, const struct modules *from, uint32_t *numbers)
 {
 	struct tape_module row;
 	int r = modules_init(kept);
@@ -134,7 +134,7 @@ static int copy_kept(struct modules *kept, const struct modules *from, uint32_t 
 int modules_keep(struct modules *modules, uint32_t *numbers)
 {
 	struct modules kept;
-	int r = copy_kept(&kept, modules, numbers);
+	int r = modules_copy_kept(&kept, modules, numbers);
 
 	if (r < 0) {
 		modules_done(&kept);
@@ -146,34 +146,35 @@ int modules_keep(struct modules *modules, uint32_t *numbers)
 	return 0;
 }
 
-static bool starts_with(const char *text, const char *prefix)
+static bool modules_starts_with(const char *text, const char *prefix)
 {
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* Memory that is no file: code in it was made at run time, and only a perf map can name it. */
-static bool is_anonymous(const char *path)
+/* Memory without a file: its code was made at run time, and only a perf map can name it. */
+static bool modules_is_anonymous(const char *path)
 {
-	return !*path || starts_with(path, "//anon") || starts_with(path, "/dev/zero") ||
-	       starts_with(path, "/anon_hugepage") || starts_with(path, "[anon") ||
-	       starts_with(path, "[stack") || starts_with(path, "[heap]") ||
-	       starts_with(path, "/SYSV");
+	return !*path || modules_starts_with(path, "//anon") ||
+	       modules_starts_with(path, "/dev/zero") ||
+	       modules_starts_with(path, "/anon_hugepage") || modules_starts_with(path, "[anon") ||
+	       modules_starts_with(path, "[stack") || modules_starts_with(path, "[heap]") ||
+	       modules_starts_with(path, "/SYSV");
 }
 
-const char *modules_mapped(const struct perf_record *record, struct tape_module *ret_module,
-			   char name[MODULES_NAME_MAX])
+const char *modules_describe_mapping(const struct perf_record *record,
+				     struct tape_module *ret_module, char name[MODULES_NAME_MAX])
 {
 	struct tape_module module = { .kind = TAPE_MODULE_ELF };
 	const char *path = record->mmap.path;
 
-	if (is_anonymous(path)) {
+	if (modules_is_anonymous(path)) {
 		snprintf(name, MODULES_NAME_MAX, "/tmp/perf-%d.map", record->mmap.pid);
 		path = name;
 		module.kind = TAPE_MODULE_JIT;
 	} else if (strcmp(path, "[vdso]") == 0) {
 		module.kind = TAPE_MODULE_VDSO;
 	} else if (path[0] == '[') {
-		/* [vsyscall], [uprobes]: no file, and names that nobody tells */
+		/* [vsyscall], [uprobes]: neither a file nor a perf map names their code. */
 		module.kind = TAPE_MODULE_JIT;
 	} else {
 		module.device = record->mmap.device;
@@ -190,7 +191,7 @@ int modules_add_mapped(struct modules *modules, const struct perf_record *record
 {
 	struct tape_module module;
 	char name[MODULES_NAME_MAX];
-	const char *path = modules_mapped(record, &module, name);
+	const char *path = modules_describe_mapping(record, &module, name);
 
 	if (module.kind == TAPE_MODULE_JIT)
 		mapping->offset = mapping->start;
@@ -204,7 +205,7 @@ void modules_kernel_name(const char *path, char *name, size_t size)
 	const char *file = strrchr(path, '/'), *suffix = file ? strstr(file, ".ko") : NULL;
 	size_t used;
 
-	if (starts_with(path, "[kernel.kallsyms]")) {
+	if (modules_starts_with(path, "[kernel.kallsyms]")) {
 		snprintf(name, size, "[kernel.kallsyms]");
 	} else if (suffix) {
 		used = snprintf(name, size, "[%.*s]", (int)(suffix - file - 1), file + 1);

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * What can be mapped: files, the kernel and its modules, code that was made at run time. Each
- * identity is there once, under a number that it keeps until others are forgotten; a tape has
- * numbers of its own. Number 0 is the unknown one, to which no mapping refers.
+ * Everything that can be mapped: files, the kernel and its modules, and code that was made at run
+ * time. Each module has one number, until modules_keep() changes the numbers. A tape has numbers of
+ * its own. Number 0 is the unknown module; no mapping refers to it.
  */
 
 #include "base/intern.h"
@@ -14,51 +14,57 @@
 
 struct modules {
 	struct strings paths;
-	/* path is one of `paths` */
+	/* The path of each is in `paths`. */
 	array_of(struct tape_module) list;
-	/* path and build-id; size 0: more than one */
+	/* Path and build-id; a build-id of size 0 means that several are known. */
 	array_of(struct tape_module) known_ids;
 	struct table table;
-	/* how often numbers changed */
+	/* How often the numbers changed. */
 	uint64_t generation;
 };
 
-/* For modules_keep(): this one has no number any more. */
+/* Marks a module to forget, in the numbers for modules_keep(). */
 #define MODULES_FORGOTTEN UINT32_MAX
 
+/*
+ * Prepares modules with module 0 only. Returns 0 or -ENOMEM. Call modules_done() also on failure.
+ */
 int modules_init(struct modules *modules);
 void modules_done(struct modules *modules);
 
 /*
- * Forgets all modules but 0 and those whose numbers are not MODULES_FORGOTTEN in `numbers`, which
- * has one for each and gets their new ones. 0, or -ENOMEM with the modules as they were.
+ * Forgets the modules whose number is MODULES_FORGOTTEN, except module 0. `numbers` has an entry
+ * for each module and receives the new numbers. Returns 0, or -ENOMEM and leaves the modules as
+ * they were.
  */
 int modules_keep(struct modules *modules, uint32_t *numbers);
 
-/* The number of a module; its path is set here. 0 or -ENOMEM. */
+/* Sets the module's path, and *ret_module to its number. Returns 0 or -ENOMEM. */
 int modules_add(struct modules *modules, struct tape_module *module, const char *path,
 		uint32_t *ret_module);
 #define MODULES_NAME_MAX 64
 /*
- * What a MMAP or MMAP2 record of a process maps, but for the number of its path, which comes back:
- * the record's, or one that is written into `name`.
+ * Describes the module that a MMAP or MMAP2 record of a process maps, except for its path. Returns
+ * the path: that of the record, or one that is written into `name`.
  */
-const char *modules_mapped(const struct perf_record *record, struct tape_module *ret_module,
-			   char name[MODULES_NAME_MAX]);
-/* That of what a MMAP or MMAP2 record of a process tells of. Sets the mapping's module, and its
- * offset where that is none in a file. */
+const char *modules_describe_mapping(const struct perf_record *record,
+				     struct tape_module *ret_module, char name[MODULES_NAME_MAX]);
+/*
+ * Adds the module that a MMAP or MMAP2 record of a process maps, and sets the mapping's module.
+ * Sets its offset, too, if the memory is not a file. Returns 0 or -ENOMEM.
+ */
 int modules_add_mapped(struct modules *modules, const struct perf_record *record,
 		       struct mapping *mapping);
 
 /*
- * The name of what is mapped in the kernel: "[kernel.kallsyms]_text" is the kernel, and
- * /lib/modules/.../nf-nat.ko.xz is [nf_nat], whose names the kernel's own table has.
+ * Writes the name of a kernel mapping: "[kernel.kallsyms]_text" becomes [kernel.kallsyms], and
+ * /lib/modules/.../nf-nat.ko.xz becomes [nf_nat], as in /proc/kallsyms.
  */
 void modules_kernel_name(const char *path, char *name, size_t size);
 
 /*
- * The build-id of the files of that path, for mappings that come without one. Two different ones
- * for one path are none: which is meant cannot be told.
+ * Sets the build-id for mappings of a path that come without one. If a path gets two different
+ * build-ids, neither is used. Returns 0 or -ENOMEM.
  */
-int modules_know_build_id(struct modules *modules, const char *path, const uint8_t *build_id,
-			  size_t size);
+int modules_add_build_id(struct modules *modules, const char *path, const uint8_t *build_id,
+			 size_t size);

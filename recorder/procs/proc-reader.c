@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "recorder/procs/proc-reader.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -16,24 +17,24 @@
 
 /*
  * Invariants:
- * (1) a desk belongs to its thread and to its reader; when the reader leaves it, to the thread
- * alone, which then frees it; (2) `stuck` outlives both, as a thread that comes back counts itself
- * out.
+ * (1) a worker belongs to its thread and to the reader; the thread alone owns it after the reader
+ *     abandons it, and frees it;
+ * (2) `stuck` outlives both, because a thread that comes back decrements its count.
  */
 
-/* When somebody waits for the end. */
-#define HURRY_NS (500 * NSEC_PER_MSEC)
+/* Time for all reads once *stop is set, because somebody waits for the end. */
+#define STOP_BUDGET_NS (500 * NSEC_PER_MSEC)
 
-struct desk {
+struct proc_worker {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	int (*read)(const char *path, size_t limit, char **ret_text);
 	char path[64];
 	size_t limit;
-	/* there is something to read */
-	bool asked;
-	/* by the reader: nobody wants the answer */
-	bool left;
+	/* The thread has something to read. */
+	bool pending;
+	/* The reader does not want the result any more. */
+	bool abandoned;
 	char *text;
 	int result;
 	struct stuck *stuck;
@@ -45,95 +46,99 @@ struct stuck {
 };
 
 struct proc_reader {
-	/* NULL: the last one was left */
-	struct desk *desk;
+	/* NULL: the last one was abandoned. */
+	struct proc_worker *worker;
 	struct stuck *stuck;
-	/* that may still be waited */
-	uint64_t left_ns;
+	/* Remaining time for all reads. */
+	uint64_t budget_ns;
 	uint64_t each_ns;
-	/* NULL: never */
-	const volatile int *stop;
-	bool hurried;
+	/* NULL: never. */
+	const volatile sig_atomic_t *stop;
+	bool stopping;
 };
 
-static void unref_stuck(struct stuck *stuck)
+static void proc_reader_unref_stuck(struct stuck *stuck)
 {
 	if (atomic_fetch_sub(&stuck->references, 1) == 1)
 		free(stuck);
 }
 
-static void free_desk(struct desk *desk)
+static void proc_worker_free(struct proc_worker *worker)
 {
-	worker_lock_done(&desk->lock, &desk->changed);
-	unref_stuck(desk->stuck);
-	free(desk->text);
-	free(desk);
+	worker_lock_done(&worker->lock, &worker->changed);
+	proc_reader_unref_stuck(worker->stuck);
+	free(worker->text);
+	free(worker);
 }
 
-static void proc_reader_read_one(struct desk *desk)
+static void proc_worker_read(struct proc_worker *worker)
 {
 	char *text = NULL;
 	int r;
 
-	pthread_mutex_unlock(&desk->lock);
-	r = desk->read(desk->path, desk->limit, &text);
-	pthread_mutex_lock(&desk->lock);
-	desk->text = text;
-	desk->result = r;
-	if (desk->left)
-		atomic_fetch_sub(&desk->stuck->count, 1);
-	desk->asked = false;
-	pthread_cond_broadcast(&desk->changed);
+	pthread_mutex_unlock(&worker->lock);
+	r = worker->read(worker->path, worker->limit, &text);
+	pthread_mutex_lock(&worker->lock);
+	worker->text = text;
+	worker->result = r;
+	if (worker->abandoned)
+		atomic_fetch_sub(&worker->stuck->count, 1);
+	worker->pending = false;
+	pthread_cond_broadcast(&worker->changed);
 }
 
-static void *desk_main(void *context)
+static void *proc_worker_main(void *context)
 {
-	struct desk *desk = context;
+	struct proc_worker *worker = context;
 
 	prctl(PR_SET_NAME, "perftape-proc");
-	pthread_mutex_lock(&desk->lock);
-	while (!desk->left) {
-		if (desk->asked)
-			proc_reader_read_one(desk);
+	pthread_mutex_lock(&worker->lock);
+	while (!worker->abandoned) {
+		if (worker->pending)
+			proc_worker_read(worker);
 		else
-			pthread_cond_wait(&desk->changed, &desk->lock);
+			pthread_cond_wait(&worker->changed, &worker->lock);
 	}
-	pthread_mutex_unlock(&desk->lock);
-	free_desk(desk);
+	/* the reader abandoned this thread before it got a CPU */
+	if (worker->pending)
+		atomic_fetch_sub(&worker->stuck->count, 1);
+	pthread_mutex_unlock(&worker->lock);
+	proc_worker_free(worker);
 	return NULL;
 }
 
-static int new_desk(struct proc_reader *reader)
+static int proc_worker_new(struct proc_reader *reader)
 {
-	struct desk *desk = calloc(1, sizeof(*desk));
+	struct proc_worker *worker = calloc(1, sizeof(*worker));
 	pthread_t thread;
 	int r;
 
-	if (!desk)
+	if (!worker)
 		return -ENOMEM;
-	worker_lock_init(&desk->lock, &desk->changed);
-	desk->stuck = reader->stuck;
-	atomic_fetch_add(&desk->stuck->references, 1);
-	r = worker_start(&thread, desk_main, desk);
+	worker_lock_init(&worker->lock, &worker->changed);
+	worker->stuck = reader->stuck;
+	atomic_fetch_add(&worker->stuck->references, 1);
+	r = worker_start(&thread, proc_worker_main, worker);
 	if (r < 0) {
-		free_desk(desk);
+		proc_worker_free(worker);
 		return r;
 	}
 	pthread_detach(thread);
-	reader->desk = desk;
+	reader->worker = worker;
 	return 0;
 }
 
-/* It goes when it has read what it reads, if it ever does. */
-static void leave_desk(struct proc_reader *reader)
+/* The thread ends and frees the worker when its read returns, if it ever does. */
+static void proc_worker_abandon(struct proc_reader *reader)
 {
-	struct desk *desk = take_ptr(reader->desk);
+	struct proc_worker *worker = take_ptr(reader->worker);
 
-	desk->left = true;
-	if (desk->asked)
-		atomic_fetch_add(&desk->stuck->count, 1);
-	pthread_cond_broadcast(&desk->changed);
-	pthread_mutex_unlock(&desk->lock);
+	assert(!worker->abandoned);
+	worker->abandoned = true;
+	if (worker->pending)
+		atomic_fetch_add(&worker->stuck->count, 1);
+	pthread_cond_broadcast(&worker->changed);
+	pthread_mutex_unlock(&worker->lock);
 }
 
 int proc_reader_new(struct proc_reader **ret_reader)
@@ -148,7 +153,7 @@ int proc_reader_new(struct proc_reader **ret_reader)
 		return -ENOMEM;
 	}
 	reader->stuck->references = 1;
-	r = new_desk(reader);
+	r = proc_worker_new(reader);
 	if (r < 0) {
 		proc_reader_free(reader);
 		return r;
@@ -161,32 +166,32 @@ struct proc_reader *proc_reader_free(struct proc_reader *reader)
 {
 	if (!reader)
 		return NULL;
-	if (reader->desk) {
-		pthread_mutex_lock(&reader->desk->lock);
-		leave_desk(reader);
+	if (reader->worker) {
+		pthread_mutex_lock(&reader->worker->lock);
+		proc_worker_abandon(reader);
 	}
-	unref_stuck(reader->stuck);
+	proc_reader_unref_stuck(reader->stuck);
 	free(reader);
 	return NULL;
 }
 
 void proc_reader_allow(struct proc_reader *reader, uint64_t budget_ns, uint64_t each_ns)
 {
-	reader->left_ns = reader->hurried ? MIN(reader->left_ns, budget_ns) : budget_ns;
+	reader->budget_ns = reader->stopping ? MIN(reader->budget_ns, budget_ns) : budget_ns;
 	reader->each_ns = each_ns;
 }
 
-void proc_reader_hurry(struct proc_reader *reader, const volatile int *stop)
+void proc_reader_set_stop(struct proc_reader *reader, const volatile sig_atomic_t *stop)
 {
 	reader->stop = stop;
 }
 
-static void look_at_stop(struct proc_reader *reader)
+static void proc_reader_check_stop(struct proc_reader *reader)
 {
-	if (reader->hurried || !reader->stop || !*reader->stop)
+	if (reader->stopping || !reader->stop || !*reader->stop)
 		return;
-	reader->hurried = true;
-	reader->left_ns = MIN(reader->left_ns, HURRY_NS);
+	reader->stopping = true;
+	reader->budget_ns = MIN(reader->budget_ns, STOP_BUDGET_NS);
 }
 
 unsigned int proc_reader_stuck(const struct proc_reader *reader)
@@ -194,20 +199,23 @@ unsigned int proc_reader_stuck(const struct proc_reader *reader)
 	return atomic_load(&reader->stuck->count);
 }
 
-/* With the desk's lock held: waits until it was read, or there is no time left. */
-static bool wait_for_desk(struct proc_reader *reader)
+/*
+ * Waits until the read returns or the time is over; returns whether it returned. The caller holds
+ * the worker's lock.
+ */
+static bool proc_worker_wait(struct proc_reader *reader)
 {
-	struct desk *desk = reader->desk;
+	struct proc_worker *worker = reader->worker;
 	uint64_t begin_ns = clock_ns(CLOCK_MONOTONIC), took_ns;
-	uint64_t end_ns = begin_ns + MIN(reader->left_ns, reader->each_ns);
+	uint64_t end_ns = begin_ns + MIN(reader->budget_ns, reader->each_ns);
 	struct timespec until = { end_ns / NSEC_PER_SEC, end_ns % NSEC_PER_SEC };
 
-	while (desk->asked &&
-	       pthread_cond_timedwait(&desk->changed, &desk->lock, &until) != ETIMEDOUT)
+	while (worker->pending &&
+	       pthread_cond_timedwait(&worker->changed, &worker->lock, &until) != ETIMEDOUT)
 		;
 	took_ns = clock_ns(CLOCK_MONOTONIC) - begin_ns;
-	reader->left_ns -= MIN(reader->left_ns, took_ns);
-	return !desk->asked;
+	reader->budget_ns -= MIN(reader->budget_ns, took_ns);
+	return !worker->pending;
 }
 
 static int proc_reader_read_file(const char *path, size_t limit, char **ret_text)
@@ -217,37 +225,37 @@ static int proc_reader_read_file(const char *path, size_t limit, char **ret_text
 
 int proc_reader_read(struct proc_reader *reader, const char *path, size_t limit, char **ret_text)
 {
-	return proc_reader_ask(reader, proc_reader_read_file, path, limit, ret_text);
+	return proc_reader_run(reader, proc_reader_read_file, path, limit, ret_text);
 }
 
-int proc_reader_ask(struct proc_reader *reader,
+int proc_reader_run(struct proc_reader *reader,
 		    int (*read)(const char *path, size_t limit, char **ret_text), const char *path,
 		    size_t limit, char **ret_text)
 {
-	struct desk *desk;
+	struct proc_worker *worker;
 	int r;
 
 	if (!reader)
 		return read(path, limit, ret_text);
-	look_at_stop(reader);
-	if (!reader->left_ns || proc_reader_stuck(reader) >= PROC_READER_STUCK_MAX)
+	proc_reader_check_stop(reader);
+	if (!reader->budget_ns || proc_reader_stuck(reader) >= PROC_READER_STUCK_MAX)
 		return -EAGAIN;
-	if (!reader->desk && (r = new_desk(reader)) < 0)
+	if (!reader->worker && (r = proc_worker_new(reader)) < 0)
 		return r;
-	desk = reader->desk;
-	pthread_mutex_lock(&desk->lock);
-	desk->read = read;
-	snprintf(desk->path, sizeof(desk->path), "%s", path);
-	desk->limit = limit;
-	desk->asked = true;
-	pthread_cond_broadcast(&desk->changed);
-	if (!wait_for_desk(reader)) {
-		leave_desk(reader);
+	worker = reader->worker;
+	pthread_mutex_lock(&worker->lock);
+	worker->read = read;
+	snprintf(worker->path, sizeof(worker->path), "%s", path);
+	worker->limit = limit;
+	worker->pending = true;
+	pthread_cond_broadcast(&worker->changed);
+	if (!proc_worker_wait(reader)) {
+		proc_worker_abandon(reader);
 		return -EAGAIN;
 	}
-	r = desk->result;
+	r = worker->result;
 	if (r == 0)
-		*ret_text = take_ptr(desk->text);
-	pthread_mutex_unlock(&desk->lock);
+		*ret_text = take_ptr(worker->text);
+	pthread_mutex_unlock(&worker->lock);
 	return r;
 }

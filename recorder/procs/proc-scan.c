@@ -15,8 +15,10 @@
 
 #define MAPS_LIMIT (64u << 20)
 
-/* "55d0-55d8 r-xp 00002000 08:01 1234   /usr/bin/x": 1 when the line is an executable mapping. */
-static int parse_maps_line(char *line, struct perf_record *record)
+/*
+ * Parses "55d0-55d8 r-xp 00002000 08:01 1234   /usr/bin/x". Returns 1 if the mapping is executable.
+ */
+static int proc_scan_parse_maps_line(char *line, struct perf_record *record)
 {
 	uint64_t start, end, offset, inode;
 	unsigned int major, minor;
@@ -36,7 +38,7 @@ static int parse_maps_line(char *line, struct perf_record *record)
 	return 1;
 }
 
-static int scan_maps(struct tracker *tracker, int32_t pid)
+static int proc_scan_maps(struct tracker *tracker, int32_t pid)
 {
 	_cleanup_free_ char *text = NULL;
 	char path[64], *line, *rest;
@@ -51,21 +53,23 @@ static int scan_maps(struct tracker *tracker, int32_t pid)
 		struct perf_record record = { .type = PERF_TYPE_MMAP2, .misc = PERF_MODE_USER };
 
 		record.mmap.pid = record.mmap.tid = pid;
-		if (!parse_maps_line(line, &record))
+		if (!proc_scan_parse_maps_line(line, &record))
 			continue;
 		r = tracker_apply(tracker, &record);
 	}
 	return r;
 }
 
-/* It is not gone, or hidden from us: there is nothing left to look with. */
-static void note_cut(struct tracker *tracker, int r)
+/*
+ * With these errors the process is neither gone nor hidden: we lack descriptors or memory to look.
+ */
+static void proc_scan_note_truncated(struct tracker *tracker, int r)
 {
 	if (r == -EMFILE || r == -ENFILE || r == -ENOMEM)
 		tracker->scan_truncated = true;
 }
 
-static int scan_thread(struct tracker *tracker, int32_t pid, int32_t tid)
+static int proc_scan_thread(struct tracker *tracker, int32_t pid, int32_t tid)
 {
 	struct perf_record record = { .type = PERF_TYPE_COMM };
 	_cleanup_free_ char *comm = NULL;
@@ -75,25 +79,26 @@ static int scan_thread(struct tracker *tracker, int32_t pid, int32_t tid)
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", pid, tid);
 	r = file_read(path, 4096, &comm, NULL);
 	if (r < 0) {
-		note_cut(tracker, r);
+		proc_scan_note_truncated(tracker, r);
 		return 0;
 	}
 	comm[strcspn(comm, "\n")] = 0;
-	/* /proc adds to a worker's name what it works on at this moment */
+	/* /proc appends the present work item to a worker's name. */
 	if (strncmp(comm, "kworker/", 8) == 0)
 		comm[strcspn(comm, "+-")] = 0;
 	record.comm.pid = pid;
 	record.comm.tid = tid;
 	record.comm.comm = comm;
 	r = tracker_apply(tracker, &record);
-	tracker_scan_see(tracker, pid, tid);
+	tracker_scan_mark(tracker, pid, tid);
 	return r;
 }
 
 /* Calls `each` for every folder of `path` whose name is a number. */
-static int for_each_number(const char *path,
-			   int (*each)(struct tracker *tracker, int32_t pid, int32_t number),
-			   struct tracker *tracker, int32_t pid)
+static int proc_scan_for_each_number(const char *path,
+				     int (*each)(struct tracker *tracker, int32_t pid,
+						 int32_t number),
+				     struct tracker *tracker, int32_t pid)
 {
 	DIR *dir = opendir(path);
 	struct dirent *entry;
@@ -109,21 +114,25 @@ static int for_each_number(const char *path,
 	if (dir)
 		closedir(dir);
 	else
-		note_cut(tracker, -errno);
+		proc_scan_note_truncated(tracker, -errno);
 	return r;
 }
 
-static int scan_process(struct tracker *tracker, int32_t unused, int32_t pid)
+static int proc_scan_process(struct tracker *tracker, int32_t unused, int32_t pid)
 {
 	struct tracker_process *process;
 	char path[64];
 	int r;
 
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	r = for_each_number(path, scan_thread, tracker, pid);
-	if (r == 0)
-		r = scan_maps(tracker, pid);
-	/* those that it starts are in its cgroup, also when they end before they can be asked */
+	r = proc_scan_for_each_number(path, proc_scan_thread, tracker, pid);
+	if (r < 0)
+		return r;
+	r = proc_scan_maps(tracker, pid);
+	/*
+	 * Read the cgroup of the process now. Its children inherit the cgroup, even if they end
+	 * before /proc shows theirs.
+	 */
 	process = tracker_process(tracker, pid);
 	if (process)
 		tracker_cgroup(tracker, process, 0, 0);
@@ -136,21 +145,24 @@ struct kernel_module {
 	char name[80];
 };
 
-static int compare_starts(const void *a, const void *b)
+static int proc_scan_compare_starts(const void *a, const void *b)
 {
 	const struct kernel_module *x = a, *y = b;
 
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* The size of a module is that of all its parts, wherever they lie: where the next one starts, it
- * ends. */
-static int add_modules(struct tracker *tracker, struct kernel_module *modules, size_t count)
+/*
+ * A module's size includes parts that lie elsewhere, so it ends at the latest where the next one
+ * starts.
+ */
+static int proc_scan_add_modules(struct tracker *tracker, struct kernel_module *modules,
+				 size_t count)
 {
 	int r = 0;
 
 	if (count)
-		qsort(modules, count, sizeof(*modules), compare_starts);
+		qsort(modules, count, sizeof(*modules), proc_scan_compare_starts);
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		uint64_t end = modules[i].start + modules[i].size;
 
@@ -161,8 +173,8 @@ static int add_modules(struct tracker *tracker, struct kernel_module *modules, s
 	return r;
 }
 
-/* "ext4 1146880 1 - Live 0xffffffffc0a2d000": the text of /proc/modules, a line each. */
-static int scan_modules(struct tracker *tracker)
+/* Reads /proc/modules, with lines such as "ext4 1146880 1 - Live 0xffffffffc0a2d000". */
+static int proc_scan_modules(struct tracker *tracker)
 {
 	array_of(struct kernel_module) modules = { 0 };
 	_cleanup_free_ char *text = NULL;
@@ -170,7 +182,7 @@ static int scan_modules(struct tracker *tracker)
 	int r = 0;
 
 	if (file_read("/proc/modules", 4 << 20, &text, NULL) < 0)
-		return 0; /* a kernel without modules */
+		return 0; /* this kernel has no modules */
 	rest = text;
 	while (r == 0 && (line = strsep(&rest, "\n"))) {
 		struct kernel_module module;
@@ -184,7 +196,7 @@ static int scan_modules(struct tracker *tracker)
 		r = array_push(&modules, module);
 	}
 	if (r == 0)
-		r = add_modules(tracker, modules.items, modules.count);
+		r = proc_scan_add_modules(tracker, modules.items, modules.count);
 	array_done(&modules);
 	return r;
 }
@@ -199,15 +211,22 @@ int proc_scan_kernel(struct tracker *tracker)
 	if (file_read("/sys/kernel/notes", 1 << 20, &notes, &size) < 0 ||
 	    elf_notes_build_id(notes, size, build_id, &build_id_size) <= 0)
 		build_id_size = 0;
-	/* the upper half of the address space, in which the modules then take their places */
+	/*
+	 * Map the upper half of the address space to the kernel; modules then replace their parts.
+	 */
 	r = tracker_add_kernel(tracker, 1ull << 63, UINT64_MAX, "[kernel.kallsyms]", build_id,
 			       build_id_size);
-	return r == 0 ? scan_modules(tracker) : r;
+	if (r < 0)
+		return r;
+	return proc_scan_modules(tracker);
 }
 
-/* Where others' processes are hidden from us, the first one is, too: then nobody has ended. Nor
- * where we had no descriptor left to look with. */
-static bool saw_all(struct tracker *tracker)
+/*
+ * Returns whether the scan saw all processes. It did not if we ran out of descriptors, or if /proc
+ * hides the processes of other users, which include process 1. A process that the scan did not see
+ * may still run.
+ */
+static bool proc_scan_saw_all(struct tracker *tracker)
 {
 	const struct tracker_process *first = tracker_process(tracker, 1);
 
@@ -219,8 +238,8 @@ int proc_scan_processes(struct tracker *tracker, uint64_t time_ns)
 	int r;
 
 	tracker_scan_begin(tracker);
-	r = for_each_number("/proc", scan_process, tracker, 0);
-	if (r == 0 && saw_all(tracker))
+	r = proc_scan_for_each_number("/proc", proc_scan_process, tracker, 0);
+	if (r == 0 && proc_scan_saw_all(tracker))
 		tracker_scan_end(tracker, MAX(time_ns, 1ull));
 	return r;
 }
@@ -229,7 +248,10 @@ int proc_scan(struct tracker *tracker)
 {
 	int r = proc_scan_kernel(tracker);
 
-	if (r == 0)
-		r = cgroup_ids_scan(&tracker->cgroup_ids, tracker->reader);
-	return r == 0 ? proc_scan_processes(tracker, 0) : r;
+	if (r < 0)
+		return r;
+	r = cgroup_ids_scan(&tracker->cgroup_ids, tracker->reader);
+	if (r < 0)
+		return r;
+	return proc_scan_processes(tracker, 0);
 }

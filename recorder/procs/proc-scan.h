@@ -5,18 +5,20 @@
 #include "recorder/procs/tracker.h"
 
 /*
- * What was running before the events were opened: names of all threads and executable mappings of
- * all processes, out of /proc, and the kernel's modules. Open the events first: what happens
- * meanwhile comes as records and is applied on top. Processes that go away while they are read, may
- * not be read, or take too long (recorder/procs/proc-reader.h; the tracker has one), are left out.
- * 0 or -ENOMEM.
+ * Reads what exists already: names of all threads, executable mappings of all processes, and the
+ * kernel's modules. Open the events first: later changes then come as records, and are applied on
+ * top. Leaves out processes that end meanwhile, that may not be read, or that take too long (the
+ * tracker has a proc reader). Returns 0 or -ENOMEM.
  */
 int proc_scan(struct tracker *tracker);
 /*
- * Only the processes: what is known of them takes the place of what was, where records of them were
- * lost. Those that are not there any more have ended at that moment.
+ * Reads the processes only, after records of them were lost. The result replaces what the tracker
+ * knew. Processes that do not exist any more ended at time_ns. Returns 0 or -ENOMEM.
  */
 int proc_scan_processes(struct tracker *tracker, uint64_t time_ns);
 
-/* The ranges and build-id of the kernel and its modules alone. */
+/*
+ * Reads the address ranges and the build-id of the kernel and its modules only. Returns 0 or
+ * -ENOMEM.
+ */
 int proc_scan_kernel(struct tracker *tracker);

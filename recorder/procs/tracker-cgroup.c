@@ -6,75 +6,86 @@
 
 #include "base/clock.h"
 
-/* Without memory for it, it is not known. */
-static void set_cgroup(struct tracker_process *process, const char *cgroup)
+/* NULL, also without memory, means that the cgroup is unknown. */
+static void tracker_cgroup_set(struct tracker_process *process, const char *cgroup)
 {
 	free(process->cgroup);
 	process->cgroup = cgroup ? strdup(cgroup) : NULL;
 	process->cgroup_row = 0;
 }
 
-static void change_cgroup(struct tracker_process *process, const char *path)
+static void tracker_cgroup_change(struct tracker_process *process, const char *path)
 {
 	if (!process->cgroup || strcmp(path, process->cgroup) != 0)
-		set_cgroup(process, path);
+		tracker_cgroup_set(process, path);
 }
 
-/* Is it known where the process was at its next exec, or the one at that moment? */
-static bool take_start(struct tracker *tracker, struct tracker_process *process, uint64_t time_ns)
+/*
+ * Uses the cgroup that was read at the process's first exec at or after time_ns. Returns whether
+ * one was read.
+ */
+static bool tracker_cgroup_use_exec(struct tracker *tracker, struct tracker_process *process,
+				    uint64_t time_ns)
 {
-	const char *path = exec_cgroups_find(&tracker->cgroup_starts, process->pid, time_ns);
+	const char *path = exec_cgroups_find(&tracker->exec_cgroups, process->pid, time_ns);
 
-	process->cgroup_started = path;
+	process->cgroup_from_exec = path;
 	if (path)
-		change_cgroup(process, path);
+		tracker_cgroup_change(process, path);
 	return path;
 }
 
 void tracker_cgroup_forked(struct tracker_process *child, const struct tracker_process *parent)
 {
-	set_cgroup(child, parent ? parent->cgroup : NULL);
-	child->cgroup_old = true;
-	child->cgroup_id = child->cgroup_asked_ns = 0;
-	child->cgroup_started = false;
+	tracker_cgroup_set(child, parent ? parent->cgroup : NULL);
+	child->cgroup_expired = true;
+	child->cgroup_id = child->cgroup_read_ns = 0;
+	child->cgroup_from_exec = false;
 	child->forked = true;
 }
 
 void tracker_cgroup_executed(struct tracker *tracker, struct tracker_process *process,
 			     uint64_t time_ns)
 {
-	process->cgroup_old = true;
-	process->cgroup_asked_ns = 0;
+	process->cgroup_expired = true;
+	process->cgroup_read_ns = 0;
 	process->forked = false;
-	if (take_start(tracker, process, time_ns))
+	if (tracker_cgroup_use_exec(tracker, process, time_ns))
 		process->cgroup_id = 0;
 }
 
-/* Threads of a process may be in several: their samples do not have it asked for each time. */
-#define CGROUP_APART_NS NSEC_PER_SEC
+/*
+ * Threads of one process may be in several cgroups, whose samples would each expire the cgroup.
+ * Read it at most this often.
+ */
+#define CGROUP_INTERVAL_NS NSEC_PER_SEC
 
-/* One that is gone was where it started, or else where its last sample was; if that says nothing,
- * what is known stays. One that cannot be asked now is asked with its next sample. */
-static void ask_cgroup(struct tracker *tracker, struct tracker_process *process, const char *named,
-		       uint64_t time_ns)
+/*
+ * Reads the cgroup. If the process is gone, keeps the cgroup of its exec, or else takes that of its
+ * last sample. If reading takes too long, the next sample tries again.
+ */
+static void tracker_cgroup_read(struct tracker *tracker, struct tracker_process *process,
+				const char *named, uint64_t time_ns)
 {
 	char path[CGROUP_PATH_MAX];
 	int r;
 
-	if (process->cgroup_asked_ns && time_ns < process->cgroup_asked_ns + CGROUP_APART_NS)
+	if (process->cgroup_read_ns && time_ns < process->cgroup_read_ns + CGROUP_INTERVAL_NS)
 		return;
 	r = tracker->read_cgroup(tracker->reader, process->pid, path);
-	process->cgroup_old = r == -EAGAIN;
+	process->cgroup_expired = r == -EAGAIN;
 	if (r == 0)
-		process->cgroup_asked_ns = time_ns;
-	if (r == 0 || (r != -EAGAIN && named && !process->cgroup_started))
-		change_cgroup(process, r == 0 ? path : named);
+		process->cgroup_read_ns = time_ns;
+	if (r == 0 || (r != -EAGAIN && named && !process->cgroup_from_exec))
+		tracker_cgroup_change(process, r == 0 ? path : named);
 }
 
-/* What samples name says nothing where it is the root: the processes of a host with cgroups of
- * version 1 are all in that. */
-static void look_for_cgroup(struct tracker *tracker, struct tracker_process *process,
-			    uint64_t time_ns)
+/*
+ * A sample whose cgroup is the root says nothing: on a host with cgroups of version 1, all
+ * processes are in that root.
+ */
+static void tracker_cgroup_update(struct tracker *tracker, struct tracker_process *process,
+				  uint64_t time_ns)
 {
 	uint64_t id = process->cgroup_id;
 	const char *named = id ? cgroup_ids_find(&tracker->cgroup_ids, id) : NULL;
@@ -82,52 +93,52 @@ static void look_for_cgroup(struct tracker *tracker, struct tracker_process *pro
 	if (named && tracker->read_cgroup && (!*named || strcmp(named, "/") == 0))
 		named = NULL;
 	if (tracker->read_cgroup && !(named && tracker->cgroup_ids.unified)) {
-		if (process->forked && take_start(tracker, process, time_ns))
-			process->cgroup_old = false;
+		if (process->forked && tracker_cgroup_use_exec(tracker, process, time_ns))
+			process->cgroup_expired = false;
 		else
-			ask_cgroup(tracker, process, named, time_ns);
+			tracker_cgroup_read(tracker, process, named, time_ns);
 		return;
 	}
-	process->cgroup_old = false;
+	process->cgroup_expired = false;
 	if (named)
-		change_cgroup(process, named);
+		tracker_cgroup_change(process, named);
 }
 
-void tracker_doubt_cgroups(struct tracker *tracker)
+void tracker_expire_cgroups(struct tracker *tracker)
 {
 	for (size_t i = 0; i < tracker->processes.count; i++)
-		tracker->processes.items[i].cgroup_old = true;
+		tracker->processes.items[i].cgroup_expired = true;
 }
 
 const char *tracker_cgroup(struct tracker *tracker, struct tracker_process *process, uint64_t id,
 			   uint64_t time_ns)
 {
 	if (id && id != process->cgroup_id) {
-		tracker->samples_name = true;
-		process->cgroup_started &= !process->cgroup_id;
+		tracker->samples_have_cgroups = true;
+		process->cgroup_from_exec &= !process->cgroup_id;
 		process->cgroup_id = id;
-		process->cgroup_old = true;
+		process->cgroup_expired = true;
 	}
-	if (process->cgroup_old)
-		look_for_cgroup(tracker, process, time_ns);
+	if (process->cgroup_expired)
+		tracker_cgroup_update(tracker, process, time_ns);
 	return process->cgroup ? process->cgroup : "";
 }
 
-void tracker_started(struct tracker *tracker, const struct perf_record *record)
+void tracker_note_exec(struct tracker *tracker, const struct perf_record *record)
 {
-	bool named = tracker->samples_name && tracker->cgroup_ids.alone;
+	bool named = tracker->samples_have_cgroups && tracker->cgroup_ids.only_hierarchy;
 
 	if (record->type == PERF_TYPE_COMM && record->comm.exec && tracker->read_cgroup && !named)
-		exec_cgroups_see(&tracker->cgroup_starts, record->comm.pid, record->time_ns);
+		exec_cgroups_add(&tracker->exec_cgroups, record->comm.pid, record->time_ns);
 }
 
-void tracker_ask_started(struct tracker *tracker)
+void tracker_read_exec_cgroups(struct tracker *tracker)
 {
 	if (tracker->read_cgroup)
-		exec_cgroups_ask(&tracker->cgroup_starts, tracker->read_cgroup, tracker->reader);
+		exec_cgroups_read(&tracker->exec_cgroups, tracker->read_cgroup, tracker->reader);
 }
 
-void tracker_forget_started(struct tracker *tracker, uint64_t before_ns)
+void tracker_forget_execs(struct tracker *tracker, uint64_t before_ns)
 {
-	exec_cgroups_forget(&tracker->cgroup_starts, before_ns);
+	exec_cgroups_forget(&tracker->exec_cgroups, before_ns);
 }

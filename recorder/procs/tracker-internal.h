@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* What tracker.c has tracker-cgroup.c do. */
+/* Functions of tracker-cgroup.c for tracker.c. */
 
 #include "recorder/procs/tracker.h"
 
-/* A new process begins in its parent's, which may be NULL: not known. */
+/* Puts a new process into the cgroup of its parent. NULL: the parent is unknown. */
 void tracker_cgroup_forked(struct tracker_process *child, const struct tracker_process *parent);
-/* It executes a program, and may have been moved before. */
+/*
+ * Updates the cgroup of a process that executes a program, because it may have moved to another
+ * cgroup before.
+ */
 void tracker_cgroup_executed(struct tracker *tracker, struct tracker_process *process,
 			     uint64_t time_ns);

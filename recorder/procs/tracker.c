@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "recorder/procs/tracker.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "base/cleanup.h"
@@ -10,7 +11,7 @@
 
 /*
  * Invariants:
- * (1) a process is there when one of its threads is;
+ * (1) a process exists if one of its threads does;
  * (2) a row that is not `used` is on the free list of its array, and in no table.
  */
 
@@ -33,7 +34,7 @@ void tracker_done(struct tracker *tracker)
 	strings_done(&tracker->strings);
 	modules_done(&tracker->modules);
 	cgroup_ids_done(&tracker->cgroup_ids);
-	exec_cgroups_done(&tracker->cgroup_starts);
+	exec_cgroups_done(&tracker->exec_cgroups);
 	array_done(&tracker->threads);
 	array_done(&tracker->processes);
 	array_done(&tracker->free_threads);
@@ -42,7 +43,7 @@ void tracker_done(struct tracker *tracker)
 	table_done(&tracker->process_table);
 }
 
-static uint64_t hash_id(int32_t id)
+static uint64_t tracker_hash_id(int32_t id)
 {
 	return hash_u64((uint32_t)id + 1ull);
 }
@@ -52,8 +53,8 @@ static bool tracker_thread_equal(const void *context, uint32_t at, const void *t
 	return ((const struct tracker *)context)->threads.items[at].tid == *(const int32_t *)tid;
 }
 
-/* Those that run are asked for again and again: most are where they were found last. */
-static struct tracker_thread *find_thread(struct tracker *tracker, int32_t tid)
+/* Running threads are looked up again and again; most are where they were found last. */
+static struct tracker_thread *tracker_find_thread(struct tracker *tracker, int32_t tid)
 {
 	uint32_t *found = &tracker->found_threads[(uint32_t)tid % TRACKER_FOUND];
 	struct tracker_thread *thread;
@@ -63,17 +64,17 @@ static struct tracker_thread *find_thread(struct tracker *tracker, int32_t tid)
 		if (thread->tid == tid && thread->used)
 			return thread;
 	}
-	*found = table_find(&tracker->thread_table, hash_id(tid), tracker_thread_equal, tracker,
-			    &tid);
+	*found = table_find(&tracker->thread_table, tracker_hash_id(tid), tracker_thread_equal,
+			    tracker, &tid);
 	return *found == TABLE_NONE ? NULL : &tracker->threads.items[*found];
 }
 
-static bool process_equal(const void *context, uint32_t at, const void *pid)
+static bool tracker_process_equal(const void *context, uint32_t at, const void *pid)
 {
 	return ((const struct tracker *)context)->processes.items[at].pid == *(const int32_t *)pid;
 }
 
-static struct tracker_process *find_process(struct tracker *tracker, int32_t pid)
+static struct tracker_process *tracker_find_process(struct tracker *tracker, int32_t pid)
 {
 	uint32_t *found = &tracker->found_processes[(uint32_t)pid % TRACKER_FOUND];
 	struct tracker_process *process;
@@ -83,14 +84,15 @@ static struct tracker_process *find_process(struct tracker *tracker, int32_t pid
 		if (process->pid == pid && process->used)
 			return process;
 	}
-	*found = table_find(&tracker->process_table, hash_id(pid), process_equal, tracker, &pid);
+	*found = table_find(&tracker->process_table, tracker_hash_id(pid), tracker_process_equal,
+			    tracker, &pid);
 	return *found == TABLE_NONE ? NULL : &tracker->processes.items[*found];
 }
 
-static int get_thread(struct tracker *tracker, int32_t pid, int32_t tid,
-		      struct tracker_thread **ret_thread)
+static int tracker_get_thread(struct tracker *tracker, int32_t pid, int32_t tid,
+			      struct tracker_thread **ret_thread)
 {
-	struct tracker_thread *thread = find_thread(tracker, tid);
+	struct tracker_thread *thread = tracker_find_thread(tracker, tid);
 	uint32_t at;
 
 	if (!thread) {
@@ -102,19 +104,21 @@ static int get_thread(struct tracker *tracker, int32_t pid, int32_t tid,
 				tracker->threads.count - 1;
 		}
 		at = tracker->free_threads.items[tracker->free_threads.count - 1];
-		if (table_add(&tracker->thread_table, hash_id(tid), at) < 0)
+		if (table_add(&tracker->thread_table, tracker_hash_id(tid), at) < 0)
 			return -ENOMEM;
 		tracker->free_threads.count--;
 		thread = &tracker->threads.items[at];
+		assert(!thread->used);
 		*thread = (struct tracker_thread){ .pid = pid, .tid = tid, .used = true };
 	}
 	*ret_thread = thread;
 	return 0;
 }
 
-static int get_process(struct tracker *tracker, int32_t pid, struct tracker_process **ret_process)
+static int tracker_get_process(struct tracker *tracker, int32_t pid,
+			       struct tracker_process **ret_process)
 {
-	struct tracker_process *process = find_process(tracker, pid);
+	struct tracker_process *process = tracker_find_process(tracker, pid);
 	struct maps *maps;
 	uint32_t at;
 
@@ -130,22 +134,23 @@ static int get_process(struct tracker *tracker, int32_t pid, struct tracker_proc
 		at = tracker->free_processes.items[tracker->free_processes.count - 1];
 		if (maps_new(&tracker->next_version, &maps) < 0)
 			return -ENOMEM;
-		if (table_add(&tracker->process_table, hash_id(pid), at) < 0) {
+		if (table_add(&tracker->process_table, tracker_hash_id(pid), at) < 0) {
 			maps_unref(maps);
 			return -ENOMEM;
 		}
 		tracker->free_processes.count--;
 		process = &tracker->processes.items[at];
+		assert(!process->used);
 		*process = (struct tracker_process){
-			.pid = pid, .used = true, .maps = maps, .cgroup_old = true
+			.pid = pid, .used = true, .maps = maps, .cgroup_expired = true
 		};
 	}
 	*ret_process = process;
 	return 0;
 }
 
-/* Starts with no mappings; the old ones are kept as `before` when an exec took them away. */
-static int forget_maps(struct tracker *tracker, struct tracker_process *process, bool exec)
+/* Gives the process empty mappings. After an exec, keeps the old ones as `before`. */
+static int tracker_forget_maps(struct tracker *tracker, struct tracker_process *process, bool exec)
 {
 	struct maps *maps;
 	int r = maps_new(&tracker->next_version, &maps);
@@ -158,7 +163,7 @@ static int forget_maps(struct tracker *tracker, struct tracker_process *process,
 	return 0;
 }
 
-static int apply_comm(struct tracker *tracker, const struct perf_record *record)
+static int tracker_apply_comm(struct tracker *tracker, const struct perf_record *record)
 {
 	struct tracker_process *process;
 	struct tracker_thread *thread;
@@ -166,10 +171,12 @@ static int apply_comm(struct tracker *tracker, const struct perf_record *record)
 	int r;
 
 	r = strings_add(&tracker->strings, record->comm.comm, strlen(record->comm.comm), &comm);
-	if (r == 0)
-		r = get_process(tracker, record->comm.pid, &process);
-	if (r == 0)
-		r = get_thread(tracker, record->comm.pid, record->comm.tid, &thread);
+	if (r < 0)
+		return r;
+	r = tracker_get_process(tracker, record->comm.pid, &process);
+	if (r < 0)
+		return r;
+	r = tracker_get_thread(tracker, record->comm.pid, record->comm.tid, &thread);
 	if (r < 0)
 		return r;
 	thread->pid = record->comm.pid;
@@ -180,42 +187,43 @@ static int apply_comm(struct tracker *tracker, const struct perf_record *record)
 	if (!record->comm.exec)
 		return 0;
 	tracker_cgroup_executed(tracker, process, record->time_ns);
-	return forget_maps(tracker, process, true);
+	return tracker_forget_maps(tracker, process, true);
 }
 
-static int fork_process(struct tracker *tracker, const struct perf_record *record)
+static int tracker_fork_process(struct tracker *tracker, const struct perf_record *record)
 {
 	struct tracker_process *child, *parent;
-	int r = get_process(tracker, record->task.pid, &child);
+	int r = tracker_get_process(tracker, record->task.pid, &child);
 
 	if (r < 0)
 		return r;
 	child->exited_ns = 0;
 	if (record->task.pid == record->task.parent_pid)
 		return 0;
-	parent = find_process(tracker, record->task.parent_pid);
+	parent = tracker_find_process(tracker, record->task.parent_pid);
 	tracker_cgroup_forked(child, parent);
 	if (!parent)
-		return forget_maps(tracker, child, false);
+		return tracker_forget_maps(tracker, child, false);
 	maps_unref(child->maps);
 	child->before = maps_unref(child->before);
 	child->maps = maps_ref(parent->maps);
 	return 0;
 }
 
-static int apply_fork(struct tracker *tracker, const struct perf_record *record)
+static int tracker_apply_fork(struct tracker *tracker, const struct perf_record *record)
 {
 	struct tracker_thread *thread, *parent;
-	int r = fork_process(tracker, record);
+	int r = tracker_fork_process(tracker, record);
 
-	if (r == 0)
-		r = get_thread(tracker, record->task.pid, record->task.tid, &thread);
 	if (r < 0)
 		return r;
-	/* the record is written by the parent, so a name inherited now is the one at that time */
-	parent = find_thread(tracker, record->task.parent_tid);
+	r = tracker_get_thread(tracker, record->task.pid, record->task.tid, &thread);
+	if (r < 0)
+		return r;
+	/* The parent writes the record, so the child inherits the parent's name of that time. */
+	parent = tracker_find_thread(tracker, record->task.parent_tid);
 	if (!parent)
-		parent = find_thread(tracker, record->task.parent_pid);
+		parent = tracker_find_thread(tracker, record->task.parent_pid);
 	*thread = (struct tracker_thread){
 		.pid = record->task.pid,
 		.tid = record->task.tid,
@@ -225,26 +233,28 @@ static int apply_fork(struct tracker *tracker, const struct perf_record *record)
 	return 0;
 }
 
-static void apply_exit(struct tracker *tracker, const struct perf_record *record)
+static void tracker_apply_exit(struct tracker *tracker, const struct perf_record *record)
 {
-	struct tracker_thread *thread = find_thread(tracker, record->task.tid);
+	struct tracker_thread *thread = tracker_find_thread(tracker, record->task.tid);
 	struct tracker_process *process;
 
 	if (thread && thread->pid == record->task.pid)
 		thread->exited_ns = MAX(record->time_ns, 1ull);
-	/* the mappings outlive a leader whose other threads run on: only the sweep may take them */
-	process = find_process(tracker, record->task.pid);
+	/* Other threads may outlive the leader, so only tracker_sweep() frees the mappings. */
+	process = tracker_find_process(tracker, record->task.pid);
 	if (process)
 		process->exited_ns = MAX(record->time_ns, 1ull);
 }
 
-/* The kernel's record ends with its code; behind it, in the same gigabyte, lies what runs only
- * while it starts. */
+/*
+ * The kernel's record ends after its code. Code that runs only at boot follows in the same
+ * gigabyte.
+ */
 #define KERNEL_IMAGE_MASK 0x3fffffffull
 
-/* The kernel of a guest has addresses of its own, which mean nothing beside ours. */
-static int apply_kernel_mmap(struct tracker *tracker, const struct perf_record *record,
-			     const struct mapping *mapping)
+/* Ignore the kernel of a guest: its addresses mean nothing here. */
+static int tracker_apply_kernel_mmap(struct tracker *tracker, const struct perf_record *record,
+				     const struct mapping *mapping)
 {
 	uint64_t end = mapping->end;
 	char name[256];
@@ -258,7 +268,7 @@ static int apply_kernel_mmap(struct tracker *tracker, const struct perf_record *
 				  record->mmap.build_id_size);
 }
 
-static int apply_mmap(struct tracker *tracker, const struct perf_record *record)
+static int tracker_apply_mmap(struct tracker *tracker, const struct perf_record *record)
 {
 	struct mapping mapping = {
 		.start = record->mmap.start,
@@ -271,11 +281,14 @@ static int apply_mmap(struct tracker *tracker, const struct perf_record *record)
 	if (mapping.end < mapping.start)
 		return 0;
 	if ((record->misc & PERF_MODE_MASK) != PERF_MODE_USER)
-		return apply_kernel_mmap(tracker, record, &mapping);
-	r = get_process(tracker, record->mmap.pid, &process);
-	if (r == 0)
-		r = modules_add_mapped(&tracker->modules, record, &mapping);
-	return r == 0 ? maps_insert(&process->maps, &tracker->next_version, &mapping) : r;
+		return tracker_apply_kernel_mmap(tracker, record, &mapping);
+	r = tracker_get_process(tracker, record->mmap.pid, &process);
+	if (r < 0)
+		return r;
+	r = modules_add_mapped(&tracker->modules, record, &mapping);
+	if (r < 0)
+		return r;
+	return maps_insert(&process->maps, &tracker->next_version, &mapping);
 }
 
 int tracker_add_kernel(struct tracker *tracker, uint64_t start, uint64_t end, const char *name,
@@ -290,12 +303,16 @@ int tracker_add_kernel(struct tracker *tracker, uint64_t start, uint64_t end, co
 		memcpy(module.build_id, build_id, build_id_size);
 	}
 	r = modules_add(&tracker->modules, &module, name, &mapping.module);
-	return r == 0 ? maps_insert(&tracker->kernel, &tracker->next_version, &mapping) : r;
+	if (r < 0)
+		return r;
+	return maps_insert(&tracker->kernel, &tracker->next_version, &mapping);
 }
 
-/* What a BPF program leaves behind is the kernel's again; it has no name there, so nothing is put
- * back. */
-static int apply_ksymbol(struct tracker *tracker, const struct perf_record *record)
+/*
+ * The memory of a removed BPF program belongs to the kernel again, but nothing there has a name.
+ * Leave it unmapped.
+ */
+static int tracker_apply_ksymbol(struct tracker *tracker, const struct perf_record *record)
 {
 	uint64_t start = record->ksymbol.start, end = start + record->ksymbol.size;
 
@@ -310,17 +327,17 @@ int tracker_apply(struct tracker *tracker, const struct perf_record *record)
 {
 	switch (record->type) {
 	case PERF_TYPE_COMM:
-		return apply_comm(tracker, record);
+		return tracker_apply_comm(tracker, record);
 	case PERF_TYPE_FORK:
-		return apply_fork(tracker, record);
+		return tracker_apply_fork(tracker, record);
 	case PERF_TYPE_EXIT:
-		apply_exit(tracker, record);
+		tracker_apply_exit(tracker, record);
 		return 0;
 	case PERF_TYPE_MMAP:
 	case PERF_TYPE_MMAP2:
-		return apply_mmap(tracker, record);
+		return tracker_apply_mmap(tracker, record);
 	case PERF_TYPE_KSYMBOL:
-		return apply_ksymbol(tracker, record);
+		return tracker_apply_ksymbol(tracker, record);
 	case PERF_TYPE_CGROUP:
 		if (mutated("forget-cgroup"))
 			return 0;
@@ -332,12 +349,12 @@ int tracker_apply(struct tracker *tracker, const struct perf_record *record)
 
 const char *tracker_comm(struct tracker *tracker, int32_t pid, int32_t tid)
 {
-	const struct tracker_thread *thread = find_thread(tracker, tid);
+	const struct tracker_thread *thread = tracker_find_thread(tracker, tid);
 
 	if (tid == 0)
 		return "swapper";
 	if (!thread || !thread->comm)
-		thread = find_thread(tracker, pid);
+		thread = tracker_find_thread(tracker, pid);
 	if (thread && thread->comm)
 		return strings_at(&tracker->strings, thread->comm);
 	snprintf(tracker->unnamed, sizeof(tracker->unnamed), ":%d", tid);
@@ -346,15 +363,15 @@ const char *tracker_comm(struct tracker *tracker, int32_t pid, int32_t tid)
 
 struct tracker_thread *tracker_thread(struct tracker *tracker, int32_t tid)
 {
-	return find_thread(tracker, tid);
+	return tracker_find_thread(tracker, tid);
 }
 
 struct tracker_process *tracker_process(struct tracker *tracker, int32_t pid)
 {
-	return find_process(tracker, pid);
+	return tracker_find_process(tracker, pid);
 }
 
-void tracker_process_settled(struct tracker_process *process)
+void tracker_process_finish_exec(struct tracker_process *process)
 {
 	process->before = maps_unref(process->before);
 }
@@ -366,7 +383,7 @@ const struct mapping *tracker_find(struct tracker *tracker, int32_t pid, bool ke
 
 	if (kernel)
 		return maps_find(tracker->kernel, address);
-	process = find_process(tracker, pid);
+	process = tracker_find_process(tracker, pid);
 	return process ? maps_find(process->maps, address) : NULL;
 }
 
@@ -376,10 +393,10 @@ void tracker_scan_begin(struct tracker *tracker)
 	tracker->scan_truncated = false;
 }
 
-void tracker_scan_see(struct tracker *tracker, int32_t pid, int32_t tid)
+void tracker_scan_mark(struct tracker *tracker, int32_t pid, int32_t tid)
 {
-	struct tracker_process *process = find_process(tracker, pid);
-	struct tracker_thread *thread = find_thread(tracker, tid);
+	struct tracker_process *process = tracker_find_process(tracker, pid);
+	struct tracker_thread *thread = tracker_find_thread(tracker, tid);
 
 	if (process)
 		process->scanned = tracker->scans;
@@ -403,8 +420,11 @@ void tracker_scan_end(struct tracker *tracker, uint64_t time_ns)
 	}
 }
 
-/* A process goes with the last of its threads; one that is still there vouches for it. */
-static void sweep_processes(struct tracker *tracker, uint64_t before_ns)
+/*
+ * Forgets processes that ended before before_ns. A process ends with its last thread, so threads
+ * that still exist keep it.
+ */
+static void tracker_sweep_processes(struct tracker *tracker, uint64_t before_ns)
 {
 	for (size_t i = 0; i < tracker->threads.count; i++) {
 		const struct tracker_thread *thread = &tracker->threads.items[i];
@@ -412,7 +432,7 @@ static void sweep_processes(struct tracker *tracker, uint64_t before_ns)
 
 		if (!thread->used)
 			continue;
-		process = find_process(tracker, thread->pid);
+		process = tracker_find_process(tracker, thread->pid);
 		if (process && process->exited_ns && process->exited_ns < before_ns)
 			process->exited_ns = before_ns;
 	}
@@ -422,7 +442,7 @@ static void sweep_processes(struct tracker *tracker, uint64_t before_ns)
 		if (!process->used || !process->exited_ns || process->exited_ns >= before_ns ||
 		    array_push(&tracker->free_processes, i) < 0)
 			continue;
-		table_remove(&tracker->process_table, hash_id(process->pid), i);
+		table_remove(&tracker->process_table, tracker_hash_id(process->pid), i);
 		maps_unref(process->maps);
 		maps_unref(process->before);
 		free(process->cgroup);
@@ -430,12 +450,12 @@ static void sweep_processes(struct tracker *tracker, uint64_t before_ns)
 	}
 }
 
-/* Forgetting copies what stays: not before as much again, and this, has come. */
+/* Forgetting copies what stays. Do it only when the number has doubled and grown by this much. */
 #define FORGET_MIN 1024
 
-/* Calls `each` for all mappings, each once. */
-static void walk_maps(struct tracker *tracker, struct maps *maps, uint32_t *numbers,
-		      void (*each)(struct mapping *mapping, uint32_t *numbers))
+/* Calls `each` once for each mapping. */
+static void tracker_walk_maps(struct tracker *tracker, struct maps *maps, uint32_t *numbers,
+			      void (*each)(struct mapping *mapping, uint32_t *numbers))
 {
 	if (!maps || maps->visited == tracker->walks)
 		return;
@@ -444,28 +464,28 @@ static void walk_maps(struct tracker *tracker, struct maps *maps, uint32_t *numb
 		each(&maps->list.items[i], numbers);
 }
 
-static void walk_all_maps(struct tracker *tracker, uint32_t *numbers,
-			  void (*each)(struct mapping *mapping, uint32_t *numbers))
+static void tracker_walk_all_maps(struct tracker *tracker, uint32_t *numbers,
+				  void (*each)(struct mapping *mapping, uint32_t *numbers))
 {
 	tracker->walks++;
-	walk_maps(tracker, tracker->kernel, numbers, each);
+	tracker_walk_maps(tracker, tracker->kernel, numbers, each);
 	for (size_t i = 0; i < tracker->processes.count; i++) {
-		walk_maps(tracker, tracker->processes.items[i].maps, numbers, each);
-		walk_maps(tracker, tracker->processes.items[i].before, numbers, each);
+		tracker_walk_maps(tracker, tracker->processes.items[i].maps, numbers, each);
+		tracker_walk_maps(tracker, tracker->processes.items[i].before, numbers, each);
 	}
 }
 
-static void mark_module(struct mapping *mapping, uint32_t *numbers)
+static void tracker_mark_module(struct mapping *mapping, uint32_t *numbers)
 {
 	numbers[mapping->module] = mapping->module;
 }
 
-static void renumber_module(struct mapping *mapping, uint32_t *numbers)
+static void tracker_renumber_module(struct mapping *mapping, uint32_t *numbers)
 {
 	mapping->module = numbers[mapping->module];
 }
 
-static void forget_modules(struct tracker *tracker)
+static void tracker_forget_modules(struct tracker *tracker)
 {
 	size_t count = tracker->modules.list.count;
 	_cleanup_free_ uint32_t *numbers = NULL;
@@ -476,10 +496,10 @@ static void forget_modules(struct tracker *tracker)
 	if (!numbers)
 		return;
 	memset(numbers, 0xff, count * sizeof(*numbers));
-	walk_all_maps(tracker, numbers, mark_module);
+	tracker_walk_all_maps(tracker, numbers, tracker_mark_module);
 	if (modules_keep(&tracker->modules, numbers) < 0)
 		return;
-	walk_all_maps(tracker, numbers, renumber_module);
+	tracker_walk_all_maps(tracker, numbers, tracker_renumber_module);
 	tracker->kept_modules = tracker->modules.list.count;
 }
 
@@ -516,10 +536,10 @@ void tracker_sweep(struct tracker *tracker, uint64_t before_ns)
 		if (!thread->used || !thread->exited_ns || thread->exited_ns >= before_ns ||
 		    array_push(&tracker->free_threads, i) < 0)
 			continue;
-		table_remove(&tracker->thread_table, hash_id(thread->tid), i);
+		table_remove(&tracker->thread_table, tracker_hash_id(thread->tid), i);
 		*thread = (struct tracker_thread){ 0 };
 	}
-	sweep_processes(tracker, before_ns);
-	forget_modules(tracker);
+	tracker_sweep_processes(tracker, before_ns);
+	tracker_forget_modules(tracker);
 	tracker_forget_names(tracker);
 }

@@ -2,25 +2,25 @@
 #pragma once
 
 /*
- * Who ran, under which name, with what mapped where. Fed with records in time order, it answers for
- * a sample by what was true at the sample's time.
+ * Knows which threads ran under which name, with which mappings. It receives records in time order,
+ * and answers for a sample with the state at the sample's time.
  *
- *   - fork: a child process starts with its parent's mappings and name, a new thread with its
- * parent's name;
- *   - exec (a COMM record that says so) forgets the mappings, but not at once: until the new
- * program runs its first instruction, the stack of the thread is still that of the call to exec, in
- * the old one;
- *   - a mapping takes the place of what it overlaps;
- *   - a pid that is used again starts afresh; what a dead thread was stays known until then, or
- * until tracker_sweep(): the kernel still samples a thread on its way out;
- *   - a process is in the cgroup that its samples name. Where they name none, or one that says
- * nothing, it is in that of its parent until /proc is asked: at an exec, as soon as it is known
- * (tracker_started()), when it is sampled for the first time, when they name another one, again
- * after an exec, and again after tracker_doubt_cgroups(), for those that are moved while they run.
- * Who moves itself, or is moved, and then executes a program was moved before that: from its fork
- * on it counts as being where it was at the exec.
+ *   - fork: a child process starts with its parent's mappings and name; a new thread starts with
+ *     its parent's name.
+ *   - exec (a COMM record that says so) forgets the mappings, but not at once. Until the new
+ *     program runs its first instruction, the thread's stack is still in the old program.
+ *   - a new mapping replaces what it overlaps.
+ *   - a reused pid starts afresh. A dead thread stays known until then, or until tracker_sweep(),
+ *     because the kernel still samples a thread that exits.
+ *   - a process is in the cgroup that its samples state. If they state none, or only the root, it
+ *     is in its parent's cgroup until /proc is read.
+ *   - /proc is read at an exec, as soon as the kernel reports it (tracker_note_exec()), at the
+ *     first sample, and when a sample states another cgroup. It is read again after
+ *     tracker_expire_cgroups(), because a process may move while it runs.
+ *   - a process that changes its cgroup and then executes a program counts as being in the new
+ *     cgroup since its fork.
  *
- * Names are numbered here; a tape has numbers of its own.
+ * The tracker has its own numbers for names; a tape has others.
  */
 
 #include <stdbool.h>
@@ -38,15 +38,17 @@
 struct tracker_thread {
 	int32_t pid;
 	int32_t tid;
-	/* a string of the tracker; 0 while no name is known */
+	/* A string of the tracker; 0: no name is known. */
 	uint32_t comm;
 	bool used;
-	/* 0 while it runs */
+	/* 0 while it runs. */
 	uint64_t exited_ns;
-	/* by the last look that saw it */
+	/* Number of the last scan that saw it. */
 	uint64_t scanned;
-	/* the filler's: its row in the tape at hand + 1, under this name and in that cgroup; 0:
-	 * none */
+	/*
+	 * For the tape builder: its row in the present tape + 1, for this name and that cgroup; 0:
+	 * none.
+	 */
 	uint32_t row;
 	uint32_t row_cgroup;
 };
@@ -57,21 +59,21 @@ struct tracker_process {
 	uint64_t exited_ns;
 	uint64_t scanned;
 	struct maps *maps;
-	/* those before the exec that is under way, or NULL */
+	/* The mappings before the exec that is under way, or NULL. */
 	struct maps *before;
-	/* NULL: not known */
+	/* NULL: unknown. */
 	char *cgroup;
-	/* it may have another by now */
-	bool cgroup_old;
-	/* it is known where it was at its exec */
-	bool cgroup_started;
-	/* and no program executed since */
+	/* The cgroup may have changed. */
+	bool cgroup_expired;
+	/* `cgroup` was read at its exec. */
+	bool cgroup_from_exec;
+	/* It has executed no program since its fork. */
 	bool forked;
-	/* that its last sample named, 0: none did */
+	/* The id that its last sample stated; 0: none. */
 	uint64_t cgroup_id;
-	/* when /proc was asked for it, 0: since it is this program it was not */
-	uint64_t cgroup_asked_ns;
-	/* the filler's: its string in the tape at hand + 1, or 0 */
+	/* Time of the last read of /proc for this program; 0: not read yet. */
+	uint64_t cgroup_read_ns;
+	/* For the tape builder: its string in the present tape + 1, or 0. */
 	uint32_t cgroup_row;
 };
 
@@ -84,88 +86,100 @@ struct tracker {
 	array_of(struct tracker_process) processes;
 	array_of(uint32_t) free_threads, free_processes;
 	struct table thread_table, process_table;
-	/* where one was found last, by the low bits of its number */
+	/* The last row found for the low bits of a tid or pid. */
 	uint32_t found_threads[TRACKER_FOUND], found_processes[TRACKER_FOUND];
 	struct maps *kernel;
-	/* of maps */
+	/* The next version of maps. */
 	uint64_t next_version;
-	/* over all maps */
+	/* Number of walks over all maps. */
 	uint64_t walks;
-	/* of /proc */
+	/* Number of scans of /proc. */
 	uint64_t scans;
-	/* the one at hand could not see everybody */
+	/* The present scan could not see all processes. */
 	bool scan_truncated;
-	/* that were in use when the others were forgotten last */
+	/* The numbers of names and modules that were left when unused ones were forgotten last. */
 	size_t kept_names, kept_modules;
-	/* what tracker_comm() made up last */
+	/* The name that tracker_comm() made last for a thread without one. */
 	char unnamed[16];
-	/* Reads the cgroup of a process of this host. NULL: the processes are of another time or
-	 * place. */
+	/*
+	 * Reads the cgroup of a process of this host. NULL: the processes are not of this host or
+	 * of this time.
+	 */
 	int (*read_cgroup)(struct proc_reader *reader, int32_t pid, char path[CGROUP_PATH_MAX]);
-	/* borrowed */
+	/* Borrowed. */
 	struct proc_reader *reader;
 	struct cgroup_ids cgroup_ids;
-	struct exec_cgroups cgroup_starts;
-	/* cgroups: one did */
-	bool samples_name;
+	struct exec_cgroups exec_cgroups;
+	/* At least one sample stated a cgroup. */
+	bool samples_have_cgroups;
 };
 
+/* Prepares an empty tracker. Returns 0 or -ENOMEM. Call tracker_done() also on failure. */
 int tracker_init(struct tracker *tracker);
 void tracker_done(struct tracker *tracker);
 
-/* Applies COMM, FORK, EXIT, MMAP, MMAP2, KSYMBOL and CGROUP; other records change nothing. 0 or
- * -ENOMEM. */
+/*
+ * Applies COMM, FORK, EXIT, MMAP, MMAP2, KSYMBOL and CGROUP records; other records change nothing.
+ * Returns 0 or -ENOMEM.
+ */
 int tracker_apply(struct tracker *tracker, const struct perf_record *record);
 
 /*
- * An exec of which the kernel has told, and whose turn to be applied comes later:
- * tracker_ask_started() asks /proc of all of them. What is known of those before a moment, which
- * all have been applied, is forgotten by tracker_forget_started().
+ * Reads the cgroups of new programs before their records are applied. tracker_note_exec() takes an
+ * exec that the kernel has reported. tracker_read_exec_cgroups() reads /proc for all of them.
+ * tracker_forget_execs() forgets those before before_ns, when all records up to there are applied.
  */
-void tracker_started(struct tracker *tracker, const struct perf_record *record);
-void tracker_ask_started(struct tracker *tracker);
-void tracker_forget_started(struct tracker *tracker, uint64_t before_ns);
+void tracker_note_exec(struct tracker *tracker, const struct perf_record *record);
+void tracker_read_exec_cgroups(struct tracker *tracker);
+void tracker_forget_execs(struct tracker *tracker, uint64_t before_ns);
 
 /*
- * The name of a thread at this moment: its own, or that of its process's first thread, or ":TID".
- * The idle thread (tid 0) is "swapper". Borrowed until the next call that changes the tracker.
+ * Returns the present name of a thread, or else that of its process's first thread, or else ":TID".
+ * The idle thread (tid 0) is "swapper". Valid until the next call that changes the tracker.
  */
 const char *tracker_comm(struct tracker *tracker, int32_t pid, int32_t tid);
 
-/* What is known of a thread, or NULL. Valid until the next call that changes the tracker. */
+/*
+ * Returns a thread, or NULL if it is unknown. Valid until the next call that changes the tracker.
+ */
 struct tracker_thread *tracker_thread(struct tracker *tracker, int32_t tid);
-/* What is known of a process, or NULL; the kernel's mappings are tracker->kernel. Valid until the
- * next call that changes it. */
+/*
+ * Returns a process, or NULL if it is unknown. The kernel's mappings are in tracker->kernel. Valid
+ * until the next call that changes the tracker.
+ */
 struct tracker_process *tracker_process(struct tracker *tracker, int32_t pid);
 /*
- * The cgroup of a process of which a sample at that moment names one, or 0; "" when it is not
- * known. Borrowed until the next call that changes the tracker.
+ * Returns the cgroup of a process, or "" if it is unknown. `id` is the cgroup that a sample at
+ * time_ns states, or 0. Valid until the next call that changes the tracker.
  */
 const char *tracker_cgroup(struct tracker *tracker, struct tracker_process *process, uint64_t id,
 			   uint64_t time_ns);
-/* Any process may have been moved by now. */
-void tracker_doubt_cgroups(struct tracker *tracker);
-/* The process was seen to run in its new mappings: those before its exec are of no more use. */
-void tracker_process_settled(struct tracker_process *process);
-/* The mapping at an address of the kernel or of a process, or NULL. */
+/* Marks the cgroups of all processes as possibly changed. */
+void tracker_expire_cgroups(struct tracker *tracker);
+/* Forgets the mappings before the exec: the process runs in its new mappings. */
+void tracker_process_finish_exec(struct tracker_process *process);
+/*
+ * Returns the mapping at an address of the kernel or of a process, or NULL. Valid until the maps
+ * change.
+ */
 const struct mapping *tracker_find(struct tracker *tracker, int32_t pid, bool kernel,
 				   uint64_t address);
 
-/* A kernel module or other kernel range. */
+/* Adds a kernel module or another range of the kernel. Returns 0 or -ENOMEM. */
 int tracker_add_kernel(struct tracker *tracker, uint64_t start, uint64_t end, const char *name,
 		       const uint8_t *build_id, size_t build_id_size);
 
 /*
- * A look at all that runs: those that were there before it and are not seen between begin and end
- * have ended, at that moment at the latest. Their own record of that was lost.
+ * A scan of all that runs. Threads and processes that tracker_scan_mark() does not mark between
+ * begin and end have ended, at time_ns at the latest; their exit records were lost.
  */
 void tracker_scan_begin(struct tracker *tracker);
-void tracker_scan_see(struct tracker *tracker, int32_t pid, int32_t tid);
+void tracker_scan_mark(struct tracker *tracker, int32_t pid, int32_t tid);
 void tracker_scan_end(struct tracker *tracker, uint64_t time_ns);
 
 /*
- * Forgets the threads and processes that ended before a moment, and at times the names and modules
- * that then nobody uses, which changes the numbers of the others: a farm that compiles sees a
- * million of them in a day.
+ * Forgets the threads and processes that ended before before_ns. Sometimes also forgets names and
+ * modules that are not used any more, which changes the numbers of the others: a build farm runs a
+ * million processes per day.
  */
 void tracker_sweep(struct tracker *tracker, uint64_t before_ns);

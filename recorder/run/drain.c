@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "recorder/run/drain.h"
 
-/* What is mapped is opened at once. */
-static void drain_look_at_sideband(struct drain *drain, const uint8_t *bytes, size_t size)
+/* Handles a side-band record before it is applied, so that a mapped file is opened at once. */
+static void drain_see_sideband(struct drain *drain, const uint8_t *bytes, size_t size)
 {
 	const struct perf_layout *layout = perf_events_layout(drain->events, PERF_RING_SIDEBAND);
 	struct perf_record record;
@@ -11,8 +11,8 @@ static void drain_look_at_sideband(struct drain *drain, const uint8_t *bytes, si
 		return;
 	if (drain->opener)
 		opener_see(drain->opener, &record);
-	tracker_started(&drain->pipeline->tracker, &record);
-	clock_reading_see(&drain->reading, &record);
+	tracker_note_exec(&drain->pipeline->tracker, &record);
+	clock_reading_observe(&drain->reading, &record);
 }
 
 static int drain_take(void *context, enum perf_ring ring, const uint8_t *bytes, size_t size)
@@ -22,7 +22,7 @@ static int drain_take(void *context, enum perf_ring ring, const uint8_t *bytes, 
 		perf_record_place(drain->sources[ring].layout, bytes, size);
 
 	if (ring == PERF_RING_SIDEBAND)
-		drain_look_at_sideband(drain, bytes, size);
+		drain_see_sideband(drain, bytes, size);
 	if (self_stats_record(&drain->stats, ring, &place, size) < 0)
 		return -ENOMEM;
 	return pipeline_add(drain->pipeline, ring, &place, bytes, size);
@@ -33,7 +33,7 @@ int drain_rings(struct drain *drain, unsigned int rings)
 	int r = perf_events_drain(drain->events, rings, drain_take, drain);
 
 	self_stats_emptied(&drain->stats);
-	tracker_ask_started(&drain->pipeline->tracker);
+	tracker_read_exec_cgroups(&drain->pipeline->tracker);
 	if (drain->opener)
 		opener_turn(drain->opener);
 	return r;
@@ -50,7 +50,7 @@ int drain_all(struct drain *drain)
 
 	drain_begin(drain);
 	clock_reading_begin(&drain->reading);
-	/* our own record is no news, nor is what we take now */
+	/* ignore the wake-up for our own record, and for records that we take now anyway */
 	perf_events_wait(drain->events, 0);
 	r = drain_rings(drain, PERF_ALL_RINGS);
 	if (r == 0 && drain->reading.complete)

@@ -17,14 +17,14 @@
 
 struct drain {
 	struct perf_events *events;
-	/* NULL: files are looked for when a tape is named */
+	/* NULL: files are opened only when a tape is named */
 	struct opener *opener;
 	struct pipeline *pipeline;
 	struct pipeline_source sources[PERF_RINGS];
 	struct self_stats stats;
-	/* of the last whole drain: its anchor */
+	/* the last whole drain and its anchor */
 	struct clock_reading reading;
-	/* of the monotonic clock: when the last turn began; 0: none did yet */
+	/* when the last turn began, on the monotonic clock; 0: no turn yet */
 	uint64_t turn_ns;
 };
 
@@ -32,26 +32,28 @@ struct drain {
 void drain_done(struct drain *drain);
 
 /*
- * Takes everything out of the rings, and reads the clocks. Where our own record was lost, no anchor
- * comes this time; the others are enough. Returns 0 or -ENOMEM.
+ * Takes everything out of the rings and reads the clocks. If our own record was lost, this drain
+ * has no anchor; the anchors of the other drains are enough. Returns 0 or -ENOMEM.
  */
 int drain_all(struct drain *drain);
 
-/* Takes what is in rings of these kinds, a mask. Returns 0 or -ENOMEM. */
+/* Takes everything out of the rings of these kinds; `rings` is a mask. Returns 0 or -ENOMEM. */
 int drain_rings(struct drain *drain, unsigned int rings);
 
 /*
- * Relieves a ring that fills up before it is time for a turn. What comes out of it is applied while
- * the cache still has it, and the clocks are not read: our own record would wake us once more.
- * Returns 0 or -ENOMEM; 1 when a turn is needed, because a tape would end, or because no sample
- * woke us but a CPU that went.
+ * Empties a ring that fills up before the next turn, and applies its records while the cache still
+ * holds them. It does not read the clocks, because our own record would wake us again. Returns 0 or
+ * -ENOMEM; 1 when a turn is needed, because a tape would end, or because a CPU that went offline
+ * woke us.
  */
 int drain_relieve(struct drain *drain);
 
-/* The perf clock at the last anchor, which must exist. */
+/* Returns the perf clock at the last anchor, which must exist. */
 uint64_t drain_anchor_ns(const struct drain *drain);
-/* The perf clock now. The last anchor may be older than the last turn: where our record of it was
- * written on a CPU whose events are not open yet. */
+/*
+ * Returns the perf clock now. The last anchor may be older than the last turn, if our record was
+ * written on a CPU whose events are not open yet.
+ */
 uint64_t drain_now_ns(const struct drain *drain);
-/* The perf clock before which no record can come any more. */
+/* Returns the perf clock before which no record can come any more. */
 uint64_t drain_settled_ns(const struct drain *drain);

@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * Keeps the figures of the host (gauges/) beside the samples: a thread of its own reads them once a
- * second, as files of /proc and /sys may make their reader wait; the thread that drains puts what
- * was read into the tape.
+ * Records the host's gauges (gauges/) beside the samples. A thread reads them once per second,
+ * because files of /proc and /sys may block. The draining thread puts them into the tape.
  */
 
 #include "base/cleanup.h"
@@ -14,19 +13,27 @@
 
 struct gauge_thread;
 
-/* Of the host below the root, "" for this one; borrowed. */
-int gauge_thread_start(const char *root, struct gauge_thread **ret_watch, struct error *error);
-/* 0; -ETIMEDOUT when the thread hangs in a file for longer than that: then it is left to itself. */
-int gauge_thread_stop(struct gauge_thread *watch, uint64_t patience_ns);
+/*
+ * Starts the thread. `root` is the folder above /proc and /sys, "" for this host; borrowed. Returns
+ * 0 or a negative errno.
+ */
+int gauge_thread_start(const char *root, struct gauge_thread **ret_reader, struct error *error);
+/*
+ * Ends the thread and frees the object. Returns 0, or -ETIMEDOUT when the thread hangs in a file
+ * for longer than `patience_ns`; then the object stays.
+ */
+int gauge_thread_stop(struct gauge_thread *reader, uint64_t patience_ns);
 
 /*
- * For the thread that drains: never waits. Puts what was read since the last time into the tape;
- * what is from behind its end waits for the next one. The anchor, the last one, tells when it was.
- * 0 or -ENOMEM.
+ * Puts the values that were read since the last call into the tape. Values after the tape's end
+ * wait for the next tape. `anchor` is the most recent one and gives the values their times. For the
+ * draining thread; never waits. Returns 0 or -ENOMEM.
  */
-int gauge_thread_take(struct gauge_thread *watch, struct tape *tape,
+int gauge_thread_take(struct gauge_thread *reader, struct tape *tape,
 		      const struct tape_anchor *anchor);
 
-/* What each source has cost so far. Never waits: when the thread is just handing over, what was
- * told before stays. */
-void gauge_thread_tell(struct gauge_thread *watch, struct recorder_progress *progress);
+/*
+ * Fills in what each source has cost so far. Never waits; leaves the old values when the lock is
+ * busy.
+ */
+void gauge_thread_fill(struct gauge_thread *reader, struct recorder_progress *progress);

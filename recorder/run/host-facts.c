@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "recorder/run/host-facts.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
 
-/* The kernel's first symbols: those of its per-CPU data, and then its code. */
+/* The first symbols of the kernel: its per-CPU data, and then its code. */
 #define KALLSYMS_HEAD (1u << 20)
 
-/* Where the kernel's code lies this time: who names the tape after the next boot needs to know. */
+/* Finds where the kernel's code lies in this boot, for a tape that is named after the next boot. */
 static void find_kernel_text(char *text, size_t size)
 {
 	_cleanup_free_ char *symbols = malloc(KALLSYMS_HEAD + 1);
@@ -42,13 +43,16 @@ static void find_online(char *text, size_t size)
 		snprintf(text, size, "%.*s", (int)strcspn(online, "\n"), online);
 }
 
-void host_facts_collect(struct host_facts *facts, const struct perf_events *events,
-			const char *cpu_list, unsigned int frequency, const char *version)
+int host_facts_collect(struct host_facts *facts, const struct perf_events *events,
+		       const char *cpu_list, unsigned int frequency, const char *version)
 {
 	_cleanup_free_ char *boot_id = NULL;
+	int r = file_read("/proc/sys/kernel/random/boot_id", 64, &boot_id, NULL);
 
+	if (r == -ENOMEM)
+		return r;
 	uname(&facts->names);
-	if (file_read("/proc/sys/kernel/random/boot_id", 64, &boot_id, NULL) == 0)
+	if (r == 0)
 		snprintf(facts->boot_id, sizeof(facts->boot_id), "%.*s",
 			 (int)strcspn(boot_id, "\n"), boot_id);
 	find_kernel_text(facts->kernel_text, sizeof(facts->kernel_text));
@@ -72,6 +76,7 @@ void host_facts_collect(struct host_facts *facts, const struct perf_events *even
 		       { 0 },
 	       },
 	       sizeof(facts->rows));
+	return 0;
 }
 
 void host_facts_begin(struct host_facts *facts, uint64_t begin_ns)

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 static void progress_fill_sum(struct progress_dying *to, const struct dead_cgroups_sum *sum,
-			      uint64_t at_ns, const struct pipeline *assembler)
+			      uint64_t at_ns, const struct pipeline *pipeline)
 {
 	*to = (struct progress_dying){
 		.count = sum->count,
@@ -16,60 +16,61 @@ static void progress_fill_sum(struct progress_dying *to, const struct dead_cgrou
 	snprintf(to->removed_by, sizeof(to->removed_by), "%s", sum->removed_by.comm);
 	if (!sum->since_ns)
 		return;
-	to->since_ns = pipeline_wall(assembler, sum->since_ns);
+	to->since_ns = pipeline_wall(pipeline, sum->since_ns);
 	to->oldest_ns = at_ns - MIN(sum->since_ns, at_ns);
 }
 
-static void progress_fill_dying(struct recorder_progress *progress,
-				const struct pipeline *assembler, const struct dead_cgroups *dying)
+static void progress_fill_dying(struct recorder_progress *progress, const struct pipeline *pipeline,
+				const struct dead_cgroups *dying)
 {
-	const struct dead_cgroups_told *told = dead_cgroups_told(dying);
+	const struct dead_cgroups_report *report = dead_cgroups_report(dying);
 
 	snprintf(progress->dying, sizeof(progress->dying), "%s", dead_cgroups_text(dying));
-	if (!told->at_ns)
+	if (!report->at_ns)
 		return;
-	progress->dying_ns = pipeline_wall(assembler, told->at_ns);
-	progress->dying_since_ns = pipeline_wall(assembler, told->since_ns);
-	progress->dying_count = told->count;
-	progress->dying_prefixes = told->kinds;
-	progress->dying_unsure = told->unsure;
-	progress->dying_lost = told->lost;
+	progress->dying_ns = pipeline_wall(pipeline, report->at_ns);
+	progress->dying_since_ns = pipeline_wall(pipeline, report->since_ns);
+	progress->dying_count = report->count;
+	progress->dying_prefixes = report->kinds;
+	progress->dying_unsure = report->unsure;
+	progress->dying_lost = report->lost;
 	progress->cgroup_count =
-		MIN(told->kinds, (size_t)MIN(DEAD_CGROUPS_TOLD_MAX, PROGRESS_DYING_MAX));
+		MIN(report->kinds, (size_t)MIN(DEAD_CGROUPS_REPORT_MAX, PROGRESS_DYING_MAX));
 	for (size_t i = 0; i < progress->cgroup_count; i++)
-		progress_fill_sum(&progress->cgroups[i], &told->sums[i], told->at_ns, assembler);
+		progress_fill_sum(&progress->cgroups[i], &report->sums[i], report->at_ns, pipeline);
 }
 
-void progress_fill_taken(struct recorder_progress *progress, const struct pipeline *assembler,
-			 const struct trace_setup *tracing)
+void progress_fill_taken(struct recorder_progress *progress, const struct pipeline *pipeline,
+			 const struct trace_setup *setup)
 {
-	const struct losses_counts *counts = &assembler->losses.counts;
+	const struct losses_counts *counts = &pipeline->losses.counts;
 
-	progress->samples = assembler->samples;
+	progress->samples = pipeline->samples;
 	progress->lost = counts->lost;
 	progress->lost_sideband = counts->lost_sideband;
-	progress->skipped = counts->missed;
+	progress->skipped = counts->skipped;
 	progress->throttled = counts->throttled;
-	progress->limit = assembler->losses.lowered.count;
+	progress->limit = pipeline->losses.lowered.count;
 	progress->offline = counts->offline;
-	progress->offline_now = losses_offline(&assembler->losses);
+	progress->offline_now = losses_offline(&pipeline->losses);
 	progress->damaged = counts->damaged;
-	progress->truncated = counts->cut;
-	trace_setup_tell(tracing, counts, progress);
-	progress_fill_dying(progress, assembler, trace_dying(tracing->trace));
-	progress->end_ns = pipeline_wall(assembler, pipeline_last_anchor(assembler)->perf_ns);
+	progress->truncated = counts->truncated;
+	trace_setup_fill(setup, counts, progress);
+	progress_fill_dying(progress, pipeline, trace_dying(setup->trace));
+	progress->end_ns = pipeline_wall(pipeline, pipeline_last_anchor(pipeline)->perf_ns);
 }
 
 void progress_fill_stored(struct recorder_progress *progress, const struct sealer_status *status,
-			  const struct pipeline *assembler, uint64_t begun_ns,
+			  const struct pipeline *pipeline, uint64_t begun_ns,
 			  const struct error *cpu_trouble)
 {
-	uint64_t drained_ns = begun_ns ? pipeline_last_anchor(assembler)->perf_ns : 0,
+	uint64_t drained_ns = begun_ns ? pipeline_last_anchor(pipeline)->perf_ns : 0,
 		 spooled_ns = MAX(status->spooled_ns, begun_ns);
 
 	progress->segments = status->segments;
-	progress->removed = status->removed;
-	progress->removed_bytes = status->removed_bytes;
+	progress->retained = status->retained;
+	progress->removed = status->retained.own;
+	progress->removed_bytes = status->retained.own_bytes;
 	progress->away = status->away;
 	progress->away_bytes = status->away_bytes;
 	progress->spool_lag_ns = drained_ns - MIN(drained_ns, spooled_ns);
@@ -78,7 +79,7 @@ void progress_fill_stored(struct recorder_progress *progress, const struct seale
 	progress->store_blocked = status->store_blocked;
 	progress->unsaved = status->unsaved_samples;
 	progress->recovered = status->recovered;
-	/* what was once in the way of the store is not for ever */
+	/* an error of the store counts only while it lasts */
 	progress->error =
 		status->store_blocked || status->failed ? status->error : (struct error){ 0 };
 	progress->warning = *cpu_trouble->text ? *cpu_trouble : status->warning;

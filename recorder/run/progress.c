@@ -22,7 +22,7 @@
 struct member {
 	const char *name;
 	size_t at;
-	/* of a text; 0: it is a number */
+	/* size of a text; 0: a number */
 	size_t size;
 };
 
@@ -105,7 +105,7 @@ static const struct member dying_members[] = {
 	NUMBER_OF(struct progress_dying, removed_by_pid),
 };
 
-/* Arrays of objects: one a source, one a kind of path. */
+/* Arrays of objects: sources, and kinds of paths. */
 static const struct list {
 	const char *name;
 	const struct member *members;
@@ -164,7 +164,7 @@ void progress_write(const struct recorder_progress *progress, struct buffer *jso
 	json_close(json, '}');
 }
 
-/* Cut where there is no room for all of it. */
+/* Truncates a text that does not fit. */
 static int progress_read_text(const struct json_token *token, char *text, size_t size)
 {
 	_cleanup_(buffer_done) struct buffer plain = { 0 };
@@ -208,13 +208,13 @@ static const struct member *find_member(const struct member *list, size_t count,
 	return NULL;
 }
 
-/* Where the reading stands: in the object itself, or in an item of one of its lists. */
+/* The place of the reader: in the object itself, or in an item of a list. */
 struct place {
 	struct recorder_progress *progress;
-	/* whose key came last */
+	/* the member of the last key */
 	const struct member *member;
 	const struct list *list;
-	/* the last one; NULL: none came yet */
+	/* the last item; NULL: none so far */
 	void *item;
 };
 
@@ -238,7 +238,7 @@ static void see_key(struct place *place, unsigned int depth, const struct json_t
 	}
 }
 
-/* The last place is for all that there is no room for. */
+/* Items that do not fit overwrite the last one. */
 static void add_item(struct place *place)
 {
 	const struct list *list = place->list;
@@ -252,7 +252,7 @@ static void add_item(struct place *place)
 	memset(place->item, 0, list->size);
 }
 
-/* What stands under another name is passed over, however deep. */
+/* Skips members with unknown names, at any depth. */
 static int see_token(struct place *place, unsigned int depth, const struct json_token *token)
 {
 	const struct member *member = place->member;

@@ -20,47 +20,51 @@
 #include "recorder/run/trace-setup.h"
 #include "recorder/run/cpu-watch.h"
 
-/* Beside two segments, for a tape that waits for its turn to be named. */
+/* Time to name a tape, in addition to two segments. */
 #define OPENER_SLACK_NS (60 * NSEC_PER_SEC)
 
-/* What is told last needs no more than a page of the store. */
+/* The time to write the last status. The status is at most a page of the store. */
 #define LAST_WORD_NS (10 * NSEC_PER_SEC)
-/* Who stops us waits for the last tape, which does not wait for the last lines of a log whose
- * thread hangs in the store. */
+/*
+ * How long the last tape waits for the last lines of the log, if the log's thread hangs in the
+ * store.
+ */
 #define LAST_LINES_NS (NSEC_PER_SEC / 2)
 
-/* Each reads a full ring in some milliseconds: if none of so many finds the record, it does not
- * come. */
+/* Each try reads a full ring in some milliseconds. If no try finds our record, it does not come. */
 #define FIRST_ANCHOR_TRIES 20
+
+#define HUNG_TEXT \
+	"the store hangs: %llu segments are not sealed; the next recording recovers all but %s"
 
 struct recorder {
 	const struct recorder_options *options;
 	struct drain drain;
-	struct trace_setup tracing;
-	/* of the run */
+	struct trace_setup trace;
+	/* set for the run */
 	struct store_writer *writer;
 	struct sealer *sealer;
-	struct status_thread *teller;
-	struct kmsg_options watching;
+	struct status_thread *status;
+	struct kmsg_options kmsg_options;
 	/* NULL: the kernel's log is not read */
 	struct kmsg_watch *log;
-	struct gauge_thread *host;
-	/* of the perf clock: what happened before is on its way to the spool */
+	struct gauge_thread *gauges;
+	/* perf clock; everything before is on its way to the spool */
 	uint64_t turned_ns;
 	struct host_facts facts;
-	struct pipeline_options assembly;
-	struct pipeline assembler;
-	struct sealer_options sealing;
+	struct pipeline_options pipeline_options;
+	struct pipeline pipeline;
+	struct sealer_options sealer_options;
 	struct cpu_watch watch;
 	struct stall stall;
 	struct rescan rescan;
-	/* why a CPU that is there is not sampled, or "" */
+	/* why an online CPU is not sampled, or "" */
 	struct error cpu_trouble;
-	/* 0, or -ENOMEM */
+	/* 0 or -ENOMEM */
 	int changing;
-	/* how many of each were carried out */
+	/* how many requests of each kind were carried out */
 	struct recorder_orders done;
-	/* of the perf clock */
+	/* perf clock */
 	uint64_t begun_ns;
 	uint64_t started_monotonic_ns;
 	struct recorder_progress progress;
@@ -68,7 +72,7 @@ struct recorder {
 
 static void take_status(struct recorder *recorder, const struct sealer_status *status)
 {
-	progress_fill_stored(&recorder->progress, status, &recorder->assembler, recorder->begun_ns,
+	progress_fill_stored(&recorder->progress, status, &recorder->pipeline, recorder->begun_ns,
 			     &recorder->cpu_trouble);
 }
 
@@ -80,15 +84,15 @@ static void recorder_report(struct recorder *recorder)
 	sealer_status(recorder->sealer, &status);
 	kmsg_watch_spooled(recorder->log, recorder->turned_ns, status.spooled_ns);
 	kmsg_watch_trouble(recorder->log, &progress->log_trouble);
-	progress_fill_taken(progress, &recorder->assembler, &recorder->tracing);
+	progress_fill_taken(progress, &recorder->pipeline, &recorder->trace);
 	take_status(recorder, &status);
 	progress->elapsed_ns = clock_ns(CLOCK_MONOTONIC) - recorder->started_monotonic_ns;
 	progress->cpus = perf_events_cpus(recorder->drain.events);
 	progress->stalled_signal_ns = recorder->stall.signal_ns;
 	progress->stalled_cpu_ns = recorder->stall.cpu_ns;
-	self_stats_tell(&recorder->drain.stats, progress);
-	gauge_thread_tell(recorder->host, progress);
-	status_thread_tell(recorder->teller, progress);
+	self_stats_fill(&recorder->drain.stats, progress);
+	gauge_thread_fill(recorder->gauges, progress);
+	status_thread_put(recorder->status, progress);
 	if (recorder->options->progress)
 		recorder->options->progress(recorder->options->context, progress);
 }
@@ -108,7 +112,10 @@ static bool recorder_finished(const struct recorder *recorder)
 	       (recorder->options->duration_ns && elapsed >= recorder->options->duration_ns);
 }
 
-/* Until a second after the last turn began, so that they keep their step. */
+/*
+ * Returns how long to wait: until a second after the last turn began, so that turns keep their
+ * rhythm.
+ */
 static uint64_t time_to_sleep(const struct recorder *recorder)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC), wake = recorder->drain.turn_ns + DRAIN_NS;
@@ -118,8 +125,11 @@ static uint64_t time_to_sleep(const struct recorder *recorder)
 	return wake > now ? wake - now : 0;
 }
 
-/* What a CPU lost is counted by its events, which are replaced. Of one that came it is known who
- * runs there from its events' opening on. */
+/*
+ * When a CPU goes offline, counts the samples that it lost, because its events have that count and
+ * are about to be closed. When a CPU comes online, wants a scan of /proc, which shows what runs
+ * there.
+ */
 static void cpu_changed(void *context, uint32_t cpu, bool online, uint64_t time_ns)
 {
 	struct recorder *recorder = context;
@@ -129,92 +139,116 @@ static void cpu_changed(void *context, uint32_t cpu, bool online, uint64_t time_
 	if (online)
 		time_ns = drain_now_ns(&recorder->drain);
 	else
-		r = pipeline_counted(&recorder->assembler, cpu,
+		r = pipeline_counted(&recorder->pipeline, cpu,
 				     perf_events_lost(recorder->drain.events, cpu),
 				     drain_anchor_ns(&recorder->drain));
 	if (r == 0)
-		r = pipeline_cpu(&recorder->assembler, cpu, online,
-				 time_ns ? time_ns : recorder->assembler.tape->begin_ns);
+		r = pipeline_cpu(&recorder->pipeline, cpu, online,
+				 time_ns ? time_ns : recorder->pipeline.tape->begin_ns);
 	recorder->changing = recorder->changing ? recorder->changing : r;
 }
 
-/* A CPU for which no events can be opened is offline for as long as that is so. */
-static int look_for_cpus(struct recorder *recorder)
+/* A CPU whose events cannot be opened counts as offline. */
+static int refresh_cpus(struct recorder *recorder)
 {
-	if (perf_events_refresh(recorder->drain.events, drain_now_ns(&recorder->drain), cpu_changed,
-				recorder, &recorder->cpu_trouble) == 0)
+	int r = perf_events_refresh(recorder->drain.events, drain_now_ns(&recorder->drain),
+				    cpu_changed, recorder, &recorder->cpu_trouble);
+
+	if (r == 0)
 		recorder->cpu_trouble.text[0] = 0;
+	if (r == -ENOMEM)
+		error_set(&recorder->cpu_trouble, r, "looking for CPUs: out of memory");
 	return recorder->changing;
 }
 
-static int recorder_carry_out(struct recorder *recorder, uint64_t settled_ns)
+static int recorder_carry_out_orders(struct recorder *recorder, uint64_t settled_ns)
 {
 	const struct recorder_orders *orders = orders_of(recorder);
 
 	if (orders->reload != recorder->done.reload) {
 		recorder->done.reload = orders->reload;
-		status_thread_send(recorder->teller);
+		status_thread_run_errand(recorder->status);
 	}
-	/* of a tape that has just begun nothing would be in it */
+	/* a tape that has just begun would be empty */
 	if (orders->rotate == recorder->done.rotate ||
-	    settled_ns < recorder->assembler.tape->begin_ns + CLOCK_SETTLE_NS)
+	    settled_ns < recorder->pipeline.tape->begin_ns + CLOCK_SETTLE_NS)
 		return 0;
 	recorder->done.rotate = orders->rotate;
-	return pipeline_rotate(&recorder->assembler, settled_ns);
+	return pipeline_rotate(&recorder->pipeline, settled_ns);
 }
 
-/* What the kernel has logged since the last time, and the host's figures. */
+/* Takes new lines of the kernel's log, and new values of the host's gauges. */
 static int take_context(struct recorder *recorder)
 {
-	const struct tape_anchor *anchor = pipeline_last_anchor(&recorder->assembler);
-	int r = kmsg_watch_take(recorder->log, recorder->assembler.tape, anchor);
+	const struct tape_anchor *anchor = pipeline_last_anchor(&recorder->pipeline);
+	int r = kmsg_watch_take(recorder->log, recorder->pipeline.tape, anchor);
 
-	return r < 0 ? r : gauge_thread_take(recorder->host, recorder->assembler.tape, anchor);
+	return r < 0 ? r : gauge_thread_take(recorder->gauges, recorder->pipeline.tape, anchor);
 }
 
-/* One turn: everything up to a little before the drain is applied, and on its way to the spool. */
+/* Applies everything up to a little before the drain, and hands it to the spool. */
+static int recorder_apply(struct recorder *recorder)
+{
+	uint64_t settled_ns = drain_settled_ns(&recorder->drain);
+	int r;
+
+	/*
+	 * before the flush for the tape that may end now, and again after it for the tape that
+	 * begins then
+	 */
+	r = take_context(recorder);
+	if (r < 0)
+		return r;
+	r = pipeline_flush(&recorder->pipeline, settled_ns);
+	if (r < 0)
+		return r;
+	r = take_context(recorder);
+	if (r < 0)
+		return r;
+	r = rescan_run(&recorder->rescan, &recorder->pipeline);
+	if (r < 0)
+		return r;
+	r = recorder_carry_out_orders(recorder, settled_ns);
+	if (r < 0)
+		return r;
+	recorder->turned_ns = settled_ns;
+	tracker_forget_execs(&recorder->pipeline.tracker, settled_ns);
+	return pipeline_spool(&recorder->pipeline, settled_ns);
+}
+
+/* One turn: empties the rings, looks at the CPUs, and applies the records. */
 static int recorder_turn(struct recorder *recorder)
 {
 	int r = drain_all(&recorder->drain);
 
 	recorder->drain.turn_ns = recorder->drain.reading.anchor.monotonic_ns;
-	if (r == 0)
-		r = stall_look(&recorder->stall, orders_of(recorder)->continued,
-			       recorder->drain.stats.late_ns, drain_anchor_ns(&recorder->drain),
-			       &recorder->assembler.losses);
-	perf_events_nudge(recorder->drain.events);
-	if (r == 0)
-		r = look_for_cpus(recorder);
-	if (r == 0)
-		r = cpu_watch_look(&recorder->watch, recorder->drain.events, &recorder->assembler);
 	if (r < 0)
 		return r;
-	/* of a tape that is about to end, and of the one that then begins */
-	r = take_context(recorder);
-	if (r == 0)
-		r = pipeline_flush(&recorder->assembler, drain_settled_ns(&recorder->drain));
-	if (r == 0)
-		r = take_context(recorder);
-	if (r == 0)
-		r = rescan_look(&recorder->rescan, &recorder->assembler);
-	if (r == 0)
-		r = recorder_carry_out(recorder, drain_settled_ns(&recorder->drain));
-	recorder->turned_ns = drain_settled_ns(&recorder->drain);
-	tracker_forget_started(&recorder->assembler.tracker, recorder->turned_ns);
-	return r == 0 ? pipeline_spool(&recorder->assembler, drain_settled_ns(&recorder->drain))
-		      : r;
+	r = stall_update(&recorder->stall, orders_of(recorder)->continued,
+			 recorder->drain.stats.late_ns, drain_anchor_ns(&recorder->drain),
+			 &recorder->pipeline.losses);
+	if (r < 0)
+		return r;
+	perf_events_nudge(recorder->drain.events);
+	r = refresh_cpus(recorder);
+	if (r < 0)
+		return r;
+	r = cpu_watch_update(&recorder->watch, recorder->drain.events, &recorder->pipeline);
+	if (r < 0)
+		return r;
+	return recorder_apply(recorder);
 }
 
-/* What starts is looked at a moment later, together with what it starts. */
-static int look_at_started(struct recorder *recorder, unsigned int rings)
+/* Waits a moment, so that new processes are read together with those that they start. */
+static int drain_started(struct recorder *recorder, unsigned int rings)
 {
-	uint64_t pause_ns = exec_cgroups_pause(&recorder->assembler.tracker.cgroup_starts);
+	uint64_t pause_ns = exec_cgroups_pause(&recorder->pipeline.tracker.exec_cgroups);
 
 	usleep(MIN(pause_ns, time_to_sleep(recorder)) / NSEC_PER_USEC);
 	return drain_rings(&recorder->drain, rings);
 }
 
-/* Until the next turn; what cannot wait for it is done meanwhile. 0, 1 or -ENOMEM. */
+/* Waits until the next turn, and handles urgent wake-ups before. Returns 0, 1 or -ENOMEM. */
 static int wait_for_turn(struct recorder *recorder)
 {
 	uint64_t left_ns;
@@ -226,7 +260,7 @@ static int wait_for_turn(struct recorder *recorder)
 		if (!rings)
 			break;
 		r = rings & 1u << PERF_RING_SAMPLES ? drain_relieve(&recorder->drain)
-						    : look_at_started(recorder, rings);
+						    : drain_started(recorder, rings);
 	}
 	return r;
 }
@@ -252,55 +286,56 @@ static int recorder_record(struct recorder *recorder, struct error *error)
 static int recorder_begin(struct recorder *recorder, struct error *error)
 {
 	uint64_t begin_ns;
-	int r = proc_scan(&recorder->assembler.tracker);
+	int r = proc_scan(&recorder->pipeline.tracker);
 
 	if (recorder->drain.opener)
-		opener_begin(recorder->drain.opener, &recorder->assembler.tracker,
+		opener_begin(recorder->drain.opener, &recorder->pipeline.tracker,
 			     perf_events_files_left(recorder->drain.events));
-	/* where so many start meanwhile that our own record was lost, there is room for it once the
-	 * ring was read */
+	/*
+	 * if a burst of starts displaced our record, the ring has space for a new one after it was
+	 * read
+	 */
 	for (int tries = 0;
-	     r == 0 && tries < FIRST_ANCHOR_TRIES && !pipeline_last_anchor(&recorder->assembler);
+	     r == 0 && tries < FIRST_ANCHOR_TRIES && !pipeline_last_anchor(&recorder->pipeline);
 	     tries++)
 		r = drain_all(&recorder->drain);
 	if (r < 0)
 		return error_set(error, r, "out of memory");
-	if (!pipeline_last_anchor(&recorder->assembler))
-		return error_set(error, -EIO, "the kernel did not report our own thread's name");
+	if (!pipeline_last_anchor(&recorder->pipeline))
+		return error_set(error, -EIO, "the kernel did not deliver our own record");
 	begin_ns = drain_anchor_ns(&recorder->drain);
 	recorder->started_monotonic_ns = clock_ns(CLOCK_MONOTONIC);
 	recorder->drain.turn_ns = recorder->drain.reading.anchor.monotonic_ns;
 	recorder->begun_ns = begin_ns;
-	recorder->progress.begin_ns = pipeline_wall(&recorder->assembler, begin_ns);
+	recorder->progress.begin_ns = pipeline_wall(&recorder->pipeline, begin_ns);
 	host_facts_begin(&recorder->facts, begin_ns);
-	r = pipeline_begin(&recorder->assembler, begin_ns);
+	r = pipeline_begin(&recorder->pipeline, begin_ns);
 	if (r == 0 && recorder->options->catalogue)
-		r = kmsg_watch_start(&recorder->watching, begin_ns, &recorder->log);
-	recorder->tracing.log = recorder->log;
+		r = kmsg_watch_start(&recorder->kmsg_options, begin_ns, &recorder->log);
+	recorder->trace.log = recorder->log;
 	if (r == 0)
-		r = gauge_thread_start("", &recorder->host, error);
-	return r < 0 ? error_set(error, r, "cannot begin: %s", strerror(-r)) : 0;
+		r = gauge_thread_start("", &recorder->gauges, error);
+	return r < 0 ? error_set(error, r, "the recording cannot begin: %s", strerror(-r)) : 0;
 }
 
-/* Everything that is left, up to the last anchor, into the last tape. */
+/* Puts everything up to the last anchor into the last tape. */
 static int recorder_finish(struct recorder *recorder, bool failed, struct error *error)
 {
-	int r = recorder->assembler.tape
-			? cpu_watch_last_idle(&recorder->watch, &recorder->assembler)
-			: 0;
+	int r = recorder->pipeline.tape ? cpu_watch_last_idle(&recorder->watch, &recorder->pipeline)
+					: 0;
 
 	perf_events_stop(recorder->drain.events);
 	kmsg_watch_stop(recorder->log, LAST_LINES_NS);
 	if (r == 0)
 		r = drain_all(&recorder->drain);
-	if (r == 0 && recorder->assembler.tape)
+	if (r == 0 && recorder->pipeline.tape)
 		r = take_context(recorder);
 	if (r == 0)
-		r = cpu_watch_count(recorder->drain.events, &recorder->assembler);
+		r = cpu_watch_count(recorder->drain.events, &recorder->pipeline);
 	if (r == 0)
-		r = pipeline_end(&recorder->assembler, drain_anchor_ns(&recorder->drain),
+		r = pipeline_end(&recorder->pipeline, drain_anchor_ns(&recorder->drain),
 				 shutdown_reason(orders_of(recorder), failed));
-	progress_fill_taken(&recorder->progress, &recorder->assembler, &recorder->tracing);
+	progress_fill_taken(&recorder->progress, &recorder->pipeline, &recorder->trace);
 	return r < 0 ? error_set(error, r, "out of memory") : 0;
 }
 
@@ -309,8 +344,8 @@ struct recorder *recorder_close(struct recorder *recorder)
 	if (!recorder)
 		return NULL;
 	drain_done(&recorder->drain);
-	pipeline_done(&recorder->assembler);
-	trace_setup_done(&recorder->tracing);
+	pipeline_done(&recorder->pipeline);
+	trace_setup_done(&recorder->trace);
 	cpu_watch_done(&recorder->watch);
 	free(recorder);
 	return NULL;
@@ -325,13 +360,15 @@ int recorder_new(const struct recorder_options *options, struct recorder **ret_r
 	if (!recorder)
 		return -ENOMEM;
 	recorder->options = options;
-	recorder->drain.pipeline = &recorder->assembler;
+	recorder->drain.pipeline = &recorder->pipeline;
 	cpu_watch_init(&recorder->watch);
-	r = pipeline_init(&recorder->assembler, &recorder->assembly);
-	if (r == 0)
-		r = rights_see_host(error);
-	if (r == 0)
-		r = trace_setup_open(&recorder->tracing, options->trace, error);
+	r = pipeline_init(&recorder->pipeline, &recorder->pipeline_options);
+	if (r < 0)
+		return r;
+	r = rights_see_host(error);
+	if (r < 0)
+		return r;
+	r = trace_setup_open(&recorder->trace, options->trace, error);
 	if (r < 0)
 		return r;
 	*ret_recorder = take_ptr(recorder);
@@ -350,9 +387,11 @@ int recorder_open(struct recorder *recorder, struct error *error)
 	};
 	int r;
 
-	trace_setup_ask(&recorder->tracing, &events);
-	/* it forks, so before anything is large; without it names are looked for later, and some
-	 * are gone by then */
+	trace_setup_ask(&recorder->trace, &events);
+	/*
+	 * start the opener before large allocations, because it forks; without it, files are opened
+	 * only when a tape is named, and some are gone by then
+	 */
 	r = opener_new(2 * options->segment_ns + OPENER_SLACK_NS, &recorder->drain.opener);
 	return r < 0 ? r : perf_events_open(&events, &recorder->drain.events, error);
 }
@@ -364,21 +403,23 @@ static void recorder_describe(struct recorder *recorder)
 	snprintf(progress->version, sizeof(progress->version), "%s", recorder->options->version);
 	snprintf(progress->event, sizeof(progress->event), "%s",
 		 perf_events_name(recorder->drain.events));
-	trace_setup_describe(&recorder->tracing, recorder->drain.events, progress);
+	trace_setup_describe(&recorder->trace, recorder->drain.events, progress);
 	progress->frequency = recorder->options->frequency;
 	progress->segment_ns = recorder->options->segment_ns;
 	progress->ring_bytes =
 		perf_events_ring_bytes(recorder->drain.events, &progress->rings_bytes);
 }
 
-static void recorder_prepare(struct recorder *recorder, const struct store_writer *writer)
+static int recorder_prepare(struct recorder *recorder, const struct store_writer *writer)
 {
+	int r;
+
 	recorder_describe(recorder);
-	cpu_watch_start(&recorder->watch, &recorder->assembler.tracker, &orders_of(recorder)->stop);
-	host_facts_collect(&recorder->facts, recorder->drain.events, recorder->options->cpus,
-			   recorder->options->frequency, recorder->options->version);
+	cpu_watch_start(&recorder->watch, &recorder->pipeline.tracker, &orders_of(recorder)->stop);
+	r = host_facts_collect(&recorder->facts, recorder->drain.events, recorder->options->cpus,
+			       recorder->options->frequency, recorder->options->version);
 	trace_setup_sources(recorder->drain.events, recorder->drain.sources);
-	recorder->sealing = (struct sealer_options){
+	recorder->sealer_options = (struct sealer_options){
 		.finder.live = true,
 		.finder.delegate = recorder->drain.opener ? opener_find : NULL,
 		.finder.context = recorder->drain.opener,
@@ -386,9 +427,9 @@ static void recorder_prepare(struct recorder *recorder, const struct store_write
 		.limits = &recorder->options->limits,
 		.memory_bytes = recorder->options->memory_bytes,
 		.names_dir = store_writer_names(writer),
-		.unsaved = unsaved_before(writer, recorder->facts.boot_id),
+		.unsaved = unsaved_read_note(writer, recorder->facts.boot_id),
 	};
-	recorder->watching = (struct kmsg_options){
+	recorder->kmsg_options = (struct kmsg_options){
 		.catalogue = recorder->options->catalogue,
 		.boot_id = recorder->facts.boot_id,
 		.trust_users = recorder->options->trust_users,
@@ -396,10 +437,11 @@ static void recorder_prepare(struct recorder *recorder, const struct store_write
 		.found = recorder->options->found,
 		.context = recorder->options->context,
 	};
+	return r;
 }
 
-/* Records; what was taken before a failure is still worth sealing. */
-static int recorder_run_here(struct recorder *recorder, struct error *error)
+/* Records. Seals what was taken before a failure, too. */
+static int recorder_record_and_finish(struct recorder *recorder, struct error *error)
 {
 	int r = recorder_begin(recorder, error);
 
@@ -412,21 +454,18 @@ static int recorder_run_here(struct recorder *recorder, struct error *error)
 	return r;
 }
 
-/* What is in the spool is not lost: the next recorder, or reader, finds it. */
-static int recorder_tell_hung(struct recorder *recorder, struct error *error)
+/* The spool is not lost: the next recorder or a reader finds it. */
+static int recorder_report_hung(struct recorder *recorder, struct error *error)
 {
 	struct recorder_progress *progress = &recorder->progress;
 	char lag[32];
 
 	duration_format(progress->spool_lag_ns, lag, sizeof(lag));
 	progress->hung = true;
-	return error_set(
-		error, -ETIMEDOUT,
-		"the store hangs: %llu segments are not sealed; what of them is on the disk the next recording recovers, the last %s before the end are lost",
-		(unsigned long long)progress->waiting, lag);
+	return error_set(error, -ETIMEDOUT, HUNG_TEXT, (unsigned long long)progress->waiting, lag);
 }
 
-static void tell_again(void *context)
+static void report_again(void *context)
 {
 	recorder_report(context);
 }
@@ -434,15 +473,15 @@ static void tell_again(void *context)
 static void recorder_leave_unsaved(const struct recorder *recorder, const struct tape_loss *unsaved,
 				   bool failed)
 {
-	const struct pipeline *pipeline = &recorder->assembler;
+	const struct pipeline *pipeline = &recorder->pipeline;
 	uint64_t from_ns = 0, to_ns = 0;
 
 	if (pipeline_last_anchor(pipeline)) {
 		from_ns = pipeline_wall(pipeline, unsaved->from_ns);
 		to_ns = pipeline_wall(pipeline, unsaved->to_ns);
 	}
-	unsaved_leave(unsaved, from_ns, to_ns, shutdown_reason(orders_of(recorder), failed),
-		      recorder->writer);
+	unsaved_write_note(unsaved, from_ns, to_ns, shutdown_reason(orders_of(recorder), failed),
+			   recorder->writer);
 }
 
 static int recorder_stop(struct recorder *recorder, int r, struct error *error)
@@ -452,9 +491,9 @@ static int recorder_stop(struct recorder *recorder, int r, struct error *error)
 
 	recorder->progress.stopping = 1;
 	ended = shutdown_wait(recorder->sealer, shutdown_patience_ns(), &orders_of(recorder)->stop,
-			      recorder->begun_ns ? tell_again : NULL, recorder);
-	/* each, whether or not the other hangs */
-	if (status_thread_stop(recorder->teller, ended ? LAST_WORD_NS : 0) < 0)
+			      recorder->begun_ns ? report_again : NULL, recorder);
+	/* stop both, even if the first one hangs */
+	if (status_thread_stop(recorder->status, ended ? LAST_WORD_NS : 0) < 0)
 		recorder->progress.hung = true;
 	if (kmsg_watch_stop(recorder->log, ended ? LAST_WORD_NS : 0) < 0)
 		recorder->progress.hung = true;
@@ -464,17 +503,17 @@ static int recorder_stop(struct recorder *recorder, int r, struct error *error)
 	take_status(recorder, &status);
 	recorder_leave_unsaved(recorder, &status.unsaved, r < 0);
 	if (!ended)
-		return recorder_tell_hung(recorder, error);
+		return recorder_report_hung(recorder, error);
 	if (!recorder->progress.hung) {
 		recorder->log = kmsg_watch_close(recorder->log, !status.failed);
-		gauge_thread_stop(recorder->host, LAST_WORD_NS);
+		gauge_thread_stop(recorder->gauges, LAST_WORD_NS);
 	}
 	if (r == 0 && status.failed)
 		r = error_set(error, status.failed, "%s", status.error.text);
 	return r;
 }
 
-/* The other thread's part of an order to reload. */
+/* Reads the new limits after a request to reload. Runs in the status thread. */
 static void recorder_reload(void *context)
 {
 	struct recorder *recorder = context;
@@ -482,7 +521,7 @@ static void recorder_reload(void *context)
 	struct store_limits limits;
 
 	if (options->reload && options->reload(options->context, &limits) == 0)
-		sealer_limit(recorder->sealer, &limits);
+		sealer_set_limits(recorder->sealer, &limits);
 }
 
 int recorder_run(struct recorder *recorder, const char *store, struct store_writer *writer,
@@ -491,23 +530,24 @@ int recorder_run(struct recorder *recorder, const char *store, struct store_writ
 	int r;
 
 	recorder->writer = writer;
-	recorder_prepare(recorder, writer);
-	recorder->watching.store = store;
-	r = sealer_start(writer, &recorder->sealing, &recorder->sealer, error);
+	r = recorder_prepare(recorder, writer);
+	recorder->kmsg_options.store = store;
+	if (r == 0)
+		r = sealer_start(writer, &recorder->sealer_options, &recorder->sealer, error);
 	if (r < 0)
 		return r;
-	recorder->assembly = (struct pipeline_options){
+	recorder->pipeline_options = (struct pipeline_options){
 		.segment_ns = recorder->options->segment_ns,
 		.sources = recorder->drain.sources,
 		.facts = recorder->facts.rows,
 		.sealer = recorder->sealer,
 		.period_ns = perf_events_timer_ns(recorder->drain.events),
-		.trace = recorder->tracing.trace,
+		.trace = recorder->trace.trace,
 	};
 	recorder->watch.frequency = recorder->options->frequency;
-	r = status_thread_start(writer, recorder_reload, recorder, &recorder->teller, error);
+	r = status_thread_start(writer, recorder_reload, recorder, &recorder->status, error);
 	if (r == 0)
-		r = recorder_run_here(recorder, error);
+		r = recorder_record_and_finish(recorder, error);
 	r = recorder_stop(recorder, r, error);
 	*ret_progress = recorder->progress;
 	return r;

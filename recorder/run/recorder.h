@@ -2,11 +2,12 @@
 #pragma once
 
 /*
- * Records this host: drains the rings once a second, puts records into time order, keeps track of
- * who runs, and cuts what comes out into tapes at wall-clock multiples of the segment's length.
- * Events are opened once; a rotation changes tapes, not events, and each sample is in exactly one.
+ * Records this host. It drains the rings once per second, sorts records by time, and follows
+ * processes and threads. Tapes end at wall-clock multiples of the segment's length. Events are
+ * opened once; a rotation changes tapes, not events, and each sample is in exactly one tape.
  */
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -19,56 +20,62 @@
 #define RECORDER_FREQUENCY 97
 #define RECORDER_SEGMENT_NS (120 * 1000000000ull)
 
-/* Of tapes that wait for a store that cannot be written. */
+/* Bounds the tapes that wait while the store cannot be written. */
 #define RECORDER_MEMORY_BYTES (256ull << 20)
 
-/* What is asked of a recorder while it runs: counted up, by a signal handler maybe. It looks once a
- * second, and when a signal came. */
+/*
+ * Requests to a running recorder. A signal handler may count them up. The recorder reads them once
+ * per second, and when a signal arrived.
+ */
 struct recorder_orders {
-	/* no more is recorded; from the second time on, the store is not waited for */
-	volatile int stop;
-	/* the segment at hand ends here */
-	volatile int rotate;
-	/* recorder_options.reload() */
-	volatile int reload;
-	/* the first that asked to stop; 0: none */
-	volatile int signal;
-	/* it was stopped, and is let go on */
-	volatile int continued;
+	/* ends the recording; from 2 on, it does not wait for the store */
+	volatile sig_atomic_t stop;
+	/* ends the current segment */
+	volatile sig_atomic_t rotate;
+	/* calls recorder_options.reload() */
+	volatile sig_atomic_t reload;
+	/* the first signal that asked to stop; 0: none */
+	volatile sig_atomic_t signal;
+	/* counts SIGCONT: the recorder had been stopped */
+	volatile sig_atomic_t continued;
 };
 
 struct recorder_options {
 	unsigned int frequency;
-	/* NULL: the best that there is */
+	/* NULL: the best event that this host has */
 	const char *event;
 	/* "0-3,8"; NULL: all */
 	const char *cpus;
 	bool no_user_stacks;
-	/* "SYSTEM:EVENT,...": trace events beside those that are always recorded; NULL: none */
+	/* "SYSTEM:EVENT,...": trace events in addition to the standard ones; NULL: none */
 	const char *trace;
-	/* of each CPU, a power of two of pages; 0: as much as is reasonable */
+	/* per CPU, a power of two of pages; 0: a reasonable size */
 	size_t ring_bytes;
 	uint64_t segment_ns;
 	/* 0: until stopped */
 	uint64_t duration_ns;
-	/* of tapes that wait for a store that cannot be written; 0: no bound */
+	/* bounds the tapes that wait while the store cannot be written; 0: no bound */
 	uint64_t memory_bytes;
 	/* applied after each segment, and noted for vacuum */
 	struct store_limits limits;
 	const char *version;
-	/* what is looked for in the kernel's log; NULL: it is not read */
+	/* the incidents to find in the kernel's log; NULL: the log is not read */
 	const struct catalogue *catalogue;
-	/* what users wrote into it counts as the kernel's */
+	/* lines that users wrote into the log count as the kernel's */
 	bool trust_users;
-	/* an incident, in a thread of its own; may be NULL */
+	/* called for each incident, in another thread; may be NULL */
 	void (*found)(void *context);
 	/* NULL: none */
 	const struct recorder_orders *orders;
-	/* Called when the recording has begun, after each drain, and once a second while the rest
-	 * is sealed. May be NULL. */
+	/*
+	 * Called when the recording has begun, after each drain, and once per second while the rest
+	 * is sealed. May be NULL.
+	 */
 	void (*progress)(void *context, const struct recorder_progress *progress);
-	/* Other limits, as asked for by an order; in another thread. 0, or they stay as they are.
-	 * NULL: there are no others. */
+	/*
+	 * Reads new limits after a request to reload, in another thread. Returns 0, or an error,
+	 * and then the limits stay. NULL: the limits never change.
+	 */
 	int (*reload)(void *context, struct store_limits *ret_limits);
 	void *context;
 };
@@ -76,22 +83,20 @@ struct recorder_options {
 struct recorder;
 
 /*
- * Looks at what may need more rights than recording: whether this is the host, and which trace
- * events it has. The options are borrowed, and those that are of no matter to that may still be
- * filled in.
+ * Checks whether this is the host, and which trace events it has, because that may need more rights
+ * than recording. The options are borrowed; the caller may still change all but `trace`.
  */
 int recorder_new(const struct recorder_options *options, struct recorder **ret_recorder,
 		 struct error *error);
-/* Opens the events, so that who may not sample is told before anything else is made; nothing is
- * kept of it until the run. */
+/* Opens the events, so that a missing right is reported before anything else is made. */
 int recorder_open(struct recorder *recorder, struct error *error);
 struct recorder *recorder_close(struct recorder *recorder);
 DEFINE_CLEANUP(recorder, struct recorder *, recorder_close)
 
 /*
- * Returns when all is sealed, or when the store hangs: ret_progress->hung. Then threads are left
- * that use the recorder and the writer, and neither may be closed before the process ends. A
- * failure of the store is one at the end: until then, it is tried again.
+ * Records until it is stopped, and seals everything. If a thread hangs in the store, sets
+ * ret_progress->hung: that thread still uses the recorder and the writer, so neither may be closed
+ * before the process ends. Errors of the store are retried until the end, and only then returned.
  */
 int recorder_run(struct recorder *recorder, const char *store, struct store_writer *writer,
 		 struct recorder_progress *ret_progress, struct error *error);

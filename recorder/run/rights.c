@@ -21,7 +21,7 @@
 #include "base/file.h"
 #include "base/mutation.h"
 
-/* Newer than some headers. */
+/* Older headers lack these. */
 #ifndef CAP_PERFMON
 #define CAP_PERFMON 38
 #endif
@@ -29,16 +29,20 @@
 #define CAP_CHECKPOINT_RESTORE 40
 #endif
 
-/* Files that may be open: two a CPU, and what is mapped. Only root may raise the most that there
- * may be. */
+/* Open files: two per CPU, and the mapped files. Only root may raise the hard limit. */
 #define FILES_MAX 65536
 
-/* The kernel's number of the first one; which it has on every kernel. */
+/* The number of the first PID namespace, the same on every kernel. */
 #define INITIAL_PID_NAMESPACE "pid:[4026531836]"
+
+#define NAMESPACE_TEXT \
+	"in a PID namespace every pid is 0; use the host's: docker run --pid=host, hostPID: true"
+#define NO_WAY_TEXT \
+	"%s may not enter %s, and so not write to %s; chmod o+x %s, or choose another --store"
 
 static const struct right {
 	unsigned int capability;
-	/* what stands for it on a kernel that does not know it; 0: nothing */
+	/* replaces the capability on a kernel that does not know it; 0: no replacement */
 	unsigned int before;
 } rights[] = {
 	{ CAP_PERFMON, CAP_SYS_ADMIN }, { CAP_SYS_PTRACE, 0 }, { CAP_DAC_READ_SEARCH, 0 },
@@ -54,7 +58,7 @@ static unsigned int last_capability(void)
 		       : CAP_CHECKPOINT_RESTORE;
 }
 
-/* The one that this kernel has for it; 0: none. */
+/* Returns the capability, or its replacement on this kernel; 0: none. */
 static unsigned int capability_of(const struct right *right, unsigned int last)
 {
 	return right->capability <= last ? right->capability : right->before;
@@ -103,7 +107,7 @@ static void raise_limits(void)
 	setrlimit(RLIMIT_NOFILE, &files);
 }
 
-/* From the last step on there is no way back. */
+/* The last step cannot be undone. */
 static int rights_become_here(const struct passwd *user)
 {
 	uint64_t permitted = 0, kept = rights_wanted();
@@ -126,7 +130,7 @@ static int rights_become_here(const struct passwd *user)
 	return r;
 }
 
-/* Where no user has that name, a number is a uid. */
+/* If no user has this name, a number is a uid. */
 static int rights_find_user(const char *name, const struct passwd **ret_user, struct error *error)
 {
 	const struct passwd *user;
@@ -142,13 +146,15 @@ static int rights_find_user(const char *name, const struct passwd **ret_user, st
 			user = getpwuid(uid);
 	}
 	if (!user)
-		return error_set(error, errno ? -errno : -ENOENT, "there is no user '%s'", name);
+		return error_set(error, errno ? -errno : -ENOENT, "user '%s' does not exist", name);
 	*ret_user = user;
 	return 0;
 }
 
-/* In a process of its own, as who has become that user does not come back: an owner and a mode
- * alone do not tell. What cannot be found out is let pass. */
+/*
+ * Returns whether a user may enter a folder, which depends on more than its owner and mode. Forks,
+ * because a process that has become the user cannot go back. Returns true when it cannot find out.
+ */
 static bool may_enter(const struct passwd *user, const char *folder)
 {
 	int status = 0;
@@ -177,10 +183,7 @@ int rights_may_reach(const char *name, const char *path, struct error *error)
 		if (end == path)
 			snprintf(folder, sizeof(folder), "%s", *path == '/' ? "/" : ".");
 		if (!may_enter(user, folder))
-			return error_set(
-				error, -EACCES,
-				"%s may not enter %s, and so not write to %s; let that user in (chmod o+x %s), or choose another --store",
-				name, folder, path, folder);
+			return error_set(error, -EACCES, NO_WAY_TEXT, name, folder, path, folder);
 	}
 	return 0;
 }
@@ -193,13 +196,13 @@ int rights_make_folder(const char *name, const char *path, struct error *error)
 
 	if (r < 0)
 		return r;
-	/* those above it the user has to enter, too */
+	/* the user must be able to enter the folders above, too */
 	mask = umask(022);
 	r = file_make_dirs(path, 0755);
 	umask(mask);
 	if (r == 0 && (chmod(path, 0750) < 0 || chown(path, user->pw_uid, user->pw_gid) < 0))
 		r = -errno;
-	return r < 0 ? error_set(error, r, "%s: cannot make it for %s: %s", path, name,
+	return r < 0 ? error_set(error, r, "%s: cannot create it for user %s: %s", path, name,
 				 strerror(-r))
 		     : 0;
 }
@@ -219,13 +222,15 @@ int rights_become(const char *name, struct error *error)
 	raise_limits();
 	r = rights_become_here(user);
 	if (r < 0)
-		return error_set(error, r, "becoming user %s: %s", name, strerror(-r));
+		return error_set(error, r, "cannot become user %s: %s", name, strerror(-r));
 	rights_settle();
 	return 0;
 }
 
-/* Who has such capabilities may not be looked into by others of the user: they would have to have
- * them too. */
+/*
+ * A process with these capabilities hides its /proc files from other processes of its user, which
+ * would need the same capabilities.
+ */
 void rights_settle(void)
 {
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
@@ -241,7 +246,5 @@ int rights_see_host(struct error *error)
 	namespace[size] = 0;
 	if (strcmp(namespace, INITIAL_PID_NAMESPACE) == 0)
 		return 0;
-	return error_set(
-		error, -EPERM,
-		"inside a PID namespace every sample looks like pid 0; record on the host, or give the container the host's: docker run --pid=host, or hostPID: true of a pod");
+	return error_set(error, -EPERM, NAMESPACE_TEXT);
 }

@@ -2,33 +2,41 @@
 #pragma once
 
 /*
- * What a recorder may do that not everybody may, by the kernel's capabilities: it needs no root,
- * but these.
+ * The rights that a recorder needs. It does not need root, but these capabilities:
  *
- *   - CAP_PERFMON: sampling all CPUs, also those that come online later (CAP_SYS_ADMIN before
- * Linux 5.8);
- *   - CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_CHECKPOINT_RESTORE: what processes of others have
- * mapped, and their files, for names;
- *   - CAP_SYSLOG: the kernel's own names, and its log;
- *   - CAP_IPC_LOCK: rings beyond RLIMIT_MEMLOCK.
+ *   - CAP_PERFMON: sample all CPUs, also those that come online later (CAP_SYS_ADMIN before
+ *     Linux 5.8);
+ *   - CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_CHECKPOINT_RESTORE: read the mappings of other
+ *     processes, and their files, for names;
+ *   - CAP_SYSLOG: read the kernel's symbols and its log;
+ *   - CAP_IPC_LOCK: lock rings beyond RLIMIT_MEMLOCK.
  */
 
 #include "base/error.h"
 
 /*
- * Becomes that user for good, with these rights and no others, as far as the kernel knows them.
- * Before there are threads. 0 also when we are that user; the error says what is wrong.
+ * Becomes that user for good, and keeps only these rights, as far as the kernel knows them. Call it
+ * before there are threads. Returns 0, also when we are that user already; or a negative errno with
+ * an error.
  */
 int rights_become(const char *user, struct error *error);
 
-/* -EACCES when that user may not enter a folder above the path, be it there or not: the error names
- * it. As root, and before there are threads. */
+/*
+ * Returns -EACCES when that user may not enter a folder above the path; the error names the folder.
+ * The path need not exist. Call it as root, and before there are threads.
+ */
 int rights_may_reach(const char *user, const char *path, struct error *error);
-/* Makes a folder for that user, and what is above it where that is missing, which stays ours. */
+/*
+ * Makes a folder that the user owns. Missing folders above it are made, too, and belong to us.
+ * Returns 0 or a negative errno.
+ */
 int rights_make_folder(const char *user, const char *path, struct error *error);
 
-/* Started with capabilities of its file a process may not look into itself: from here on it may. */
+/*
+ * Lets this process and other processes of its user read its /proc files. The kernel forbids that
+ * to a program with file capabilities.
+ */
 void rights_settle(void);
 
-/* -EPERM inside a PID namespace: the error says what to do. */
+/* Returns -EPERM inside a PID namespace; the error says what to do. */
 int rights_see_host(struct error *error);

@@ -7,70 +7,72 @@
 #include "base/file.h"
 #include "base/mutation.h"
 
-/* So many in a row say how large those of a CPU are. */
+/* The size of a CPU's samples is the average of this many. */
 #define SAMPLES_ROW 20
 
-/* What is in a callchain beside the callers: where the kernel ends, and where the program begins.
+/*
+ * A callchain has two marks beside its callers: one where the kernel part begins, and one where the
+ * user part begins.
  */
 #define CHAIN_MARKS 2
 
-/* A record that names no CPU counts for the first one. */
+/* Bounds the number of a CPU; a larger one, or none, counts as the first CPU. */
 #define CPUS_MAX 65536
 
-void self_stats_done(struct self_stats *vitals)
+void self_stats_done(struct self_stats *stats)
 {
 	for (int ring = 0; ring < PERF_RINGS; ring++)
-		array_done(&vitals->taken[ring]);
-	array_done(&vitals->sampled);
+		array_done(&stats->taken[ring]);
+	array_done(&stats->sampled);
 }
 
-void self_stats_begin(struct self_stats *vitals, uint64_t due_ns)
+void self_stats_begin(struct self_stats *stats, uint64_t due_ns)
 {
-	vitals->begun_ns = clock_ns(CLOCK_MONOTONIC);
-	vitals->late_ns = due_ns ? vitals->begun_ns - MIN(due_ns, vitals->begun_ns) : 0;
-	vitals->begun = vitals->now;
-	vitals->late_peak_ns = MAX(vitals->late_peak_ns, vitals->late_ns);
+	stats->begun_ns = clock_ns(CLOCK_MONOTONIC);
+	stats->late_ns = due_ns ? stats->begun_ns - MIN(due_ns, stats->begun_ns) : 0;
+	stats->begun = stats->now;
+	stats->late_peak_ns = MAX(stats->late_peak_ns, stats->late_ns);
 }
 
-static int self_stats_add_sample(struct self_stats *vitals, size_t cpu, size_t size)
+static int self_stats_add_sample(struct self_stats *stats, size_t cpu, size_t size)
 {
 	struct self_stats_samples *of;
 
-	while (vitals->sampled.count <= cpu)
-		if (array_push(&vitals->sampled, (struct self_stats_samples){ 0 }) < 0)
+	while (stats->sampled.count <= cpu)
+		if (array_push(&stats->sampled, (struct self_stats_samples){ 0 }) < 0)
 			return -ENOMEM;
-	of = &vitals->sampled.items[cpu];
+	of = &stats->sampled.items[cpu];
 	of->bytes += size;
 	if (++of->count == SAMPLES_ROW) {
-		vitals->largest_bytes = MAX(vitals->largest_bytes, of->bytes / SAMPLES_ROW);
+		stats->largest_bytes = MAX(stats->largest_bytes, of->bytes / SAMPLES_ROW);
 		*of = (struct self_stats_samples){ 0 };
 	}
-	vitals->now.samples++;
-	vitals->now.sample_bytes += size;
+	stats->now.samples++;
+	stats->now.sample_bytes += size;
 	return 0;
 }
 
-int self_stats_record(struct self_stats *vitals, enum perf_ring ring,
+int self_stats_record(struct self_stats *stats, enum perf_ring ring,
 		      const struct perf_record_place *place, size_t size)
 {
 	size_t at = place->cpu < CPUS_MAX ? place->cpu : 0;
 
-	while (vitals->taken[ring].count <= at)
-		if (array_push(&vitals->taken[ring], 0) < 0)
+	while (stats->taken[ring].count <= at)
+		if (array_push(&stats->taken[ring], 0) < 0)
 			return -ENOMEM;
-	vitals->taken[ring].items[at] += size;
-	/* throttling is told in the same ring */
-	return ring == PERF_RING_SAMPLES && place->sample ? self_stats_add_sample(vitals, at, size)
+	stats->taken[ring].items[at] += size;
+	/* the same ring also has the kernel's throttling records */
+	return ring == PERF_RING_SAMPLES && place->sample ? self_stats_add_sample(stats, at, size)
 							  : 0;
 }
 
-void self_stats_emptied(struct self_stats *vitals)
+void self_stats_emptied(struct self_stats *stats)
 {
 	for (int ring = 0; ring < PERF_RINGS; ring++)
-		for (size_t i = 0; i < vitals->taken[ring].count; i++) {
-			vitals->peak_bytes[ring] =
-				MAX(vitals->peak_bytes[ring], vitals->taken[ring].items[i]);
-			vitals->taken[ring].items[i] = 0;
+		for (size_t i = 0; i < stats->taken[ring].count; i++) {
+			stats->peak_bytes[ring] =
+				MAX(stats->peak_bytes[ring], stats->taken[ring].items[i]);
+			stats->taken[ring].items[i] = 0;
 		}
 }
 
@@ -85,19 +87,19 @@ static void move_marks(struct self_stats_mark marks[2], const struct self_stats_
 	marks[1] = *now;
 }
 
-void self_stats_end(struct self_stats *vitals)
+void self_stats_end(struct self_stats *stats)
 {
-	vitals->now.monotonic_ns = clock_ns(CLOCK_MONOTONIC);
-	vitals->drain_ns = vitals->now.monotonic_ns - vitals->begun_ns;
-	vitals->drain_peak_ns = MAX(vitals->drain_peak_ns, vitals->drain_ns);
+	stats->now.monotonic_ns = clock_ns(CLOCK_MONOTONIC);
+	stats->drain_ns = stats->now.monotonic_ns - stats->begun_ns;
+	stats->drain_peak_ns = MAX(stats->drain_peak_ns, stats->drain_ns);
 }
 
-void self_stats_mark(struct self_stats *vitals)
+void self_stats_mark(struct self_stats *stats)
 {
-	/* asking for it is a call of the kernel, which adds up all threads */
-	vitals->now.cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-	move_marks(vitals->marks, &vitals->now, SELF_STATS_RECENT_NS);
-	move_marks(vitals->newer, &vitals->now, SELF_STATS_NOW_NS);
+	/* this system call adds up all threads, so make it only once per turn */
+	stats->now.cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	move_marks(stats->marks, &stats->now, SELF_STATS_RECENT_NS);
+	move_marks(stats->newer, &stats->now, SELF_STATS_NOW_NS);
 }
 
 static uint64_t find_deepest(void)
@@ -110,7 +112,7 @@ static uint64_t find_deepest(void)
 	return SELF_STATS_SAMPLE_BYTES + (callers + CHAIN_MARKS) * sizeof(uint64_t);
 }
 
-/* How long a ring takes samples of one CPU that are so large. */
+/* Returns how long a ring holds one CPU's samples of that size. */
 static uint64_t rides_out_ns(const struct recorder_progress *progress, uint64_t sample_bytes)
 {
 	if (!sample_bytes || !progress->frequency)
@@ -118,9 +120,9 @@ static uint64_t rides_out_ns(const struct recorder_progress *progress, uint64_t 
 	return progress->ring_bytes * NSEC_PER_SEC / (sample_bytes * progress->frequency);
 }
 
-void self_stats_tell(struct self_stats *vitals, struct recorder_progress *progress)
+void self_stats_fill(struct self_stats *stats, struct recorder_progress *progress)
 {
-	const struct self_stats_mark *then = &vitals->marks[0], *now = &vitals->now;
+	const struct self_stats_mark *then = &stats->marks[0], *now = &stats->now;
 
 	if (mutated("forget-cost"))
 		return;
@@ -128,23 +130,23 @@ void self_stats_tell(struct self_stats *vitals, struct recorder_progress *progre
 	progress->recent_ns = now->monotonic_ns - then->monotonic_ns;
 	progress->recent_cpu_ns = now->cpu_ns - then->cpu_ns;
 	progress->recent_samples = now->samples - then->samples;
-	progress->now_ns = now->monotonic_ns - vitals->newer[0].monotonic_ns;
-	progress->now_samples = now->samples - vitals->newer[0].samples;
+	progress->now_ns = now->monotonic_ns - stats->newer[0].monotonic_ns;
+	progress->now_samples = now->samples - stats->newer[0].samples;
 	progress->sample_bytes =
 		progress->recent_samples
 			? (now->sample_bytes - then->sample_bytes) / progress->recent_samples
 			: 0;
 	progress->ring_peak_bytes =
-		progress->lost ? progress->ring_bytes : vitals->peak_bytes[PERF_RING_SAMPLES];
+		progress->lost ? progress->ring_bytes : stats->peak_bytes[PERF_RING_SAMPLES];
 	progress->sideband_peak_bytes = progress->lost_sideband
 						? progress->ring_bytes
-						: vitals->peak_bytes[PERF_RING_SIDEBAND];
-	if (!vitals->deepest_bytes)
-		vitals->deepest_bytes = find_deepest();
-	progress->rides_out_ns = rides_out_ns(progress, vitals->largest_bytes);
-	progress->rides_out_least_ns = rides_out_ns(progress, vitals->deepest_bytes);
-	progress->late_ns = vitals->late_ns;
-	progress->late_peak_ns = vitals->late_peak_ns;
-	progress->drain_ns = vitals->drain_ns;
-	progress->drain_peak_ns = vitals->drain_peak_ns;
+						: stats->peak_bytes[PERF_RING_SIDEBAND];
+	if (!stats->deepest_bytes)
+		stats->deepest_bytes = find_deepest();
+	progress->rides_out_ns = rides_out_ns(progress, stats->largest_bytes);
+	progress->rides_out_least_ns = rides_out_ns(progress, stats->deepest_bytes);
+	progress->late_ns = stats->late_ns;
+	progress->late_peak_ns = stats->late_peak_ns;
+	progress->drain_ns = stats->drain_ns;
+	progress->drain_peak_ns = stats->drain_peak_ns;
 }

@@ -15,10 +15,10 @@
 #include "base/clock.h"
 
 #define STATUS_NS (10 * NSEC_PER_SEC)
-/* How often it is asked whether something is to be told. */
+/* How often service_tick() is called. */
 #define TICK_NS (1 * NSEC_PER_SEC)
 
-/* A path, or a name in the abstract namespace, which begins with @. */
+/* Connects to a path, or to a name in the abstract namespace, which begins with @. */
 static int connect_socket(const char *name)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -37,7 +37,7 @@ static int connect_socket(const char *name)
 	return take_fd(fd);
 }
 
-/* Half of the time after which we would be taken for dead. */
+/* Half of the time after which the manager considers us dead. */
 static uint64_t watchdog_ns(void)
 {
 	const char *pid = getenv("WATCHDOG_PID"), *usec = getenv("WATCHDOG_USEC");
@@ -65,7 +65,7 @@ void service_done(struct service *service)
 		close(take_fd(service->fd));
 }
 
-void service_say(struct service *service, const char *format, ...)
+void service_send(struct service *service, const char *format, ...)
 {
 	char text[1024];
 	va_list args;
@@ -82,21 +82,21 @@ void service_say(struct service *service, const char *format, ...)
 
 void service_reloading(struct service *service)
 {
-	service_say(service, "RELOADING=1\nMONOTONIC_USEC=%llu",
-		    (unsigned long long)(clock_ns(CLOCK_MONOTONIC) / NSEC_PER_USEC));
+	service_send(service, "RELOADING=1\nMONOTONIC_USEC=%llu",
+		     (unsigned long long)(clock_ns(CLOCK_MONOTONIC) / NSEC_PER_USEC));
 }
 
-bool service_alive(struct service *service)
+bool service_tick(struct service *service)
 {
 	uint64_t now_ns;
 
 	if (service->fd < 0)
 		return false;
 	now_ns = clock_ns(CLOCK_MONOTONIC);
-	/* the next time would be too late for what is due before it */
+	/* send the sign of life now if it would be due before the next call */
 	if (service->watchdog_ns && now_ns - service->alive_ns + TICK_NS > service->watchdog_ns) {
 		service->alive_ns = now_ns;
-		service_say(service, "WATCHDOG=1");
+		service_send(service, "WATCHDOG=1");
 	}
 	if (now_ns - service->status_ns < STATUS_NS)
 		return false;

@@ -2,39 +2,39 @@
 #pragma once
 
 /*
- * What a service manager wants to know of a service: that it is ready, that it is alive, what it
- * does. The protocol of systemd's notify socket (sd_notify(3)), without its library. Without such a
- * manager nothing is said. It is never waited for: what its socket has no room for is not said.
+ * Reports to a service manager that we are ready and alive, and what we do. Speaks the protocol of
+ * systemd's notify socket (sd_notify(3)) without its library. Without a manager it does nothing. It
+ * never waits: it drops a message when the socket is full.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct service {
-	/* -1: nobody wants to know */
+	/* -1: no manager */
 	int fd;
-	/* 0: nobody watches; else it is to be told at least so often that we live */
+	/* the longest time between two signs of life; 0: no watchdog */
 	uint64_t watchdog_ns;
-	/* when it was told last, CLOCK_MONOTONIC */
+	/* the last sign of life, CLOCK_MONOTONIC */
 	uint64_t alive_ns;
 	uint64_t status_ns;
-	/* it was told so */
+	/* the manager knows that we are ready */
 	bool ready;
-	/* and that */
+	/* the manager knows that we stop */
 	bool stopping;
 };
 
-/* By the environment, which our children then do not get. */
+/* Reads the environment, and removes these variables for our children. */
 void service_init(struct service *service);
 void service_done(struct service *service);
 
-/* Assignments, one a line: "READY=1\nSTATUS=records". */
-void service_say(struct service *service, const char *format, ...)
+/* Sends assignments, one per line: "READY=1\nSTATUS=records". */
+void service_send(struct service *service, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* The service is busy and will be ready again: says so with the moment, as systemd needs it. */
+/* Reports that the service is busy and will be ready again, with the time, as systemd requires. */
 void service_reloading(struct service *service);
 /*
- * Whether a new status is due, which is at most every ten seconds, and says that we live where that
- * is due before the next call: there is one a second.
+ * Sends a sign of life when one is due before the next call. Call it once per second. Returns
+ * whether a new status is due, at most every ten seconds.
  */
-bool service_alive(struct service *service);
+bool service_tick(struct service *service);

@@ -7,11 +7,13 @@
 #include "base/clock.h"
 #include "base/mutation.h"
 
-/* A disk of spinning metal that others write to does not take longer. */
+/* A busy spinning disk does not take longer than this. */
 #define PATIENCE_NS (30 * NSEC_PER_SEC)
 #define LOOK_NS (10 * NSEC_PER_MSEC)
-/* A pause that took longer says that we did not run. That is not the store's fault, so the rest of
- * the pause does not count. */
+/*
+ * After a longer pause, we did not run. That is not the store's fault, so the rest of the pause
+ * does not count.
+ */
 #define PAUSE_MAX_NS (200 * NSEC_PER_MSEC)
 
 uint64_t shutdown_patience_ns(void)
@@ -19,8 +21,8 @@ uint64_t shutdown_patience_ns(void)
 	return tuned_ns("PERFTAPE_SHUTDOWN_MS", PATIENCE_NS);
 }
 
-/* Has it come further since it was looked at last? */
-static bool seals_on(struct sealer *sealer, struct sealer_status *last)
+/* Returns whether the sealer made progress since the last call. */
+static bool note_progress(struct sealer *sealer, struct sealer_status *last)
 {
 	struct sealer_status now;
 	bool on;
@@ -32,22 +34,22 @@ static bool seals_on(struct sealer *sealer, struct sealer_status *last)
 	return on;
 }
 
-bool shutdown_wait(struct sealer *sealer, uint64_t patience_ns, const volatile int *stop,
-		   void (*tell)(void *context), void *context)
+bool shutdown_wait(struct sealer *sealer, uint64_t patience_ns, const volatile sig_atomic_t *stop,
+		   void (*report)(void *context), void *context)
 {
 	const struct timespec pause = { 0, LOOK_NS };
-	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), told_ns = 0, before_ns, waited_ns = 0;
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), reported_ns = 0, before_ns, waited_ns = 0;
 	struct sealer_status status = { 0 };
 
 	sealer_end(sealer);
 	while (!sealer_ended(sealer)) {
-		if (seals_on(sealer, &status))
+		if (note_progress(sealer, &status))
 			waited_ns = 0;
 		if (*stop >= 2 || waited_ns > patience_ns)
 			return false;
-		if (tell && now_ns - told_ns > NSEC_PER_SEC) {
-			told_ns = now_ns;
-			tell(context);
+		if (report && now_ns - reported_ns > NSEC_PER_SEC) {
+			reported_ns = now_ns;
+			report(context);
 		}
 		before_ns = now_ns;
 		nanosleep(&pause, NULL);

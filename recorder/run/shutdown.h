@@ -2,25 +2,27 @@
 #pragma once
 
 /*
- * The end of a recording: what waits is sealed, which takes seconds on a busy host, and each
- * segment that is sealed gives the next as long. A disk that hangs gives no sign, and who stops us
- * does not wait for ever (systemd: TimeoutStopSec).
+ * The end of a recording. The waiting tapes are sealed, which takes seconds on a busy host; each
+ * sealed segment allows the next one the same time. A hung disk gives no sign, and the process that
+ * stops us does not wait for ever (systemd: TimeoutStopSec).
  */
 
 #include "recorder/run/recorder.h"
 #include "recorder/sink/sealer.h"
 
-/* How long a store may come no further at all. */
+/* Returns how long the store may make no progress. */
 uint64_t shutdown_patience_ns(void);
 
 /*
- * Ends the sealer and waits for it. Returns false, while the sealer is still at work, when `stop`
- * reaches two, or when the sealer does not come further for that time, in which this thread ran.
- * Calls `tell`, which may be NULL, once per second.
+ * Ends the sealer and waits for it. Returns true when it ended. Returns false, while the sealer is
+ * still at work, when `stop` reaches two, or when it made no progress for `patience_ns` of our
+ * running time. Calls `report`, which may be NULL, once per second.
  */
-bool shutdown_wait(struct sealer *sealer, uint64_t patience_ns, const volatile int *stop,
-		   void (*tell)(void *context), void *context);
+bool shutdown_wait(struct sealer *sealer, uint64_t patience_ns, const volatile sig_atomic_t *stop,
+		   void (*report)(void *context), void *context);
 
-/* What the last tape says of why the recording ended (TAPE_ENDED): the signal's name, "duration"
- * without one, "failure". */
+/*
+ * Returns why the recording ended, for the last tape (TAPE_ENDED): the signal's name, "duration" or
+ * "failure".
+ */
 const char *shutdown_reason(const struct recorder_orders *orders, bool failed);

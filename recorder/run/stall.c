@@ -3,13 +3,15 @@
 
 #include "base/clock.h"
 
-/* What a signal stopped is known for sure; that it came late otherwise is only said where it is no
- * matter of a busy host any more. */
+/*
+ * A stop by a signal is certain. Any other delay counts only if it is longer than a busy host
+ * explains.
+ */
 #define STOPPED_NS NSEC_PER_SEC
 #define STARVED_NS (5 * NSEC_PER_SEC)
 
-int stall_look(struct stall *stall, int continued, uint64_t late_ns, uint64_t now_ns,
-	       struct losses *losses)
+int stall_update(struct stall *stall, int continued, uint64_t late_ns, uint64_t now_ns,
+		 struct losses *losses)
 {
 	bool stopped = continued != stall->continued;
 

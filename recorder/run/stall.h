@@ -2,24 +2,25 @@
 #pragma once
 
 /*
- * The recorder itself did not run: a signal stopped it (SIGSTOP, a debugger, Ctrl-Z), or it got no
- * CPU, or was frozen. The rings take the samples meanwhile, as many as they have room for, so
- * nothing need be lost; but who looks at that time later wants to know.
+ * Times in which the recorder itself did not run: a signal stopped it (SIGSTOP, a debugger,
+ * Ctrl-Z), it got no CPU, or it was frozen. The rings hold the samples meanwhile until they are
+ * full, so often nothing is lost. A reader of that time needs to know it all the same.
  */
 
 #include "recorder/build/losses.h"
 
 struct stall {
-	/* signals, by the last look */
+	/* number of SIGCONT signals at the last call */
 	int continued;
-	/* so far: that a signal stopped it, and that it got no CPU */
+	/* total time: stopped by a signal, and without a CPU */
 	uint64_t signal_ns;
 	uint64_t cpu_ns;
 };
 
 /*
- * At a turn that came so late, at that moment of the perf clock; `continued` counts the signals
- * that let it go on. Tells the losses of what is long enough. 0 or -ENOMEM.
+ * Call it at each turn. `late_ns` is how late the turn is, `now_ns` its moment on the perf clock,
+ * and `continued` the number of SIGCONT signals so far. Adds a delay that is long enough to the
+ * losses. Returns 0 or -ENOMEM.
  */
-int stall_look(struct stall *stall, int continued, uint64_t late_ns, uint64_t now_ns,
-	       struct losses *losses);
+int stall_update(struct stall *stall, int continued, uint64_t late_ns, uint64_t now_ns,
+		 struct losses *losses);

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Tells of the recorder in its store, for `status` and whoever else asks, and does its errands, in
- * a thread of its own: who drains must not wait for a file system. What it was given last is told,
- * what came before and could not be told by then never is.
+ * Writes the recorder's status into its store, for `status` and other readers, and runs an errand.
+ * It has a thread of its own, because the draining thread must not wait for a file system. It
+ * writes only the latest status; older ones are dropped.
  */
 
 #include "base/error.h"
@@ -13,18 +13,18 @@
 
 struct status_thread;
 
-/* The writer must outlive it. */
+/* Starts the thread. The writer must outlive it. Returns 0 or a negative errno. */
 int status_thread_start(struct store_writer *writer, void (*errand)(void *context), void *context,
-			struct status_thread **ret_teller, struct error *error);
-/* The errand is to be done, once more if it is being done. */
-void status_thread_send(struct status_thread *teller);
+			struct status_thread **ret_status, struct error *error);
+/* Runs the errand in the thread, once more if it is running already. */
+void status_thread_run_errand(struct status_thread *status);
 /*
- * Takes a copy, and says in return what it found out meanwhile and who drains does not: of the
- * process's memory, and of what a sample costs the kernel.
+ * Takes a copy of the status to write it. Fills in what the thread measures: the memory of the
+ * process, and what a sample costs the kernel.
  */
-void status_thread_tell(struct status_thread *teller, struct recorder_progress *progress);
+void status_thread_put(struct status_thread *status, struct recorder_progress *progress);
 /*
- * Ends the thread. -ETIMEDOUT when it still waits for the store after so long: then it and the
- * writer have to stay as they are until the process ends.
+ * Ends the thread. Returns 0, or -ETIMEDOUT when it still waits for the store after `patience_ns`;
+ * then it and the writer must stay until the process ends.
  */
-int status_thread_stop(struct status_thread *teller, uint64_t patience_ns);
+int status_thread_stop(struct status_thread *status, uint64_t patience_ns);

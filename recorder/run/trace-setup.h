@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* The trace events of a recording: which there are, what becomes of them, and what is told of that.
+/*
+ * The trace events of a recording: which ones exist, who handles them, and what the status says of
+ * them.
  */
 
 #include "recorder/pipeline/pipeline.h"
@@ -12,26 +14,35 @@
 /* Zeroed to start. */
 struct trace_setup {
 	struct trace *trace;
-	/* that is told of what it should have said; NULL: none is */
+	/*
+	 * the watch of the kernel's log, which gets a line when a network queue does not send;
+	 * NULL: the log is not read
+	 */
 	struct kmsg_watch *log;
-	/* the rest is tracing.c's */
+	/* private to trace-setup.c */
 	struct trace_set *set;
-	/* the names of what is not to be had */
+	/* the names of absent trace events, separated by commas */
 	struct buffer lacks;
 };
 
-/* Finds them, of trace_set_open(). It stays where it is. */
-int trace_setup_open(struct trace_setup *tracing, const char *asked, struct error *error);
-/* Has them opened with the others. */
-void trace_setup_ask(const struct trace_setup *tracing, struct perf_events_options *events);
-void trace_setup_done(struct trace_setup *tracing);
+/*
+ * Finds the events, like trace_set_open(), and returns its errors. The object must not move
+ * afterwards.
+ */
+int trace_setup_open(struct trace_setup *setup, const char *asked, struct error *error);
+/* Adds the events that trace_setup_open() found to the events to open. */
+void trace_setup_ask(const struct trace_setup *setup, struct perf_events_options *events);
+void trace_setup_done(struct trace_setup *setup);
 
-/* What this kernel is too old for, or our rights do not reach, with what else is lacks. */
-void trace_setup_describe(const struct trace_setup *tracing, const struct perf_events *events,
+/*
+ * Fills in the names of all that this kernel or our rights lack, also events other than trace
+ * events.
+ */
+void trace_setup_describe(const struct trace_setup *setup, const struct perf_events *events,
 			  struct recorder_progress *progress);
-/* What comes out of which ring. */
+/* Sets `sources` to what each ring delivers. */
 void trace_setup_sources(const struct perf_events *events,
 			 struct pipeline_source sources[PERF_RINGS]);
-/* What became of them so far. */
-void trace_setup_tell(const struct trace_setup *tracing, const struct losses_counts *counts,
+/* Fills in the number of lost trace events. */
+void trace_setup_fill(const struct trace_setup *setup, const struct losses_counts *counts,
 		      struct recorder_progress *progress);

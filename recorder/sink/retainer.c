@@ -1,36 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "recorder/sink/retainer.h"
 
-void retainer_note(struct retainer *retainer, const struct store_limits *limits,
-		   struct error *warning)
+void retainer_note_limits(struct retainer *retainer, const struct store_limits *limits,
+			  struct error *warning)
 {
 	struct error error = { 0 };
 
-	retainer->told_starved = retainer->told_space = false;
+	retainer->warned_starved = retainer->warned_space = false;
 	if (store_writer_note_limits(retainer->writer, limits, &error) < 0)
 		*warning = error;
 }
 
-/* Once that something goes for want of space, and once that nothing more does; again when there was
- * plenty between. */
-static void retainer_tell(struct retainer *retainer, const struct store_limits *limits,
+/*
+ * Warns once that segments are removed to free disk space, and once that nothing more can be
+ * removed. Warns again after there was plenty of free space.
+ */
+static void retainer_warn(struct retainer *retainer, const struct store_limits *limits,
 			  const struct store_retained *retained, struct error *warning)
 {
-	bool *told = retained->starved ? &retainer->told_starved : &retainer->told_space;
+	bool *warned = retained->starved ? &retainer->warned_starved : &retainer->warned_space;
 
 	if (retained->free_bytes / 5 > limits->keep_free_bytes / 4)
-		retainer->told_starved = retainer->told_space = false;
-	if (!*told)
-		*told = store_space_describe(limits, retained, warning);
+		retainer->warned_starved = retainer->warned_space = false;
+	if (!*warned)
+		*warned = store_space_describe(limits, retained, warning);
 }
 
-void retainer_look(struct retainer *retainer, const struct store_limits *limits,
-		   struct error *warning)
+void retainer_check(struct retainer *retainer, const struct store_limits *limits,
+		    struct error *warning)
 {
 	struct store_retained retained;
 
 	if (store_writer_retain(retainer->writer, limits, true, NULL, NULL, &retained, NULL) == 0)
-		retainer_tell(retainer, limits, &retained, warning);
+		retainer_warn(retainer, limits, &retained, warning);
 }
 
 void retainer_run(struct retainer *retainer, const struct store_limits *limits,
@@ -44,5 +46,16 @@ void retainer_run(struct retainer *retainer, const struct store_limits *limits,
 	if (r < 0)
 		*warning = error;
 	else
-		retainer_tell(retainer, limits, ret_retained, warning);
+		retainer_warn(retainer, limits, ret_retained, warning);
+}
+
+void retainer_add(const struct store_retained *retained, struct store_retained *sum)
+{
+	sum->removed += retained->removed;
+	sum->removed_bytes += retained->removed_bytes;
+	sum->own += retained->own;
+	sum->own_bytes += retained->own_bytes;
+	if (retained->from_ns && (!sum->from_ns || retained->from_ns < sum->from_ns))
+		sum->from_ns = retained->from_ns;
+	sum->to_ns = MAX(sum->to_ns, retained->to_ns);
 }

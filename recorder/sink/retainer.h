@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Applies the limits of a store while it is recorded, and says once that something goes for want of
- * space. For one thread. Each call sets *warning only when there is something to say.
+ * Applies the limits of a store during a recording, and warns once when segments are removed to
+ * free disk space. For one thread. Each call sets *warning only if there is something to say.
  */
 
 #include <stdbool.h>
@@ -12,18 +12,23 @@
 
 struct retainer {
 	struct store_writer *writer;
-	bool told_space, told_starved;
+	bool warned_space, warned_starved;
 };
 
-/* Notes new limits in the store, so that somebody who applies them later by hand applies the same.
+/* Writes new limits into the store, so that a later removal by hand applies the same ones. */
+void retainer_note_limits(struct retainer *retainer, const struct store_limits *limits,
+			  struct error *warning);
+
+/*
+ * Warns if the limits will remove segments, and removes none yet. Call it at the start, while the
+ * user may still be watching.
  */
-void retainer_note(struct retainer *retainer, const struct store_limits *limits,
-		   struct error *warning);
+void retainer_check(struct retainer *retainer, const struct store_limits *limits,
+		    struct error *warning);
 
-/* Says what the first removal would say, and removes nothing: a person may still be there. */
-void retainer_look(struct retainer *retainer, const struct store_limits *limits,
-		   struct error *warning);
+/* Adds a removal to what was removed before: the sums and the times. */
+void retainer_add(const struct store_retained *retained, struct store_retained *sum);
 
-/* Removes what is beyond the limits. ret_retained is zeroed when that fails. */
+/* Removes what exceeds the limits. On failure *ret_retained is zeroed. */
 void retainer_run(struct retainer *retainer, const struct store_limits *limits,
 		  struct store_retained *ret_retained, struct error *warning);

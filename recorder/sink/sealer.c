@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "recorder/sink/sealer.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <sys/prctl.h>
 
@@ -12,19 +13,20 @@
 
 /*
  * Invariants:
- * (1) the lock guards what stands below it in the struct; what stands above is the thread's alone
- * once it runs, but for the spooler, which has a lock of its own, taken inside of ours; (2) tapes
- * are sealed in the order in which they were put; the blocks of one that is sealed or unsaved are
- * dropped; (3) tapes.items[0] is the one at work, if one is; nobody else looks into that.
+ * (1) the lock guards the members below it in the struct. The members above belong to the thread
+ *     once it runs, except the spooler, whose own lock is taken inside of ours;
+ * (2) tapes are sealed in the order in which they were put. The blocks of a tape that is sealed or
+ *     unsaved are dropped;
+ * (3) tapes.items[0] is the tape that the thread works on, if at_work. Nobody else looks into it.
  */
 
-/* Of names that are kept: those of a hundred thousand functions. */
+/* Symbol names of about 100,000 functions. */
 #define NAMES_MAX_BYTES (16u << 20)
 
-struct waiting {
+struct waiting_tape {
 	struct tape *tape;
 	uint64_t bytes;
-	/* of its blocks: it may be sealed as another one */
+	/* The number of the tape's blocks. The segment may get another number. */
 	uint64_t sequence;
 	bool named;
 };
@@ -32,42 +34,42 @@ struct waiting {
 struct sealer {
 	struct store_writer *writer;
 	const struct sealer_options *options;
-	/* or NULL */
+	/* NULL: none. */
 	struct name_cache *cache;
 	struct namer *namer;
 	pthread_t thread;
 	struct spooler *spooler;
 	struct spooler_owner owner;
 	struct retainer retainer;
-	/* times that the store was found gone or replaced */
+	/* How often the store was found missing or replaced. */
 	uint64_t renewed;
-	/* seconds more, until what failed is tried again */
-	unsigned int patience;
-	/* of what the recorder before us could not store */
-	bool heard;
-	/* of recorders before us, that could not be sealed yet */
+	/* Additional seconds before the next try after a failure. */
+	unsigned int extra_seconds;
+	/* A segment holds the unsaved loss of the recorder before us. */
+	bool note_sealed;
+	/* Spool files of earlier recorders could not be sealed yet. */
 	bool leftovers;
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	array_of(struct waiting) tapes;
-	/* at the end; some of them is in the spool */
+	array_of(struct waiting_tape) tapes;
+	/* Tapes that were not sealed by the end; a part of them is in the spool. */
 	array_of(struct tape *) unsaved_tapes;
 	bool at_work;
-	/* for the spool */
+	/* The spooler found the disk full. */
 	bool room_wanted;
 	bool ending;
-	/* the thread is about to */
+	/* The thread is about to end. */
 	bool ended;
-	/* those of the options, or newer ones */
+	/* The limits of the options, or newer limits. */
 	struct store_limits limits;
 	bool limits_noted;
-	/* what was given up and no segment tells of yet; count 0: nothing */
+	/* Loss that no segment holds yet; count 0: none. */
 	struct tape_loss unsaved;
 	struct sealer_status status;
 };
 
-/* Waits for something to do; false when there is nothing and nothing will come. */
+/* Waits for work. Returns false if the end was requested and no work is left. */
 static bool sealer_wait_for_work(struct sealer *sealer)
 {
 	bool there;
@@ -89,7 +91,7 @@ static void sealer_warn(struct sealer *sealer, const struct error *error)
 	pthread_mutex_unlock(&sealer->lock);
 }
 
-/* The limits that hold now, noted in the store. */
+/* Gets the present limits, and writes them into the store if they are new. */
 static void sealer_note_limits(struct sealer *sealer, struct store_limits *ret_limits,
 			       struct error *warning)
 {
@@ -101,20 +103,20 @@ static void sealer_note_limits(struct sealer *sealer, struct store_limits *ret_l
 	sealer->limits_noted = true;
 	pthread_mutex_unlock(&sealer->lock);
 	if (!noted)
-		retainer_note(&sealer->retainer, ret_limits, warning);
+		retainer_note_limits(&sealer->retainer, ret_limits, warning);
 }
 
-static void sealer_look_for_space(struct sealer *sealer)
+static void sealer_check_space(struct sealer *sealer)
 {
 	struct store_limits limits;
 	struct error warning = { 0 };
 
 	sealer_note_limits(sealer, &limits, &warning);
-	retainer_look(&sealer->retainer, &limits, &warning);
+	retainer_check(&sealer->retainer, &limits, &warning);
 	sealer_warn(sealer, &warning);
 }
 
-/* Removes what is beyond the limits. True when there is more room than before. */
+/* Removes what exceeds the limits. Returns whether that freed space. */
 static bool sealer_retain(struct sealer *sealer)
 {
 	struct store_retained retained;
@@ -127,14 +129,13 @@ static bool sealer_retain(struct sealer *sealer)
 	retainer_run(&sealer->retainer, &limits, &retained, &warning);
 	sealer_warn(sealer, &warning);
 	pthread_mutex_lock(&sealer->lock);
-	sealer->status.removed += retained.own;
-	sealer->status.removed_bytes += retained.own_bytes;
+	retainer_add(&retained, &sealer->status.retained);
 	pthread_mutex_unlock(&sealer->lock);
 	return retained.removed > 0;
 }
 
-/* The spooler's thread: the writer's limits are for ours. */
-static void want_room(void *context)
+/* Runs in the spooler's thread; only the sealer's thread may apply limits. */
+static void sealer_request_room(void *context)
 {
 	struct sealer *sealer = context;
 
@@ -153,21 +154,20 @@ static void sealer_make_room(struct sealer *sealer)
 	sealer->room_wanted = false;
 	pthread_mutex_unlock(&sealer->lock);
 	if (wanted && sealer_retain(sealer))
-		spooler_try_again(sealer->spooler);
+		spooler_retry(sealer->spooler);
+}
+
+/* The note also says how that recorder ended, so it stays until its spool is recovered. */
+static bool sealer_must_recover(const struct sealer *sealer)
+{
+	return sealer->leftovers && !sealer->note_sealed && sealer->options->unsaved.count;
 }
 
 /*
- * What the recorder before us could not store is told by its last words, until what it left is
- * recovered: these say how it ended, too.
+ * Sets the oldest tape, the effort to pack it, and the loss to add. Returns false without a tape.
  */
-static bool is_inherited(const struct sealer *sealer)
-{
-	return sealer->leftovers && !sealer->heard && sealer->options->unsaved.count;
-}
-
-/* The oldest tape, how hard to pack it, and what it is to tell of. */
-static bool take_tape(struct sealer *sealer, struct waiting *ret_waiting,
-		      enum segment_effort *ret_effort, struct tape_loss *ret_shed)
+static bool sealer_take_tape(struct sealer *sealer, struct waiting_tape *ret_waiting,
+			     enum segment_effort *ret_effort, struct tape_loss *ret_unsaved)
 {
 	bool there;
 
@@ -177,18 +177,18 @@ static bool take_tape(struct sealer *sealer, struct waiting *ret_waiting,
 		*ret_waiting = sealer->tapes.items[0];
 		*ret_effort =
 			sealer->tapes.count > 1 || sealer->ending ? SEGMENT_HASTY : SEGMENT_USUAL;
-		if (!is_inherited(sealer))
-			*ret_shed = sealer->unsaved;
+		if (!sealer_must_recover(sealer))
+			*ret_unsaved = sealer->unsaved;
 		sealer->at_work = true;
 	}
 	pthread_mutex_unlock(&sealer->lock);
 	return there;
 }
 
-/* Takes a tape out of those that wait; the lock is held. */
-static struct tape *take_out(struct sealer *sealer, size_t at)
+/* Removes a tape from those that wait. The caller holds the lock. */
+static struct tape *sealer_remove_tape(struct sealer *sealer, size_t at)
 {
-	struct waiting *waiting = &sealer->tapes.items[at];
+	struct waiting_tape *waiting = &sealer->tapes.items[at];
 	struct tape *tape = waiting->tape;
 
 	sealer->tapes.count--;
@@ -197,90 +197,92 @@ static struct tape *take_out(struct sealer *sealer, size_t at)
 	return tape;
 }
 
-/* What has been unsaved since it was taken, it does not tell of. */
-static void sealer_sealed(struct sealer *sealer, const struct waiting *waiting,
-			  const struct tape_loss *unsaved, uint64_t bytes)
+/* Keeps the loss that was added after sealer_take_tape(), because no segment holds it. */
+static void sealer_finish_tape(struct sealer *sealer, const struct waiting_tape *waiting,
+			       const struct tape_loss *unsaved, uint64_t bytes)
 {
 	struct sealer_status *status = &sealer->status;
-	bool heard = false;
+	bool note_sealed = false;
 
 	pthread_mutex_lock(&sealer->lock);
+	assert(sealer->at_work && sealer->tapes.items[0].tape == waiting->tape);
 	status->segments++;
 	status->bytes += bytes;
 	status->spooled_ns = MAX(status->spooled_ns, waiting->tape->end_ns);
 	if (unsaved->count) {
 		sealer->unsaved.count -= unsaved->count;
 		sealer->unsaved.from_ns = unsaved->to_ns;
-		heard = !sealer->heard;
-		sealer->heard = true;
+		note_sealed = !sealer->note_sealed;
+		sealer->note_sealed = true;
 	}
 	spooler_drop(sealer->spooler, waiting->sequence);
-	tape_free(take_out(sealer, 0));
+	tape_free(sealer_remove_tape(sealer, 0));
 	sealer->at_work = false;
 	pthread_cond_broadcast(&sealer->changed);
 	pthread_mutex_unlock(&sealer->lock);
-	if (heard && sealer->options->unsaved.count)
-		store_writer_heard(sealer->writer);
+	if (note_sealed && sealer->options->unsaved.count)
+		store_writer_clear_unsaved(sealer->writer);
 }
 
-/* Until it is known how much of it came into the spool. */
-static void keep_unsaved(struct sealer *sealer, struct tape *tape)
+/* Keeps the tape until it is known how much of it the spool holds. */
+static void sealer_keep_for_note(struct sealer *sealer, struct tape *tape)
 {
 	if (array_push(&sealer->unsaved_tapes, tape) < 0)
 		tape_free(tape);
 }
 
-/* It stays where it is, to be tried again, unless there is no hope. */
-static void not_sealed(struct sealer *sealer, const struct waiting *waiting, int r,
-		       const struct error *error)
+/* Keeps the tape for another try, unless it can never be sealed. */
+static void sealer_handle_failure(struct sealer *sealer, const struct waiting_tape *waiting, int r,
+				  const struct error *error)
 {
 	pthread_mutex_lock(&sealer->lock);
+	assert(sealer->at_work && sealer->tapes.items[0].tape == waiting->tape);
 	sealer->tapes.items[0].named = waiting->named;
 	if (sealer->ending || r == -EFBIG || !waiting->tape->anchors.count) {
 		sealer->status.failed = r;
 		sealer->status.unsaved_samples += waiting->tape->samples.count;
 		sealer->status.error = *error;
-		keep_unsaved(sealer, take_out(sealer, 0));
+		sealer_keep_for_note(sealer, sealer_remove_tape(sealer, 0));
 		pthread_cond_broadcast(&sealer->changed);
 	}
 	sealer->at_work = false;
 	pthread_mutex_unlock(&sealer->lock);
 }
 
-static int name_tape(struct sealer *sealer, struct waiting *waiting, struct error *error)
+static int sealer_name(struct sealer *sealer, struct waiting_tape *waiting, struct error *error)
 {
 	int r = waiting->named ? 0 : namer_run(sealer->namer, waiting->tape);
 
 	waiting->named = r == 0;
-	return r < 0 ? error_set(error, r, "out of memory while naming a segment") : 0;
+	return r < 0 ? error_set(error, r, "naming a segment: out of memory") : 0;
 }
 
-/* What was sealed before this one went with the store that was there. */
-static void note_renewed(struct sealer *sealer)
+/* If the store was removed or replaced, the segments that were sealed before are gone. */
+static void sealer_check_renewed(struct sealer *sealer)
 {
-	if (store_writer_renewed(sealer->writer) == sealer->renewed)
+	if (store_writer_replacements(sealer->writer) == sealer->renewed)
 		return;
-	sealer->renewed = store_writer_renewed(sealer->writer);
+	sealer->renewed = store_writer_replacements(sealer->writer);
 	pthread_mutex_lock(&sealer->lock);
 	sealer->status.away = sealer->status.segments;
 	sealer->status.away_bytes = sealer->status.bytes;
 	pthread_mutex_unlock(&sealer->lock);
 }
 
-/* The oldest tape that waits. 1 when it was sealed, 0 when there is none. */
-static int seal_one(struct sealer *sealer, struct error *error)
+/* Seals the oldest tape. Returns 1 if it is sealed, 0 if no tape waits, or a negative errno. */
+static int sealer_seal_one(struct sealer *sealer, struct error *error)
 {
 	enum segment_effort effort;
-	struct waiting waiting;
+	struct waiting_tape waiting;
 	struct tape_loss unsaved = { 0 };
 	uint64_t bytes = 0;
 	size_t losses;
 	int r;
 
-	if (!take_tape(sealer, &waiting, &effort, &unsaved))
+	if (!sealer_take_tape(sealer, &waiting, &effort, &unsaved))
 		return 0;
 	losses = waiting.tape->losses.count;
-	r = name_tape(sealer, &waiting, error);
+	r = sealer_name(sealer, &waiting, error);
 	if (r == 0 && unsaved.count)
 		r = array_push(&waiting.tape->losses, unsaved);
 	if (r == 0)
@@ -290,25 +292,27 @@ static int seal_one(struct sealer *sealer, struct error *error)
 	if (r == 1)
 		sealer_warn(sealer, error);
 	if (r >= 0) {
-		note_renewed(sealer);
-		sealer_sealed(sealer, &waiting, &unsaved, bytes);
+		sealer_check_renewed(sealer);
+		sealer_finish_tape(sealer, &waiting, &unsaved, bytes);
 		sealer_retain(sealer);
 		return 1;
 	}
-	/* by the next time it may be more */
+	/* The loss may be greater at the next try. */
 	waiting.tape->losses.count = losses;
-	not_sealed(sealer, &waiting, r, error);
+	sealer_handle_failure(sealer, &waiting, r, error);
 	return r;
 }
 
-/* Says that the store cannot be written, and waits a second; longer each time where it takes making
- * the segment to learn that it still cannot be. */
-static void sealer_stall(struct sealer *sealer, int r, const struct error *error)
+/*
+ * Reports that the store cannot be written and waits for a second. Waits longer each time if only
+ * encoding the whole segment shows that the store still fails.
+ */
+static void sealer_wait_retry(struct sealer *sealer, int r, const struct error *error)
 {
 	struct timespec until = worker_second_from_now();
 
-	until.tv_sec += r == -ENOSPC ? 0 : sealer->patience;
-	sealer->patience = MIN(2 * sealer->patience + 1, 15u);
+	until.tv_sec += r == -ENOSPC ? 0 : sealer->extra_seconds;
+	sealer->extra_seconds = MIN(2 * sealer->extra_seconds + 1, 15u);
 	pthread_mutex_lock(&sealer->lock);
 	sealer->status.store_blocked = true;
 	sealer->status.error = *error;
@@ -319,9 +323,8 @@ static void sealer_stall(struct sealer *sealer, int r, const struct error *error
 	pthread_mutex_unlock(&sealer->lock);
 }
 
-/* What a recorder before us left: of this boot its processes may still run, of another one only
- * files can tell names. */
-static int seal_recovered(void *context, struct store_writer *writer, struct tape *tape)
+/* Its processes may still run if the tape is of this boot; otherwise only files can give names. */
+static int sealer_seal_recovered(void *context, struct store_writer *writer, struct tape *tape)
 {
 	struct sealer *sealer = context;
 	_cleanup_(cleanup_namer) struct namer *other = NULL;
@@ -352,7 +355,7 @@ static void sealer_recover(struct sealer *sealer)
 	struct error error = { 0 };
 	int r;
 
-	r = store_writer_recover(sealer->writer, seal_recovered, sealer, &recovered, &error);
+	r = store_writer_recover(sealer->writer, sealer_seal_recovered, sealer, &recovered, &error);
 	if (r < 0 && *error.text)
 		sealer_warn(sealer, &error);
 	sealer->leftovers = r < 0;
@@ -367,13 +370,13 @@ static void sealer_work(struct sealer *sealer)
 	int r;
 
 	sealer_make_room(sealer);
-	r = seal_one(sealer, &error);
+	r = sealer_seal_one(sealer, &error);
 	if (r < 0) {
-		sealer_stall(sealer, r, &error);
+		sealer_wait_retry(sealer, r, &error);
 		return;
 	}
-	sealer->patience = 0;
-	/* the store can be written: it may take now what it did not take at the start */
+	sealer->extra_seconds = 0;
+	/* The store can be written now, so it may accept what it refused at the start. */
 	if (r == 1 && sealer->leftovers)
 		sealer_recover(sealer);
 	pthread_mutex_lock(&sealer->lock);
@@ -387,7 +390,7 @@ static void *sealer_main(void *context)
 
 	prctl(PR_SET_NAME, "perftape-seal");
 	if (sealer->options->limits)
-		sealer_look_for_space(sealer);
+		sealer_check_space(sealer);
 	if (sealer->options->boot_id)
 		sealer_recover(sealer);
 	while (sealer_wait_for_work(sealer))
@@ -412,7 +415,7 @@ static void sealer_free(struct sealer *sealer)
 	free(sealer);
 }
 
-static int start_threads(struct sealer *sealer, struct error *error)
+static int sealer_start_threads(struct sealer *sealer, struct error *error)
 {
 	int r = spooler_start(sealer->writer, &sealer->owner, &sealer->spooler, error);
 
@@ -434,22 +437,21 @@ int sealer_start(struct store_writer *writer, const struct sealer_options *optio
 
 	if (!sealer)
 		return -ENOMEM;
-	sealer->writer = writer;
-	sealer->retainer.writer = writer;
+	sealer->writer = sealer->retainer.writer = writer;
 	sealer->options = options;
 	if (options->limits)
 		sealer->limits = *options->limits;
 	sealer->unsaved = options->unsaved;
-	sealer->owner = (struct spooler_owner){ want_room, sealer };
+	sealer->owner = (struct spooler_owner){ sealer_request_room, sealer };
 	worker_lock_init(&sealer->lock, &sealer->changed);
-	/* without it names are found anew */
+	/* Without the cache, names are searched again. */
 	if (options->names_dir)
 		name_cache_open(options->names_dir, NAMES_MAX_BYTES, &sealer->cache);
 	r = namer_new(&options->finder, sealer->cache, &sealer->namer);
 	if (r < 0)
 		error_set(error, r, "out of memory");
 	else
-		r = start_threads(sealer, error);
+		r = sealer_start_threads(sealer, error);
 	if (r < 0) {
 		sealer_free(sealer);
 		return r;
@@ -458,12 +460,12 @@ int sealer_start(struct store_writer *writer, const struct sealer_options *optio
 	return 0;
 }
 
-void sealer_limit(struct sealer *sealer, const struct store_limits *limits)
+void sealer_set_limits(struct sealer *sealer, const struct store_limits *limits)
 {
 	pthread_mutex_lock(&sealer->lock);
 	sealer->limits = *limits;
 	sealer->limits_noted = false;
-	/* what is beyond them now is not kept until the next segment is there */
+	/* Apply the new limits now, and not after the next segment. */
 	sealer->room_wanted = true;
 	pthread_cond_broadcast(&sealer->changed);
 	pthread_mutex_unlock(&sealer->lock);
@@ -486,7 +488,7 @@ bool sealer_ended(struct sealer *sealer)
 	pthread_mutex_unlock(&sealer->lock);
 	if (!ended)
 		return false;
-	/* not earlier: the blocks of what could not be sealed are all that stays of it */
+	/* End the spooler last: only its blocks remain of tapes that could not be sealed. */
 	spooler_end(sealer->spooler);
 	return spooler_ended(sealer->spooler);
 }
@@ -502,21 +504,22 @@ struct sealer *sealer_stop(struct sealer *sealer, struct sealer_status *ret_stat
 	sealer->spooler = spooler_stop(sealer->spooler, &spooled_ns);
 	sealer->status.unsaved = sealer->unsaved;
 	for (size_t i = 0; i < sealer->unsaved_tapes.count; i++)
-		unsaved_behind(&sealer->status.unsaved, sealer->unsaved_tapes.items[i], spooled_ns);
+		unsaved_add_tape(&sealer->status.unsaved, sealer->unsaved_tapes.items[i],
+				 spooled_ns);
 	if (ret_status)
 		*ret_status = sealer->status;
 	sealer_free(sealer);
 	return NULL;
 }
 
-uint64_t sealer_number(struct sealer *sealer)
+uint64_t sealer_next_number(struct sealer *sealer)
 {
 	return store_writer_number(sealer->writer);
 }
 
-bool sealer_takes_block(struct sealer *sealer)
+bool sealer_has_room(struct sealer *sealer)
 {
-	return spooler_takes(sealer->spooler);
+	return spooler_has_room(sealer->spooler);
 }
 
 int sealer_put_block(struct sealer *sealer, struct spool_block *block)
@@ -524,18 +527,17 @@ int sealer_put_block(struct sealer *sealer, struct spool_block *block)
 	return spooler_put(sealer->spooler, block);
 }
 
-/* Gives up one tape; the lock is held. */
-static void leave_tape_unsaved(struct sealer *sealer, size_t at)
+/* Drops a tape as unsaved. The caller holds the lock. */
+static void sealer_drop_tape(struct sealer *sealer, size_t at)
 {
 	const struct tape *tape = sealer->tapes.items[at].tape;
 
 	unsaved_add(&sealer->unsaved, tape->begin_ns, tape->end_ns, tape->samples.count);
 	sealer->status.unsaved_samples += tape->samples.count;
-	tape_free(take_out(sealer, at));
+	tape_free(sealer_remove_tape(sealer, at));
 }
 
-/* Who puts a tape sheds: the thread may hang in the disk for as long as it likes. The one that was
- * just put stays. */
+/* The thread that puts a tape drops others, because the sealer's thread may hang in the disk. */
 static void sealer_keep_bound(struct sealer *sealer)
 {
 	size_t first = sealer->at_work;
@@ -547,13 +549,13 @@ static void sealer_keep_bound(struct sealer *sealer)
 	       sealer->tapes.count > first + 1 &&
 	       spooler_forget(sealer->spooler, sealer->tapes.items[first].sequence) == 0) {
 		bytes -= sealer->tapes.items[first].bytes;
-		leave_tape_unsaved(sealer, first);
+		sealer_drop_tape(sealer, first);
 	}
 }
 
 int sealer_put(struct sealer *sealer, struct tape *tape)
 {
-	const struct waiting waiting = { tape, tape_memory(tape), tape->sequence, false };
+	const struct waiting_tape waiting = { tape, tape_memory(tape), tape->sequence, false };
 	int r;
 
 	pthread_mutex_lock(&sealer->lock);
@@ -578,7 +580,7 @@ void sealer_status(struct sealer *sealer, struct sealer_status *ret_status)
 	*ret_status = sealer->status;
 	pthread_mutex_unlock(&sealer->lock);
 	ret_status->spooled_ns = MAX(ret_status->spooled_ns, spool.spooled_ns);
-	if (spool.stalled && !ret_status->store_blocked) {
+	if (spool.blocked && !ret_status->store_blocked) {
 		ret_status->store_blocked = true;
 		ret_status->error = spool.error;
 	}

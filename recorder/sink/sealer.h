@@ -2,14 +2,14 @@
 #pragma once
 
 /*
- * Puts tapes on the disk in threads of their own, so that neither a slow disk nor a large symbol
- * table holds up who fills them. What a tape holds so far goes into the spool, block by block
- * (recorder/sink/spooler.h), whatever else is at work; a tape that is over is handed over whole, is
- * named and sealed; then what is beyond the store's limits is removed. First of all, what recorders
- * before left in the spool is sealed.
+ * Writes tapes to the disk in threads of its own, so that neither a slow disk nor a large symbol
+ * table blocks the drain. The growing tape goes to the spool, block by block
+ * (recorder/sink/spooler.h), whatever else happens. A complete tape is named and sealed; then
+ * segments beyond the store's limits are removed. At the start, seals what earlier recorders left
+ * in the spool.
  *
- * A store that cannot be written is tried again each second. Tapes wait for it in memory, up to a
- * bound; then the oldest one is given up, and the next one that is sealed tells of it.
+ * If the store cannot be written, tries again each second. Tapes wait in memory up to a limit.
+ * Beyond it the oldest one is dropped as unsaved, and the next segment holds that loss.
  */
 
 #include <stdbool.h>
@@ -26,73 +26,84 @@ struct sealer;
 
 struct sealer_options {
 	struct finder finder;
-	/* of this boot: what was left in the spool is sealed. NULL: it is left alone */
+	/* The present boot: recover the spool of earlier recorders. NULL: leave it alone. */
 	const char *boot_id;
-	/* noted, and applied after each segment; NULL: nothing is removed. See sealer_limit() */
+	/*
+	 * Written to the store and applied after each segment; NULL: nothing is removed. See
+	 * sealer_set_limits().
+	 */
 	const struct store_limits *limits;
-	/* of the tapes that may wait; 0: no bound */
+	/* Limit for the tapes that wait; 0: none. */
 	uint64_t memory_bytes;
-	/* what a recorder before us of this boot could not store: the next segment tells of it;
-	 * count 0: nothing */
+	/*
+	 * Loss of an earlier recorder of this boot, which the next segment will hold; count 0:
+	 * none.
+	 */
 	struct tape_loss unsaved;
-	/* a folder for names that were found, to find them again; NULL: none */
+	/* Folder of the name cache; NULL: none. */
 	const char *names_dir;
 };
 
 struct sealer_status {
 	uint64_t segments;
 	uint64_t bytes;
-	/* of these segments, for the limits; and their bytes */
-	uint64_t removed;
-	uint64_t removed_bytes;
-	/* of these segments: in a store that was removed or replaced since; and their bytes */
+	/* What the limits removed since the start: only its sums and its times are set. */
+	struct store_retained retained;
+	/* The segments among `segments` whose store was removed or replaced, and their bytes. */
 	uint64_t away;
 	uint64_t away_bytes;
-	/* tapes not sealed yet, the one at work included */
+	/* Tapes that are not sealed yet, with the present one. */
 	size_t waiting;
-	/* the store cannot be written: tried again each second, `error` says why */
+	/* The store cannot be written, as `error` says; the sealer tries again each second. */
 	bool store_blocked;
-	/* 0, or a negative errno: a tape was given up at the end, `error` says why */
+	/* A negative errno: a tape was dropped at the end, as `error` says. Otherwise 0. */
 	int failed;
-	/* samples of tapes that will not be sealed */
+	/* Samples of tapes that will not be sealed. */
 	uint64_t unsaved_samples;
-	/* by sealer_stop(): what is neither in a segment nor in the spool; count 0: nothing */
+	/* From sealer_stop(): what neither a segment nor the spool holds; count 0: nothing. */
 	struct tape_loss unsaved;
-	/* how far the spool reaches: all before it is on the disk */
+	/* All before this time is on the disk. */
 	uint64_t spooled_ns;
-	/* so far: what could not be is tried again behind each segment */
+	/* The tapes recovered so far; the sealer tries the rest again after each segment. */
 	struct store_recovered recovered;
 	struct error error;
-	/* the last trouble that cost no samples: an index, a limit that cannot be kept */
+	/* The last problem that cost no samples, such as with the index or a limit. */
 	struct error warning;
 };
 
-/* The writer must outlive the sealer, which is the only one to use it meanwhile. The options are
- * borrowed. */
+/*
+ * Starts the threads. The writer must outlive the sealer, and nobody else may use it meanwhile. The
+ * options are borrowed. Returns 0 or a negative errno.
+ */
 int sealer_start(struct store_writer *writer, const struct sealer_options *options,
 		 struct sealer **ret_sealer, struct error *error);
-/* From here on these are the limits, which are copied. Only for one that was given limits. */
-void sealer_limit(struct sealer *sealer, const struct store_limits *limits);
+/* Replaces the limits by a copy of these. Only for a sealer that was started with limits. */
+void sealer_set_limits(struct sealer *sealer, const struct store_limits *limits);
 /*
- * Nothing more will come: what waits is sealed. For who cannot wait for as long as it takes:
- * sealer_ended() says whether sealer_stop() would return at once. A store that hangs may never let
- * it; the sealer and the writer then have to stay as they are until the process ends.
+ * Requests the end: no more tapes will come, and those that wait are sealed. A store that hangs may
+ * delay this forever. sealer_ended() returns whether sealer_stop() would return at once. If it
+ * never does, leave the sealer and the writer as they are until the process exits.
  */
 void sealer_end(struct sealer *sealer);
 bool sealer_ended(struct sealer *sealer);
-/* Waits until all is sealed, ends the thread. What cannot be sealed then is given up, but for what
- * of it is in the spool. */
+/*
+ * Waits until all tapes are sealed, and frees the sealer. A tape that cannot be sealed now is lost,
+ * except for what the spool holds.
+ */
 struct sealer *sealer_stop(struct sealer *sealer, struct sealer_status *ret_status);
 
-/* The number of the next tape of this boot. */
-uint64_t sealer_number(struct sealer *sealer);
-/* Whether there is room for another block: those before are on the disk, or nearly so. */
-bool sealer_takes_block(struct sealer *sealer);
-/* Gives the contents of a block away, also on failure. 0 or -ENOMEM. */
+/* Returns the number for the next tape of this boot. */
+uint64_t sealer_next_number(struct sealer *sealer);
+/* Returns whether another block fits: most earlier blocks are on the disk. */
+bool sealer_has_room(struct sealer *sealer);
+/* Takes ownership of the block's contents, also on failure. Returns 0 or -ENOMEM. */
 int sealer_put_block(struct sealer *sealer, struct spool_block *block);
-/* Gives a tape away; it belongs to the sealer, also on failure. */
+/* Takes ownership of the tape, also on failure. Returns 0 or -ENOMEM. */
 int sealer_put(struct sealer *sealer, struct tape *tape);
-/* Waits until fewer than so many tapes wait, for those who can. -EIO when the store cannot be
- * written. */
+/*
+ * Waits until fewer than `fewer_than` tapes wait. Returns 0, or -EIO if the store cannot be
+ * written.
+ */
 int sealer_wait(struct sealer *sealer, size_t fewer_than);
+/* Sets *ret_status to the present state of sealer and spooler. */
 void sealer_status(struct sealer *sealer, struct sealer_status *ret_status);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "recorder/sink/spooler.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <sys/prctl.h>
 
@@ -8,22 +9,23 @@
 
 /*
  * Invariants:
- * (1) the lock guards what stands below it in the struct; what stands above is the thread's alone
- * once it runs; (2) blocks go out in the order in which they were put: one that could not be packed
- * or written stays the first, `block`, until it is written or dropped.
+ * (1) the lock guards the members below it in the struct. The members above belong to the thread
+ *     once it runs;
+ * (2) blocks are written in the order in which they were put. A block that cannot be packed or
+ *     written stays in `block` until it is written or dropped.
  */
 
-/* One that ends a tape and one that begins the next. */
+/* The last block of one tape and the first of the next. */
 #define BLOCKS_MAX 2
 
 struct spooler {
 	struct store_writer *writer;
 	const struct spooler_owner *owner;
 	pthread_t thread;
-	/* the one at work */
+	/* The block that the thread works on. */
 	struct spool_block block;
 	struct zstd_packer *packer;
-	/* as it goes into the file; empty: not yet */
+	/* Its bytes for the file; empty: not packed yet. */
 	struct buffer packed;
 
 	pthread_mutex_t lock;
@@ -31,28 +33,31 @@ struct spooler {
 	array_of(struct spool_block) blocks;
 	array_of(uint64_t) forgotten;
 	bool at_work;
-	/* its tape's number */
+	/* The number of the block's tape. */
 	uint64_t work_sequence;
-	/* it need not be written any more */
+	/* The block need not be written any more. */
 	bool dropped;
-	/* there may be room now */
-	bool again;
+	/* Try again now: there may be free disk space. */
+	bool retry;
 	bool ending;
-	/* the thread is about to */
+	/* The thread is about to end. */
 	bool ended;
 	struct spooler_status status;
 };
 
-/* The lock is held. */
-static void end_block(struct spooler *spooler)
+/* The caller holds the lock. */
+static void spooler_end_block(struct spooler *spooler)
 {
 	spooler->at_work = spooler->dropped = false;
 	spool_block_done(&spooler->block);
 	spooler->packed.size = 0;
 }
 
-/* The spools of tapes that were given up. The lock is held, but for the disk. */
-static void spooler_forget_here(struct spooler *spooler)
+/*
+ * Removes the spools of unsaved tapes. The caller holds the lock, which is released during disk
+ * access.
+ */
+static void spooler_forget_all(struct spooler *spooler)
 {
 	while (spooler->forgotten.count) {
 		uint64_t sequence = spooler->forgotten.items[--spooler->forgotten.count];
@@ -63,13 +68,16 @@ static void spooler_forget_here(struct spooler *spooler)
 	}
 }
 
-/* Takes up the next block, if there is none at work. False when there is nothing to write. The lock
- * is held. */
-static bool take_block(struct spooler *spooler)
+/*
+ * Takes the next block unless one is at work. Returns false if there is nothing to write. The
+ * caller holds the lock.
+ */
+static bool spooler_take_block(struct spooler *spooler)
 {
 	if (spooler->dropped)
-		end_block(spooler);
+		spooler_end_block(spooler);
 	if (!spooler->at_work && spooler->blocks.count) {
+		assert(!spooler->packed.size);
 		spooler->at_work = true;
 		spooler->block = spooler->blocks.items[0];
 		spooler->work_sequence = spooler->block.sequence;
@@ -80,34 +88,36 @@ static bool take_block(struct spooler *spooler)
 	return spooler->at_work;
 }
 
-static int write_block(struct spooler *spooler, struct error *error)
+static int spooler_write_block(struct spooler *spooler, struct error *error)
 {
 	const struct spool_block *block = &spooler->block;
 	int r = spooler->packed.size ? 0 : spool_pack(block, spooler->packer, &spooler->packed);
 
 	if (r < 0) {
 		spooler->packed.size = 0;
-		return error_set(error, r, "out of memory while spooling");
+		return error_set(error, r, "spooling: out of memory");
 	}
 	return store_writer_spool(spooler->writer, block->sequence, spooler->packed.data,
 				  spooler->packed.size, error);
 }
 
-/* Waits a second, or until there is room, or the end. The lock is held. */
-static void spooler_stall(struct spooler *spooler, const struct error *error)
+/* Waits for a second, or until spooler_retry(), or until the end. The caller holds the lock. */
+static void spooler_wait_retry(struct spooler *spooler, const struct error *error)
 {
 	struct timespec until = worker_second_from_now();
 
-	spooler->status.stalled = true;
+	spooler->status.blocked = true;
 	spooler->status.error = *error;
-	while (!spooler->ending && !spooler->again &&
+	while (!spooler->ending && !spooler->retry &&
 	       pthread_cond_timedwait(&spooler->changed, &spooler->lock, &until) == 0)
 		;
-	spooler->again = false;
+	spooler->retry = false;
 }
 
-/* The block at work, without the lock; then what came of it. False: at the end there is no other
- * time. */
+/*
+ * Writes the block at work, with the lock released, and notes the result. Returns false if the
+ * write failed at the end, when there is no other try.
+ */
 static bool spooler_work(struct spooler *spooler)
 {
 	uint64_t until_ns = spooler->block.until_ns;
@@ -116,18 +126,18 @@ static bool spooler_work(struct spooler *spooler)
 	int r;
 
 	pthread_mutex_unlock(&spooler->lock);
-	r = write_block(spooler, &error);
+	r = spooler_write_block(spooler, &error);
 	if (store_is_full(r))
 		spooler->owner->make_room(spooler->owner->context);
 	pthread_mutex_lock(&spooler->lock);
 	if (r < 0) {
 		if (!ending)
-			spooler_stall(spooler, &error);
+			spooler_wait_retry(spooler, &error);
 		return !ending;
 	}
-	end_block(spooler);
+	spooler_end_block(spooler);
 	spooler->status.spooled_ns = MAX(spooler->status.spooled_ns, until_ns);
-	spooler->status.stalled = false;
+	spooler->status.blocked = false;
 	return true;
 }
 
@@ -139,8 +149,8 @@ static void *spooler_main(void *context)
 	prctl(PR_SET_NAME, "perftape-spool");
 	pthread_mutex_lock(&spooler->lock);
 	while (on) {
-		spooler_forget_here(spooler);
-		if (take_block(spooler))
+		spooler_forget_all(spooler);
+		if (spooler_take_block(spooler))
 			on = spooler_work(spooler);
 		else if (spooler->ending)
 			on = false;
@@ -154,7 +164,7 @@ static void *spooler_main(void *context)
 
 static void spooler_free(struct spooler *spooler)
 {
-	end_block(spooler);
+	spooler_end_block(spooler);
 	zstd_packer_free(spooler->packer);
 	buffer_done(&spooler->packed);
 	for (size_t i = 0; i < spooler->blocks.count; i++)
@@ -217,7 +227,7 @@ struct spooler *spooler_stop(struct spooler *spooler, uint64_t *ret_spooled_ns)
 	return NULL;
 }
 
-bool spooler_takes(struct spooler *spooler)
+bool spooler_has_room(struct spooler *spooler)
 {
 	bool takes;
 
@@ -241,8 +251,8 @@ int spooler_put(struct spooler *spooler, struct spool_block *block)
 	return r;
 }
 
-/* The blocks of tapes from one number to another. The lock is held. */
-static void spooler_drop_here(struct spooler *spooler, uint64_t first, uint64_t last)
+/* Drops the blocks of tapes `first` to `last`. The caller holds the lock. */
+static void spooler_drop_range(struct spooler *spooler, uint64_t first, uint64_t last)
 {
 	size_t kept = 0;
 
@@ -260,7 +270,7 @@ static void spooler_drop_here(struct spooler *spooler, uint64_t first, uint64_t 
 void spooler_drop(struct spooler *spooler, uint64_t sequence)
 {
 	pthread_mutex_lock(&spooler->lock);
-	spooler_drop_here(spooler, 0, sequence);
+	spooler_drop_range(spooler, 0, sequence);
 	pthread_mutex_unlock(&spooler->lock);
 }
 
@@ -271,16 +281,16 @@ int spooler_forget(struct spooler *spooler, uint64_t sequence)
 	pthread_mutex_lock(&spooler->lock);
 	r = array_push(&spooler->forgotten, sequence);
 	if (r == 0)
-		spooler_drop_here(spooler, sequence, sequence);
+		spooler_drop_range(spooler, sequence, sequence);
 	pthread_cond_broadcast(&spooler->changed);
 	pthread_mutex_unlock(&spooler->lock);
 	return r;
 }
 
-void spooler_try_again(struct spooler *spooler)
+void spooler_retry(struct spooler *spooler)
 {
 	pthread_mutex_lock(&spooler->lock);
-	spooler->again = true;
+	spooler->retry = true;
 	pthread_cond_broadcast(&spooler->changed);
 	pthread_mutex_unlock(&spooler->lock);
 }

@@ -2,12 +2,11 @@
 #pragma once
 
 /*
- * Appends what a tape holds so far to the spool, block by block, in a thread of its own: a segment
- * that is being named and sealed takes seconds, and the spool is to be a second behind all the
- * while.
+ * Appends the growing tape to the spool, block by block, in a thread of its own. Naming and sealing
+ * a segment takes seconds, and the spool should not lag by more than about one.
  *
- * A block that cannot be written is tried again each second, and those behind it wait. Where the
- * disk is full the owner is asked to make room first.
+ * If a block cannot be written, the thread tries again each second, and later blocks wait. If the
+ * disk is full, the thread first asks the owner to free disk space.
  */
 
 #include <stdbool.h>
@@ -20,40 +19,54 @@
 struct spooler;
 
 struct spooler_owner {
-	/* The disk is full. From the spooler's thread; spooler_try_again() when there is room. */
+	/*
+	 * The disk is full. Called in the spooler's thread; call spooler_retry() when there is free
+	 * disk space.
+	 */
 	void (*make_room)(void *context);
 	void *context;
 };
 
 struct spooler_status {
-	/* the spool cannot be written: tried again each second, `error` says why */
-	bool stalled;
+	/* The spool cannot be written, as `error` says; the spooler tries again each second. */
+	bool blocked;
 	struct error error;
-	/* how far it reaches: all before it is on the disk */
+	/* All before this time is on the disk. */
 	uint64_t spooled_ns;
 };
 
-/* Of the writer only what may be called from another thread is used. The owner is borrowed. */
+/*
+ * Starts the thread. It uses only functions of the writer that other threads may call. The owner is
+ * borrowed. Returns 0 or a negative errno.
+ */
 int spooler_start(struct store_writer *writer, const struct spooler_owner *owner,
 		  struct spooler **ret_spooler, struct error *error);
-/* The same without waiting for it; spooler_ended() says whether spooler_stop() would return at
- * once. */
+/*
+ * Requests the end without waiting for it. spooler_ended() returns whether spooler_stop() would
+ * return at once.
+ */
 void spooler_end(struct spooler *spooler);
 bool spooler_ended(struct spooler *spooler);
-/* What waits is tried once more; what cannot be written then is dropped. How far the spool reaches
- * at last; may be NULL. */
+/*
+ * Tries to write the waiting blocks once more, drops those that fail, and frees the spooler. Sets
+ * *ret_spooled_ns, which may be NULL, to the end of what is on the disk.
+ */
 struct spooler *spooler_stop(struct spooler *spooler, uint64_t *ret_spooled_ns);
 
-/* From any thread, and without waiting for the disk: */
+/* The functions below may be called from any thread and do not wait for the disk. */
 
-/* Whether there is room for another block: those before are on the disk, or nearly so. */
-bool spooler_takes(struct spooler *spooler);
-/* Gives the contents of a block away, also on failure. 0 or -ENOMEM. */
+/* Returns whether another block fits: most earlier blocks are on the disk. */
+bool spooler_has_room(struct spooler *spooler);
+/* Takes ownership of the block's contents, also on failure. Returns 0 or -ENOMEM. */
 int spooler_put(struct spooler *spooler, struct spool_block *block);
-/* Blocks of tapes up to that number need not be written any more. */
+/* Drops the blocks of tapes up to this number. */
 void spooler_drop(struct spooler *spooler, uint64_t sequence);
-/* The tape of that number was given up: its spool, which would tell of samples that were said to be
- * lost, is to go; and its blocks. 0 or -ENOMEM. */
+/*
+ * Drops the blocks of an unsaved tape and removes its spool. Otherwise its samples would count
+ * twice, as unsaved and as recovered. Returns 0 or -ENOMEM.
+ */
 int spooler_forget(struct spooler *spooler, uint64_t sequence);
-void spooler_try_again(struct spooler *spooler);
+/* Tries again at once to write the block that failed. */
+void spooler_retry(struct spooler *spooler);
+/* Sets *ret_status to the present state. */
 void spooler_status(struct spooler *spooler, struct spooler_status *ret_status);

@@ -8,13 +8,13 @@ void unsaved_add(struct tape_loss *unsaved, uint64_t from_ns, uint64_t to_ns, ui
 	if (!unsaved->count)
 		*unsaved =
 			(struct tape_loss){ TAPE_LOSS_UNSAVED, TAPE_ALL_CPUS, from_ns, to_ns, 0 };
-	/* one that was at work when younger ones were given up may be next */
+	/* A tape that was at work while later ones were dropped may be dropped after them. */
 	unsaved->from_ns = MIN(unsaved->from_ns, from_ns);
 	unsaved->to_ns = MAX(unsaved->to_ns, to_ns);
 	unsaved->count += MAX(samples, 1u);
 }
 
-void unsaved_behind(struct tape_loss *unsaved, const struct tape *tape, uint64_t spooled_ns)
+void unsaved_add_tape(struct tape_loss *unsaved, const struct tape *tape, uint64_t spooled_ns)
 {
 	uint64_t from_ns = MAX(tape->begin_ns, spooled_ns), samples = 0;
 
@@ -24,8 +24,8 @@ void unsaved_behind(struct tape_loss *unsaved, const struct tape *tape, uint64_t
 		unsaved_add(unsaved, from_ns, tape->end_ns, samples);
 }
 
-void unsaved_leave(const struct tape_loss *unsaved, uint64_t wall_from_ns, uint64_t wall_to_ns,
-		   const char *ended, struct store_writer *writer)
+void unsaved_write_note(const struct tape_loss *unsaved, uint64_t wall_from_ns, uint64_t wall_to_ns,
+			const char *ended, struct store_writer *writer)
 {
 	struct store_unsaved left = {
 		.from_ns = wall_from_ns,
@@ -38,16 +38,16 @@ void unsaved_leave(const struct tape_loss *unsaved, uint64_t wall_from_ns, uint6
 	if (!unsaved->count || !wall_from_ns)
 		return;
 	snprintf(left.ended, sizeof(left.ended), "%s", ended);
-	/* where even that cannot be written, the spool ends without a word */
-	(void)!store_writer_leave(writer, &left);
+	/* If this write fails, too, the spool ends without a note. */
+	(void)!store_writer_note_unsaved(writer, &left);
 }
 
-struct tape_loss unsaved_before(const struct store_writer *writer, const char *boot_id)
+struct tape_loss unsaved_read_note(const struct store_writer *writer, const char *boot_id)
 {
 	struct tape_loss unsaved = { 0 };
 	struct store_unsaved left;
 
-	if (store_writer_left(writer, &left) == 1 && strcmp(left.boot_id, boot_id) == 0)
+	if (store_writer_unsaved(writer, &left) == 1 && strcmp(left.boot_id, boot_id) == 0)
 		unsaved_add(&unsaved, left.perf_from_ns, left.perf_to_ns, left.samples);
 	return unsaved;
 }

@@ -7,22 +7,25 @@
 
 #include "base/cleanup.h"
 
-/* Slices, a pod, a container: what is deeper is made by what runs in it. */
+/*
+ * A kind has at most this many components of a path: slices, a pod, a container. The programs in a
+ * container make the deeper folders.
+ */
 #define DEPTH 4
 
-/* Fewer hexadecimal digits may be a word: "cafe", "decade". */
+/* Fewer hexadecimal digits may be a word: "cafe", "decade". From 8 on, even letters are an id. */
 #define HEX_MIN 8
 
-/* What runc appends to its folders: "runc.mJmGmH". */
+/* The suffix that runc appends to its folders: "runc.mJmGmH". */
 #define RUNC "runc."
 #define RUNC_LETTERS 6
 
-/* A dash in the name of a unit, where a bare one would stand for a slash. */
+/* systemd's escape for a dash in the name of a unit, where a bare dash stands for a slash. */
 #define DASH "\\x2d"
 
 static const char digits[] = "0123456789", hex_digits[] = "0123456789abcdefABCDEF";
 
-/* A part of a name ends there; how many characters that takes. */
+/* Returns the size of the separator that ends a part of a name here; 0: no part ends here. */
 static size_t end_size(const char *text)
 {
 	if (strncmp(text, DASH, strlen(DASH)) == 0)
@@ -35,8 +38,10 @@ static bool is_end(const char *text)
 	return !*text || end_size(text);
 }
 
-/* "6f1e2c3a-09d4-..." and, in names of systemd's units, "6f1e2c3a_09d4_..." and
- * "6f1e2c3a\x2d09d4\x2d..." */
+/*
+ * "6f1e2c3a-09d4-...", and in the names of systemd's units "6f1e2c3a_09d4_..." and
+ * "6f1e2c3a\x2d09d4\x2d..."
+ */
 static size_t uuid_size(const char *text)
 {
 	static const unsigned char groups[] = { 8, 4, 4, 4, 12 };
@@ -55,8 +60,10 @@ static size_t uuid_size(const char *text)
 	return isalnum((unsigned char)*at) ? 0 : at - text;
 }
 
-/* Of a whole id, which may stand right behind a word: "run-r0f7f...", "pod" and the 32 of a static
- * pod. */
+/*
+ * The size of a whole id, which may follow a word directly: "run-r0f7f...", or "pod" and 32 digits
+ * for a static pod.
+ */
 static bool is_usual_size(size_t hex)
 {
 	return hex == 16 || hex == 32 || hex == 40 || hex == 64;
@@ -66,12 +73,12 @@ static size_t hex_size(const char *text, bool in_word)
 {
 	size_t hex = strspn(text, hex_digits);
 
-	if (hex < HEX_MIN || !is_end(text + hex) || strcspn(text, digits) >= hex)
+	if (hex < HEX_MIN || !is_end(text + hex))
 		return 0;
 	return !in_word || isdigit((unsigned char)*text) || is_usual_size(hex) ? hex : 0;
 }
 
-/* A number of its own, and not the second half of "x86_64" or "python3.11". */
+/* A number that stands alone, not the second half of "x86_64" or "python3.11". */
 static size_t number_size(const char *text, const char *done, size_t used)
 {
 	size_t number = strspn(text, digits);
@@ -94,7 +101,9 @@ static size_t runc_size(const char *text, const char *done, size_t used)
 	return letters == RUNC_LETTERS && is_end(text + letters) ? letters : 0;
 }
 
-/* How many characters there are an id or a number; 0: none. `done` is what became of those before.
+/*
+ * Returns the size of the number or id at `text`; 0: it is neither. `done` is the folded form of
+ * the text before.
  */
 static size_t id_size(const char *text, const char *done, size_t used, bool in_word)
 {
@@ -129,7 +138,7 @@ void dead_cgroups_fold(const char *path, char prefix[DYING_PREFIX_SIZE])
 	prefix[used] = 0;
 }
 
-/* Where number `at` begins; NULL: there is none. */
+/* Returns where number `at` begins; NULL: the text has fewer numbers. */
 static const char *find_number(const char *prefix, size_t at)
 {
 	while (*prefix) {
@@ -148,7 +157,7 @@ bool dead_cgroups_fold_number(const char *prefix, size_t at, char folded[DYING_P
 
 	if (!number)
 		return false;
-	/* a number has as many characters as its star, at least */
+	/* the result fits: the star that replaces the number is not longer than the number */
 	snprintf(folded, DYING_PREFIX_SIZE, "%.*s*%s", (int)(number - prefix), prefix,
 		 number + strspn(number, digits));
 	return true;

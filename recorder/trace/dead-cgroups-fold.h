@@ -2,13 +2,13 @@
 #pragma once
 
 /*
- * The kind of a cgroup's path: its first components, with what says which one it is and not what it
- * is folded to a star.
+ * The kind of a cgroup's path: its first components, with each number or id in them folded to a
+ * star.
  *
- * Numbers that stand alone, uuids and hexadecimal ids always do: "user-1000.slice", "job_17",
- * "docker-6f1e...scope". Digits within a word may be a part of its name, "x86_64", "sha256",
- * "cgroup2", "k3s", or a number, "task17": no text tells. They stay, and are folded where several
- * paths are seen that differ in them alone.
+ * Numbers that stand alone, uuids and hexadecimal ids are always folded: "user-1000.slice",
+ * "job_17", "docker-6f1e...scope". Digits within a word may be part of a name ("x86_64", "sha256",
+ * "cgroup2", "k3s") or a number ("task17"). One path alone does not show which. Such digits stay,
+ * and are folded later when several paths differ in them alone.
  */
 
 #include <stdbool.h>
@@ -17,6 +17,8 @@
 #define DYING_PREFIX_SIZE 192
 
 void dead_cgroups_fold(const char *path, char prefix[DYING_PREFIX_SIZE]);
-/* What dead_cgroups_fold() made, with its number `at` of those that stayed folded too. False where
- * there are fewer. */
+/*
+ * Folds number `at` of the numbers that dead_cgroups_fold() left in `prefix`. Returns false when it
+ * has fewer.
+ */
 bool dead_cgroups_fold_number(const char *prefix, size_t at, char folded[DYING_PREFIX_SIZE]);

@@ -7,12 +7,16 @@
 
 #include "base/cleanup.h"
 
-/* So many paths that differ in one number alone are of one kind: "eth0" and "eth1" are names,
- * "task1" to "task4" a number. */
+/*
+ * At least this many paths that differ in one number alone become one kind: "eth0" and "eth1" are
+ * names, "task1" to "task4" are numbers.
+ */
 #define ALIKE 4
 
-/* Of one path so many numbers are tried: who names cgroups is not always a friend, and each is
- * looked for among all kinds. */
+/*
+ * At most this many numbers of one path are tried. Each one is searched among all kinds, and a
+ * hostile program may name the cgroup.
+ */
 #define NUMBERS_MAX 8
 
 #define OTHERS "/(others)"
@@ -22,38 +26,39 @@ void dead_cgroups_kinds_done(struct dead_cgroups_kinds *kinds)
 	array_done(&kinds->list);
 }
 
-void dying_count_who(struct dying_who whos[DYING_WHOS], const struct dying_by *by, uint64_t count)
+void dying_actors_count(struct dying_actor actors[DYING_ACTORS], const struct dying_process *by,
+			uint64_t count)
 {
-	struct dying_who *least = &whos[0];
+	struct dying_actor *least = &actors[0];
 
 	if (!*by->comm || !count)
 		return;
-	for (size_t i = 0; i < DYING_WHOS; i++) {
-		if (strcmp(whos[i].comm, by->comm) == 0) {
-			whos[i].count += count;
-			whos[i].pid = by->pid;
+	for (size_t i = 0; i < DYING_ACTORS; i++) {
+		if (strcmp(actors[i].comm, by->comm) == 0) {
+			actors[i].count += count;
+			actors[i].pid = by->pid;
 			return;
 		}
-		if (whos[i].count < least->count)
-			least = &whos[i];
+		if (actors[i].count < least->count)
+			least = &actors[i];
 	}
-	*least = (struct dying_who){ .pid = by->pid, .count = count };
+	*least = (struct dying_actor){ .pid = by->pid, .count = count };
 	snprintf(least->comm, sizeof(least->comm), "%s", by->comm);
 }
 
-const struct dying_who *dying_most(const struct dying_who whos[DYING_WHOS])
+const struct dying_actor *dying_actors_most(const struct dying_actor actors[DYING_ACTORS])
 {
-	const struct dying_who *best = &whos[0];
+	const struct dying_actor *best = &actors[0];
 
-	for (size_t i = 1; i < DYING_WHOS; i++)
-		if (whos[i].count > best->count)
-			best = &whos[i];
+	for (size_t i = 1; i < DYING_ACTORS; i++)
+		if (actors[i].count > best->count)
+			best = &actors[i];
 	return best;
 }
 
 static bool is_needed(const struct dying_kind *kind)
 {
-	return kind->count || kind->told;
+	return kind->count || kind->gauged;
 }
 
 static uint32_t dead_cgroups_kinds_find_text(const struct dead_cgroups_kinds *kinds,
@@ -70,7 +75,10 @@ static bool fold_number(const char *narrow, size_t at, char wide[DYING_PREFIX_SI
 	return at < NUMBERS_MAX && dead_cgroups_fold_number(narrow, at, wide);
 }
 
-/* Of a folded path: the one of that text, or the one in which one of its numbers is folded too. */
+/*
+ * Returns the kind of a folded path: the one with this text, or one in which one of its numbers is
+ * folded, too.
+ */
 static uint32_t dead_cgroups_kinds_find_kind(const struct dead_cgroups_kinds *kinds,
 					     const char *narrow)
 {
@@ -95,7 +103,7 @@ uint32_t dead_cgroups_kinds_others(const struct dead_cgroups_kinds *kinds)
 	return kinds->list.count == DEAD_CGROUPS_KINDS ? DEAD_CGROUPS_KINDS - 1 : DYING_NO_KIND;
 }
 
-/* A place that nobody needs any more, or a new one. */
+/* Takes a place that is free again, or adds one. */
 static int dead_cgroups_kinds_add_kind(struct dead_cgroups_kinds *kinds, const char *text,
 				       uint32_t *ret_kind)
 {
@@ -117,7 +125,9 @@ static int dead_cgroups_kinds_add_kind(struct dead_cgroups_kinds *kinds, const c
 	return 0;
 }
 
-/* Is there a number where the wide one has its star at `star`, and the same before and behind it?
+/*
+ * Returns whether the text has a number where the wide one has its star at `star`, and is the same
+ * around it.
  */
 static bool is_alike(const char *text, const char *wide, size_t star)
 {
@@ -126,7 +136,7 @@ static bool is_alike(const char *text, const char *wide, size_t star)
 	return number && strcmp(text + star + number, wide + star + 1) == 0;
 }
 
-/* Those that differ from a folded path in the number alone that is folded in the wide one. */
+/* Finds the kinds that differ from a folded path only in the number that `wide` folds. */
 static size_t find_alike(const struct dead_cgroups_kinds *kinds, const char *narrow,
 			 const char *wide, uint32_t alike[DEAD_CGROUPS_KINDS])
 {
@@ -140,13 +150,17 @@ static size_t find_alike(const struct dead_cgroups_kinds *kinds, const char *nar
 	return count;
 }
 
-static void add_whos(struct dying_who to[DYING_WHOS], const struct dying_who from[DYING_WHOS])
+static void merge_actors(struct dying_actor to[DYING_ACTORS],
+			 const struct dying_actor from[DYING_ACTORS])
 {
-	for (size_t i = 0; i < DYING_WHOS; i++)
-		dying_count_who(to, &(struct dying_by){ from[i].comm, from[i].pid }, from[i].count);
+	for (size_t i = 0; i < DYING_ACTORS; i++)
+		dying_actors_count(to, &(struct dying_process){ from[i].comm, from[i].pid },
+				   from[i].count);
 }
 
-/* The first of them becomes the wide one, whose gauges are new; those of the others end. */
+/*
+ * Makes the first of the joined kinds the wide one, with new gauges. The gauges of the others end.
+ */
 static uint32_t dead_cgroups_kinds_join(struct dead_cgroups_kinds *kinds, const char *wide,
 					const uint32_t joined[DEAD_CGROUPS_KINDS], size_t count)
 {
@@ -157,14 +171,14 @@ static uint32_t dead_cgroups_kinds_join(struct dead_cgroups_kinds *kinds, const 
 
 		into->count += kind->count;
 		into->beyond += kind->beyond;
-		add_whos(into->makers, kind->makers);
-		add_whos(into->removers, kind->removers);
+		merge_actors(into->makers, kind->makers);
+		merge_actors(into->removers, kind->removers);
 		*kind = (struct dying_kind){ .count = 0 };
 	}
 	snprintf(into->text, sizeof(into->text), "%s", wide);
 	into->count_row = into->oldest_row = 0;
-	into->told = false;
-	into->told_count = 0;
+	into->gauged = false;
+	into->event_count = 0;
 	return joined[0];
 }
 

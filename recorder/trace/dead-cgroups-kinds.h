@@ -3,8 +3,8 @@
 
 /*
  * The kinds of paths under which cgroups are dying (recorder/trace/dead-cgroups.h): how many of
- * each, and who made and removed them. There is room for DYING_KINDS; the last one is that of all
- * others.
+ * each, and which programs made and removed them. At most DEAD_CGROUPS_KINDS are kept; the last one
+ * counts all others.
  */
 
 #include <stdbool.h>
@@ -17,20 +17,22 @@
 #define DYING_COMM_SIZE 16
 #define DYING_NO_KIND UINT32_MAX
 
-/* So many makers and removers are told apart; who comes when all places are taken takes the one
- * that counts least. */
-#define DYING_WHOS 4
+/*
+ * At most this many makers and removers are counted apart. When all places are taken, a new one
+ * replaces the one with the lowest count.
+ */
+#define DYING_ACTORS 4
 
-struct dying_who {
+struct dying_actor {
 	char comm[DYING_COMM_SIZE];
-	/* of one of them */
+	/* one process of that name */
 	uint32_t pid;
 	uint64_t count;
 };
 
-/* A process that makes or removes one. */
-struct dying_by {
-	/* "": it was not seen */
+/* The process that makes or removes a cgroup. */
+struct dying_process {
+	/* "": not seen */
 	const char *comm;
 	uint32_t pid;
 };
@@ -38,16 +40,16 @@ struct dying_by {
 struct dying_kind {
 	char text[DYING_PREFIX_SIZE];
 	uint64_t count;
-	/* those of them that are only counted */
+	/* the part of `count` that has no entry of its own */
 	uint64_t beyond;
-	struct dying_who makers[DYING_WHOS], removers[DYING_WHOS];
-	/* of who tells of it */
-	/* + 1 */
+	struct dying_actor makers[DYING_ACTORS], removers[DYING_ACTORS];
+	/* rows of the gauges, + 1 */
 	uint32_t count_row, oldest_row;
-	/* the gauges' last points were not 0 */
-	bool told;
-	/* in the last event */
-	uint64_t told_count;
+	/* the last points of the gauges were not 0 */
+	bool gauged;
+	/* the count and the maker in the last event */
+	uint64_t event_count;
+	char event_maker[DYING_COMM_SIZE];
 };
 
 struct dead_cgroups_kinds {
@@ -57,17 +59,17 @@ struct dead_cgroups_kinds {
 void dead_cgroups_kinds_done(struct dead_cgroups_kinds *kinds);
 
 /*
- * The kind of a path that was removed, made where there is none. `joined` has those whose cgroups
- * are of this kind from now on: it has as many as `ret_joined` says, DYING_KINDS at most. 0 or
- * -ENOMEM.
+ * Finds the kind of a removed path, or makes it. A new wide kind takes over other kinds: `joined`
+ * gets them, and `ret_joined` their number, at most DEAD_CGROUPS_KINDS. Returns 0 or -ENOMEM.
  */
 int dead_cgroups_kinds_get(struct dead_cgroups_kinds *kinds, const char *path, uint32_t *ret_kind,
 			   uint32_t joined[DEAD_CGROUPS_KINDS], size_t *ret_joined);
-/* The one that a path would be counted under among those that there are; DYING_NO_KIND: none. */
+/* Returns the kind that counts this path; DYING_NO_KIND: none does. */
 uint32_t dead_cgroups_kinds_find(const struct dead_cgroups_kinds *kinds, const char *path);
-/* The one of all others; DYING_NO_KIND: none is needed so far. */
+/* Returns the kind of all others; DYING_NO_KIND: it does not exist yet. */
 uint32_t dead_cgroups_kinds_others(const struct dead_cgroups_kinds *kinds);
 
-void dying_count_who(struct dying_who whos[DYING_WHOS], const struct dying_by *by, uint64_t count);
-/* Who counts most; "": nobody was seen. */
-const struct dying_who *dying_most(const struct dying_who whos[DYING_WHOS]);
+void dying_actors_count(struct dying_actor actors[DYING_ACTORS], const struct dying_process *by,
+			uint64_t count);
+/* Returns the entry with the highest count; its name is "" when no program was seen. */
+const struct dying_actor *dying_actors_most(const struct dying_actor actors[DYING_ACTORS]);

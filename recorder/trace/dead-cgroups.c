@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "recorder/trace/dead-cgroups.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -9,31 +10,32 @@
 #include "tape/tape-events.h"
 
 /*
- * Invariants:
- * (1) an entry is alive (its kind is NONE) or dying, and counted in its kind then;
- * (2) a kind's count is that of its entries and of those for which there was no room, `beyond`;
- * (3) gauge rows are of the tape of `tape_sequence`.
+ * Invariants: (1) an entry is alive (its kind is NONE), or dying and then counted in its kind; (2)
+ * a kind's count is the number of its entries plus `beyond`, the cgroups without an entry; (3)
+ * gauge rows belong to the tape of `tape_sequence`.
  */
 
 #define NONE DYING_NO_KIND
 
-/* Shorter is the usual way of going. */
+/* A removed cgroup usually disappears within this time. */
 #define SETTLE_NS NSEC_PER_SEC
 #define GAUGE_NS (10 * NSEC_PER_SEC)
 #define EVENT_NS (60 * NSEC_PER_SEC)
 
-/* Of what is counted so many may be lost records: one part of this many. */
+/* The counting starts over when more than one part in this many of the count is unsure. */
 #define UNSURE_PART 10
 
-/* A host that gives each process a name of its own: beyond so many the makers of those that still
- * live are mixed up, which costs a name. */
+/*
+ * Bounds the names of makers on a host where each process has its own name. Beyond it, the makers
+ * of living cgroups are mixed up, which costs only a name.
+ */
 #define COMMS_MAX 65536
 
 struct entry {
 	struct dead_cgroups_key key;
 	uint64_t removed_ns;
 	uint32_t kind;
-	/* a string, 0: not seen */
+	/* index into `comms`; 0: not seen */
 	uint32_t maker;
 	uint32_t maker_pid;
 };
@@ -43,19 +45,19 @@ struct dead_cgroups {
 	array_of(uint32_t) free_entries;
 	struct table table;
 	struct dead_cgroups_kinds kinds;
-	/* of makers */
+	/* names of makers */
 	struct strings comms;
 	/* + 1 */
 	uint64_t tape_sequence;
-	uint64_t gauged_ns, told_ns;
-	/* it has counted from then on; 0: it has not begun */
+	uint64_t gauged_ns, event_ns;
+	/* counting began here; 0: it has not begun */
 	uint64_t since_ns;
-	/* lost since */
+	/* records that were lost since the counting began */
 	uint64_t unsure;
-	/* that made it begin anew; 0: none did */
+	/* lost records that made the counting start over; 0: it did not */
 	uint64_t lost;
-	/* as it was at the last gauges */
-	struct dead_cgroups_told told;
+	/* the state when the last gauges were put */
+	struct dead_cgroups_report report;
 	char text[DEAD_CGROUPS_TEXT_SIZE];
 };
 
@@ -65,7 +67,7 @@ int dead_cgroups_new(struct dead_cgroups **ret_dying)
 	return *ret_dying ? 0 : -ENOMEM;
 }
 
-/* What its gauges said before is not known any more, which a 0 would deny. */
+/* Writes no 0 to the gauges: what they counted is unknown now, not gone. */
 static void dead_cgroups_forget(struct dead_cgroups *dying)
 {
 	array_done(&dying->entries);
@@ -75,8 +77,8 @@ static void dead_cgroups_forget(struct dead_cgroups *dying)
 	for (size_t i = 0; i < dying->kinds.list.count; i++) {
 		struct dying_kind *kind = &dying->kinds.list.items[i];
 
-		kind->count = kind->beyond = kind->told_count = 0;
-		kind->told = false;
+		kind->count = kind->beyond = kind->event_count = 0;
+		kind->gauged = false;
 	}
 }
 
@@ -109,7 +111,7 @@ void dead_cgroups_lost(struct dead_cgroups *dying, uint64_t count, uint64_t time
 	dying->unsure += count;
 	if (dying->unsure <= count_all(dying) / UNSURE_PART)
 		return;
-	/* where nothing was, nothing is missed */
+	/* with a count of 0, nothing is forgotten */
 	dying->lost = count_all(dying) ? dying->unsure : dying->lost;
 	dead_cgroups_forget(dying);
 	dying->since_ns = time_ns;
@@ -138,7 +140,7 @@ static struct entry *dead_cgroups_find(const struct dead_cgroups *dying,
 	return at == TABLE_NONE ? NULL : &dying->entries.items[at];
 }
 
-/* 1 with an entry of that key, which is new; 0 where there is no room for more. */
+/* Returns 1 with a new entry of that key, 0 when the table is full, or -ENOMEM. */
 static int dead_cgroups_add(struct dead_cgroups *dying, const struct dead_cgroups_key *key,
 			    struct entry **ret_entry)
 {
@@ -171,8 +173,8 @@ static void dead_cgroups_drop(struct dead_cgroups *dying, struct entry *entry)
 	dying->free_entries.items[dying->free_entries.count++] = at;
 }
 
-/* Those of a leak that is over. */
-static void forget_whos(struct dying_kind *kind)
+/* A new leak begins: forget the makers and removers of the one before. */
+static void forget_actors(struct dying_kind *kind)
 {
 	memset(kind->makers, 0, sizeof(kind->makers));
 	memset(kind->removers, 0, sizeof(kind->removers));
@@ -198,13 +200,15 @@ static int get_kind(struct dead_cgroups *dying, const char *path, uint32_t *ret_
 
 static void end_entry(struct dead_cgroups *dying, struct entry *entry)
 {
-	if (entry->kind != NONE)
+	if (entry->kind != NONE) {
+		assert(dying->kinds.list.items[entry->kind].count);
 		dying->kinds.list.items[entry->kind].count--;
+	}
 	dead_cgroups_drop(dying, entry);
 }
 
-/* Kernels before 5.5 give a number again at once: who had it is gone, and that was not told. */
-static void end_namesake(struct dead_cgroups *dying, const struct dead_cgroups_key *key)
+/* Kernels before 5.5 reuse a number at once, so the cgroup that had it is gone without an event. */
+static void end_reused_number(struct dead_cgroups *dying, const struct dead_cgroups_key *key)
 {
 	struct entry *entry = dead_cgroups_find(dying, key);
 
@@ -213,12 +217,12 @@ static void end_namesake(struct dead_cgroups *dying, const struct dead_cgroups_k
 }
 
 int dead_cgroups_made(struct dead_cgroups *dying, const struct dead_cgroups_key *key,
-		      const struct dying_by *by)
+		      const struct dying_process *by)
 {
 	struct entry *entry;
 	int r;
 
-	end_namesake(dying, key);
+	end_reused_number(dying, key);
 	entry = dead_cgroups_find(dying, key);
 	r = entry ? 1 : dead_cgroups_add(dying, key, &entry);
 
@@ -233,7 +237,7 @@ int dead_cgroups_made(struct dead_cgroups *dying, const struct dead_cgroups_key 
 }
 
 int dead_cgroups_removed(struct dead_cgroups *dying, const struct dead_cgroups_key *key,
-			 const char *path, const struct dying_by *by, uint64_t time_ns)
+			 const char *path, const struct dying_process *by, uint64_t time_ns)
 {
 	struct entry *entry = dead_cgroups_find(dying, key);
 	struct dying_kind *kind;
@@ -247,28 +251,30 @@ int dead_cgroups_removed(struct dead_cgroups *dying, const struct dead_cgroups_k
 		return -ENOMEM;
 	kind = &dying->kinds.list.items[at];
 	if (!kind->count)
-		forget_whos(kind);
+		forget_actors(kind);
 	kind->count++;
-	dying_count_who(kind->removers, by, 1);
+	dying_actors_count(kind->removers, by, 1);
 	if (r == 0) {
 		kind->beyond++;
 		return 0;
 	}
-	dying_count_who(
-		kind->makers,
-		&(struct dying_by){ strings_at(&dying->comms, entry->maker), entry->maker_pid }, 1);
+	dying_actors_count(kind->makers,
+			   &(struct dying_process){ strings_at(&dying->comms, entry->maker),
+						    entry->maker_pid },
+			   1);
 	entry->kind = at;
 	entry->removed_ns = time_ns;
 	return 0;
 }
 
-/* One that is only counted, as far as there are such. */
+/* Decreases `beyond` by one. Returns false when it is 0. */
 static bool take_beyond(struct dead_cgroups *dying, uint32_t at)
 {
 	struct dying_kind *kind = at == NONE ? NULL : &dying->kinds.list.items[at];
 
 	if (!kind || !kind->beyond)
 		return false;
+	assert(kind->beyond <= kind->count);
 	kind->beyond--;
 	kind->count--;
 	return true;
@@ -283,13 +289,15 @@ void dead_cgroups_gone(struct dead_cgroups *dying, const struct dead_cgroups_key
 		end_entry(dying, entry);
 		return;
 	}
-	/* one that was removed before we looked, unless there was no room for it, or for its kind
+	/*
+	 * a cgroup without an entry was removed before we started, or the table had no place for it
+	 * or its kind
 	 */
 	if (!take_beyond(dying, dead_cgroups_kinds_find(&dying->kinds, path)))
 		take_beyond(dying, dead_cgroups_kinds_others(&dying->kinds));
 }
 
-/* When the oldest of each kind was removed; 0: none is remembered. */
+/* Sets when the oldest entry of each kind was removed; 0: no entry. */
 static void find_oldest(const struct dead_cgroups *dying, uint64_t oldest[DEAD_CGROUPS_KINDS])
 {
 	memset(oldest, 0, DEAD_CGROUPS_KINDS * sizeof(*oldest));
@@ -309,8 +317,8 @@ static int compare_counts(const void *a, const void *b)
 	return (one->count < other->count) - (one->count > other->count);
 }
 
-/* The most first; only those whose gauges are not 0, or all. */
-static size_t sum_up(const struct dead_cgroups *dying, bool told,
+/* Sorts by count, highest first. With `gauged`, takes only kinds whose gauges are not 0. */
+static size_t sum_up(const struct dead_cgroups *dying, bool gauged,
 		     struct dead_cgroups_sum all[DEAD_CGROUPS_KINDS])
 {
 	uint64_t oldest[DEAD_CGROUPS_KINDS];
@@ -321,13 +329,13 @@ static size_t sum_up(const struct dead_cgroups *dying, bool told,
 		const struct dying_kind *kind = &dying->kinds.list.items[i];
 		struct dead_cgroups_sum *sum = &all[count];
 
-		if (!kind->count || (told && !kind->told))
+		if (!kind->count || (gauged && !kind->gauged))
 			continue;
 		*sum = (struct dead_cgroups_sum){
 			.count = kind->count,
 			.since_ns = oldest[i],
-			.made_by = *dying_most(kind->makers),
-			.removed_by = *dying_most(kind->removers),
+			.made_by = *dying_actors_most(kind->makers),
+			.removed_by = *dying_actors_most(kind->removers),
 		};
 		memcpy(sum->prefix, kind->text, sizeof(sum->prefix));
 		count++;
@@ -350,23 +358,26 @@ static int put_point(struct tape *tape, const struct dying_kind *kind, const cha
 		     uint32_t *row, uint64_t time_ns, int64_t value)
 {
 	char name[sizeof(TAPE_GAUGE_DYING) + DYING_PREFIX_SIZE + sizeof(TAPE_GAUGE_OLDEST)];
-	int r = 0;
+	uint32_t added;
+	int r;
 
 	if (!*row) {
 		snprintf(name, sizeof(name), "%s%s%s", TAPE_GAUGE_DYING, kind->text, end);
-		r = tape_add_gauge(tape, name, row);
-		*row = r == 0 ? *row + 1 : 0;
+		r = tape_add_gauge(tape, name, &added);
+		if (r < 0)
+			return r;
+		*row = added + 1;
 	}
-	return r == 0 ? tape_add_point(tape, *row - 1, time_ns, value) : r;
+	return tape_add_point(tape, *row - 1, time_ns, value);
 }
 
-/* Of those that are only counted it is not known when. */
+/* The time of removal is not known for cgroups without an entry. */
 static bool is_settled(const struct dying_kind *kind, uint64_t since_ns, uint64_t now_ns)
 {
 	return since_ns ? now_ns >= since_ns + SETTLE_NS : kind->beyond > 0;
 }
 
-/* Also that there are none any more, once. */
+/* When the last dying cgroup of a kind is gone, puts one point of 0. */
 static int put_gauges(struct dying_kind *kind, struct tape *tape, uint64_t since_ns,
 		      uint64_t now_ns)
 {
@@ -374,119 +385,137 @@ static int put_gauges(struct dying_kind *kind, struct tape *tape, uint64_t since
 	uint64_t age_ns = kind->count && since_ns ? now_ns - MIN(since_ns, now_ns) : 0;
 	int r;
 
-	if (!old && !kind->told)
+	if (!old && !kind->gauged)
 		return 0;
-	kind->told = old;
-	kind->told_count = old ? kind->told_count : 0;
+	kind->gauged = old;
+	kind->event_count = old ? kind->event_count : 0;
 	r = put_point(tape, kind, "", &kind->count_row, now_ns, kind->count);
-	if (r == 0)
-		r = put_point(tape, kind, TAPE_GAUGE_OLDEST, &kind->oldest_row, now_ns,
-			      age_ns / NSEC_PER_SEC);
-	return r;
+	if (r < 0)
+		return r;
+	return put_point(tape, kind, TAPE_GAUGE_OLDEST, &kind->oldest_row, now_ns,
+			 age_ns / NSEC_PER_SEC);
+}
+
+/* Puts a process: its name, which may be "", and its number if there is a name. */
+static int put_actor(struct tape *tape, const char *key, const char *pid_key,
+		     const struct dying_actor *actor)
+{
+	int r = tape_add_event_field(tape, key, actor->comm, strlen(actor->comm));
+
+	return r < 0 || !*actor->comm ? r : tape_add_event_number(tape, pid_key, actor->pid);
 }
 
 static int dead_cgroups_put_event(const struct dead_cgroups *dying, struct dying_kind *kind,
 				  struct tape *tape, uint64_t since_ns, uint64_t now_ns)
 {
 	struct tape_event event = { .time_ns = now_ns };
-	const char *maker = dying_most(kind->makers)->comm,
-		   *remover = dying_most(kind->removers)->comm;
+	const struct dying_actor *maker = dying_actors_most(kind->makers),
+				 *remover = dying_actors_most(kind->removers);
 	uint64_t age_ns = since_ns ? now_ns - MIN(since_ns, now_ns) : 0;
 	uint64_t counted_ns = now_ns - MIN(dying->since_ns, now_ns);
 
-	if (!kind->told)
+	if (!kind->gauged)
 		return 0;
-	kind->told_count = kind->count;
+	kind->event_count = kind->count;
+	memcpy(kind->event_maker, maker->comm, sizeof(kind->event_maker));
 	if (tape_add_no_thread(tape, &event.thread) < 0 ||
 	    tape_add_event(tape, &event, TAPE_EVENT_DYING) < 0 ||
 	    tape_add_event_field(tape, TAPE_DYING_PREFIX, kind->text, strlen(kind->text)) < 0 ||
 	    tape_add_event_number(tape, TAPE_DYING_COUNT, kind->count) < 0 ||
 	    tape_add_event_number(tape, TAPE_DYING_OLDEST, age_ns / NSEC_PER_SEC) < 0 ||
-	    tape_add_event_field(tape, TAPE_DYING_MADE_BY, maker, strlen(maker)) < 0 ||
-	    tape_add_event_field(tape, TAPE_DYING_REMOVED_BY, remover, strlen(remover)) < 0 ||
+	    put_actor(tape, TAPE_DYING_MADE_BY, TAPE_DYING_MADE_BY_PID, maker) < 0 ||
+	    put_actor(tape, TAPE_DYING_REMOVED_BY, TAPE_DYING_REMOVED_BY_PID, remover) < 0 ||
 	    tape_add_event_number(tape, TAPE_DYING_COUNTED, counted_ns / NSEC_PER_SEC) < 0 ||
 	    tape_add_event_number(tape, TAPE_DYING_UNSURE, dying->unsure) < 0)
 		return -ENOMEM;
 	return 0;
 }
 
-/* Who looks now is not to wait for a leak's name until the minute is over. */
-static bool dead_cgroups_is_news(const struct dead_cgroups *dying)
+/* A leak that grows, or that has another maker, is reported at once, not at the end of the minute.
+ */
+static bool dead_cgroups_has_news(const struct dead_cgroups *dying)
 {
 	for (size_t i = 0; i < dying->kinds.list.count; i++) {
 		const struct dying_kind *kind = &dying->kinds.list.items[i];
+		const char *maker = dying_actors_most(kind->makers)->comm;
 
-		if (kind->told && kind->count >= 2 * kind->told_count)
+		if (kind->gauged &&
+		    (kind->count >= 2 * kind->event_count || strcmp(maker, kind->event_maker) != 0))
 			return true;
 	}
 	return false;
 }
 
-static void meet_tape(struct dead_cgroups *dying, const struct tape *tape)
+/*
+ * Each tape begins with gauges and events, so that it tells by itself who made the cgroups: later
+ * tapes may be lost, and earlier ones removed.
+ */
+static void begin_tape(struct dead_cgroups *dying, const struct tape *tape)
 {
 	if (dying->tape_sequence == tape->sequence + 1)
 		return;
 	dying->tape_sequence = tape->sequence + 1;
+	dying->gauged_ns = dying->event_ns = 0;
 	for (size_t i = 0; i < dying->kinds.list.count; i++)
 		dying->kinds.list.items[i].count_row = dying->kinds.list.items[i].oldest_row = 0;
 }
 
-static const char *format_age(const struct dead_cgroups_told *told, uint64_t since_ns, char age[32])
+static const char *format_age(const struct dead_cgroups_report *report, uint64_t since_ns,
+			      char age[32])
 {
-	uint64_t age_ns = told->at_ns - MIN(since_ns, told->at_ns);
+	uint64_t age_ns = report->at_ns - MIN(since_ns, report->at_ns);
 
 	return duration_format(age_ns / NSEC_PER_SEC * NSEC_PER_SEC, age, 32);
 }
 
-static void describe_most(const struct dead_cgroups_told *told, struct buffer *text)
+static void describe_most(const struct dead_cgroups_report *report, struct buffer *text)
 {
-	const struct dead_cgroups_sum *sum = &told->sums[0];
+	const struct dead_cgroups_sum *sum = &report->sums[0];
 	char age[32];
 
 	buffer_printf(text, "%llu under %s", (unsigned long long)sum->count, sum->prefix);
 	if (*sum->made_by.comm)
 		buffer_printf(text, ", made by %s", sum->made_by.comm);
 	if (sum->since_ns)
-		buffer_printf(text, ", the oldest for %s", format_age(told, sum->since_ns, age));
-	if (told->kinds > 1)
+		buffer_printf(text, ", the oldest for %s", format_age(report, sum->since_ns, age));
+	if (report->kinds > 1)
 		buffer_text(text, "; and others");
-	if (told->unsure)
-		buffer_printf(text, "; give or take %llu: trace events were lost",
-			      (unsigned long long)told->unsure);
+	if (report->unsure)
+		buffer_printf(text, "; %llu lost trace events may change that",
+			      (unsigned long long)report->unsure);
 }
 
-static void describe_lost(const struct dead_cgroups_told *told, struct buffer *text)
+static void describe_lost(const struct dead_cgroups_report *report, struct buffer *text)
 {
 	char age[32];
 
-	buffer_printf(
-		text,
-		"%sthose removed more than %s ago are not known: %llu trace events were lost then",
-		text->size ? "; " : "", format_age(told, told->since_ns, age),
-		(unsigned long long)told->lost);
+	buffer_printf(text, "%s%llu trace events were lost %s ago; older removals are not counted",
+		      text->size ? "; " : "", (unsigned long long)report->lost,
+		      format_age(report, report->since_ns, age));
 }
 
-/* Of what the gauges say. */
+/* Describes what the gauges say. */
 static void dead_cgroups_describe(struct dead_cgroups *dying, uint64_t now_ns)
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 };
-	struct dead_cgroups_told *told = &dying->told;
+	struct dead_cgroups_report *report = &dying->report;
 	struct dead_cgroups_sum all[DEAD_CGROUPS_KINDS];
 
-	*told = (struct dead_cgroups_told){
+	*report = (struct dead_cgroups_report){
 		.at_ns = now_ns,
 		.since_ns = dying->since_ns,
 		.kinds = sum_up(dying, true, all),
 		.unsure = dying->unsure,
 		.lost = dying->lost,
 	};
-	for (size_t i = 0; i < told->kinds; i++)
-		told->count += all[i].count;
-	memcpy(told->sums, all, MIN(told->kinds, (size_t)DEAD_CGROUPS_TOLD_MAX) * sizeof(*all));
-	if (told->kinds)
-		describe_most(told, &text);
-	if (told->lost)
-		describe_lost(told, &text);
+	for (size_t i = 0; i < report->kinds; i++)
+		report->count += all[i].count;
+	memcpy(report->sums, all,
+	       MIN(report->kinds, (size_t)DEAD_CGROUPS_REPORT_MAX) * sizeof(*all));
+	if (report->kinds)
+		describe_most(report, &text);
+	if (report->lost)
+		describe_lost(report, &text);
 	snprintf(dying->text, sizeof(dying->text), "%.*s", (int)text.size,
 		 text.data ? (const char *)text.data : "");
 }
@@ -497,7 +526,7 @@ int dead_cgroups_give(struct dead_cgroups *dying, struct tape *tape, uint64_t no
 	bool event;
 	int r = 0;
 
-	meet_tape(dying, tape);
+	begin_tape(dying, tape);
 	dead_cgroups_begin(dying, now_ns);
 	if (now_ns < dying->gauged_ns + GAUGE_NS)
 		return 0;
@@ -505,9 +534,9 @@ int dead_cgroups_give(struct dead_cgroups *dying, struct tape *tape, uint64_t no
 	find_oldest(dying, oldest);
 	for (size_t i = 0; r == 0 && i < dying->kinds.list.count; i++)
 		r = put_gauges(&dying->kinds.list.items[i], tape, oldest[i], now_ns);
-	event = now_ns >= dying->told_ns + EVENT_NS || dead_cgroups_is_news(dying);
+	event = now_ns >= dying->event_ns + EVENT_NS || dead_cgroups_has_news(dying);
 	if (event)
-		dying->told_ns = now_ns;
+		dying->event_ns = now_ns;
 	for (size_t i = 0; r == 0 && event && i < dying->kinds.list.count; i++)
 		r = dead_cgroups_put_event(dying, &dying->kinds.list.items[i], tape, oldest[i],
 					   now_ns);
@@ -520,7 +549,7 @@ const char *dead_cgroups_text(const struct dead_cgroups *dying)
 	return dying->text;
 }
 
-const struct dead_cgroups_told *dead_cgroups_told(const struct dead_cgroups *dying)
+const struct dead_cgroups_report *dead_cgroups_report(const struct dead_cgroups *dying)
 {
-	return &dying->told;
+	return &dying->report;
 }

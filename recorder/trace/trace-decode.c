@@ -5,7 +5,7 @@
 
 #include "base/bytes.h"
 
-/* Of arrays so much is shown: what is longer are dumps of memory. */
+/* At most this many elements of an array are shown: longer ones are memory dumps. */
 #define ELEMENTS_MAX 64
 
 uint16_t trace_id(const struct trace_raw *raw)
@@ -16,7 +16,7 @@ uint16_t trace_id(const struct trace_raw *raw)
 	return reader_u16(&reader);
 }
 
-/* The bytes of a field, wherever they are; false when they are not all there. */
+/* Finds the bytes of a field. Returns false when they are not all there. */
 static bool trace_decode_find(const struct trace_field *field, const struct trace_raw *raw,
 			      struct reader *ret_bytes)
 {

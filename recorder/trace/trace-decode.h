@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* The fields of one trace event. Pure: a format and bytes in, texts and numbers out. Whatever the
- * bytes are, nothing beyond them is read. */
+/*
+ * Decodes the fields of one trace event. A pure function of a format and bytes; it never reads
+ * beyond these bytes.
+ */
 
 #include "recorder/trace/trace-format.h"
 
-/* Longer values are cut; the longest path of the kernel's is whole. */
+/* Longer values are truncated; the kernel's longest path fits. */
 #define TRACE_VALUE_MAX 4096
 
 struct trace_raw {
@@ -14,20 +16,22 @@ struct trace_raw {
 	size_t size;
 };
 
-/* The kind of event; 0 where there is none. */
+/* Returns the id of the event's kind; 0: too few bytes. */
 uint16_t trace_id(const struct trace_raw *raw);
 
 /*
- * Hands over each field, a number in decimal, an address in hexadecimal, several with commas
- * between them; `value` is valid during the call. A negative answer of `give` ends it and is handed
- * on. -EBADMSG when a field lies beyond the bytes: then none was handed over.
+ * Calls `give` with each field: a number in decimal, an address in hexadecimal, arrays with commas
+ * between the elements. `value` is valid during the call. A negative result of `give` ends it and
+ * is returned. Returns -EBADMSG, before any call, when a field lies beyond the bytes.
  */
 int trace_decode(const struct trace_format *format, const struct trace_raw *raw,
 		 int (*give)(void *context, const char *name, const char *value, size_t size),
 		 void *context);
 
-/* One field of it; false where it is of another type, or not there. The text is borrowed from the
- * bytes and ends with no NUL. */
+/*
+ * Return one field; false when the field does not exist or has another type. The text points into
+ * the bytes and does not end with a NUL.
+ */
 bool trace_number(const struct trace_format *format, const struct trace_raw *raw, uint32_t field,
 		  uint64_t *ret_value);
 bool trace_text(const struct trace_format *format, const struct trace_raw *raw, uint32_t field,

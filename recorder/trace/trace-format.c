@@ -6,13 +6,13 @@
 #include <traceevent/event-parse.h>
 
 /*
- * The end of the file says how the kernel would print an event, as C: of no use here, and the
- * larger part of what the library could stumble over.
+ * The end of the file describes, as C, how the kernel would print an event. We do not need it, and
+ * the library would most likely fail on this part.
  */
 #define PRINT "print fmt:"
 #define NO_PRINT "print fmt: \"\"\n"
 
-/* An event has 64 KB at the most. */
+/* The kernel's events have at most 64 KB. */
 #define RAW_MAX 65536
 #define FIELDS_MAX 128
 
@@ -41,7 +41,7 @@ static bool is_number_size(uint32_t size)
 	return size == 1 || size == 2 || size == 4 || size == 8;
 }
 
-/* Arrays of small numbers count as texts for the library. */
+/* The library also considers arrays of small numbers texts. */
 static bool trace_format_is_text(const struct tep_format_field *field)
 {
 	return (field->flags & (TEP_FIELD_IS_ARRAY | TEP_FIELD_IS_DYNAMIC)) &&
@@ -131,8 +131,7 @@ static size_t trace_format_word_size(const char *at)
 				"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
 }
 
-/* What is between brackets, of one pair or several within each other, none of them beyond the line.
- */
+/* Reads a pair of brackets and its content, which may have nested brackets, within the line. */
 static bool trace_format_take_brackets(const char **at, char open, char close)
 {
 	size_t depth = 0;
@@ -148,7 +147,7 @@ static bool trace_format_take_brackets(const char **at, char open, char close)
 	return false;
 }
 
-/* Attributes that the kernel leaves in a type say nothing to us. */
+/* Skips an attribute that the kernel left in a type, because we do not need it. */
 static bool take_attribute(const char **at)
 {
 	*at += strspn(*at, " ");
@@ -156,7 +155,7 @@ static bool take_attribute(const char **at)
 	       trace_format_take_brackets(at, '(', ')');
 }
 
-/* "struct cred *": how many words and stars. */
+/* Reads a type such as "struct cred *". Returns the number of words and stars. */
 static size_t take_words(const char **at)
 {
 	size_t count = 0, size;
@@ -173,7 +172,7 @@ static size_t take_words(const char **at)
 	}
 }
 
-/* "unsigned long args[6]", "__data_loc unsigned int[] lengths": a type and a name. */
+/* Reads a type and a name: "unsigned long args[6]", "__data_loc unsigned int[] lengths". */
 static bool take_declaration(const char **at)
 {
 	bool dynamic = strncmp(*at, "__data_loc ", 11) == 0 || strncmp(*at, "__rel_loc ", 10) == 0;
@@ -207,7 +206,7 @@ static bool take_field(const char **at)
 	return trace_format_take_text(at, ";\n");
 }
 
-/* The library believes that a file is as the kernel writes it, and crashes on others. */
+/* The library trusts that the kernel wrote the file, and crashes on other texts. */
 static bool is_format(const char *at)
 {
 	size_t name;
@@ -229,7 +228,10 @@ static bool is_format(const char *at)
 	return trace_format_take_text(&at, "\n") && strcmp(at, NO_PRINT) == 0;
 }
 
-/* The text up to how it is printed, as the library wants it; NULL where it is none. */
+/*
+ * Returns the text without the part about printing, in the form that the library needs; NULL: the
+ * text does not describe a format.
+ */
 static char *cut_text(const char *text, size_t size)
 {
 	const char *end =

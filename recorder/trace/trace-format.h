@@ -2,10 +2,9 @@
 #pragma once
 
 /*
- * What the raw bytes of one kind of trace event are: its fields, as the `format` file that the
- * kernel has for it describes them. Names, sizes and types differ from one kernel to the next, so
- * nothing of that is known beforehand. libtraceevent reads the file, and is included by
- * trace-format.c alone.
+ * The layout of one kind of trace event: its fields, as the kernel's `format` file describes them.
+ * Names, sizes and types differ between kernels, so nothing is known in advance. libtraceevent
+ * reads the file; trace-format.c alone includes it.
  */
 
 #include <stdbool.h>
@@ -16,11 +15,11 @@
 #include "base/cleanup.h"
 
 enum trace_type {
-	/* `element_size` bytes each: one, unless it is an array */
+	/* numbers of `element_size` bytes each; one number unless it is an array */
 	TRACE_NUMBERS,
-	/* a number that is shown as one of the kernel's addresses */
+	/* a number that is shown as a kernel address */
 	TRACE_ADDRESS,
-	/* up to its NUL, or its end */
+	/* text up to its NUL, or to its end */
 	TRACE_TEXT,
 	/* anything else */
 	TRACE_BYTES,
@@ -30,33 +29,33 @@ struct trace_field {
 	char *name;
 	enum trace_type type;
 	bool is_signed;
-	/* at its place are a size and an offset, where it really is */
+	/* its place holds a size and an offset to the value */
 	bool dynamic;
-	/* that offset is from the end of its place */
+	/* the offset counts from the end of its place */
 	bool relative;
 	uint32_t element_size;
-	/* of its place */
+	/* its place in the event */
 	uint32_t offset, size;
 };
 
 struct trace_format {
 	/* "cgroup:cgroup_mkdir" */
 	char *name;
-	/* what the first two bytes of its events are */
+	/* the id of the kind, in the first two bytes of its events */
 	uint16_t id;
-	/* without those that all kinds have */
+	/* without the common fields of all kinds */
 	array_of(struct trace_field) fields;
 };
 
-/* Larger files are none of the kernel's. */
+/* The maximum size of a format file. The kernel's files are smaller. */
 #define TRACE_FORMAT_MAX 65536
 
-/* 0; -EBADMSG when that is no description of an event; -ENOMEM. */
+/* Parses a format file. Returns 0; -EBADMSG when the text does not describe an event; -ENOMEM. */
 int trace_format_parse(const char *system, const char *text, size_t size,
 		       struct trace_format **ret_format);
 struct trace_format *trace_format_free(struct trace_format *format);
 DEFINE_CLEANUP(trace_format, struct trace_format *, trace_format_free)
 
 #define TRACE_NO_FIELD UINT32_MAX
-/* The number of a field; TRACE_NO_FIELD where this kernel has none of that name. */
+/* Returns the number of a field; TRACE_NO_FIELD when this kernel does not have it. */
 uint32_t trace_format_field(const struct trace_format *format, const char *name);

@@ -1,27 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* How often something happened under which path, up to a number of paths; what has no place counts
- * under TAPE_EVENT_OTHERS. */
+/*
+ * Counts how often something happened per path, for a bounded number of paths. Paths without a
+ * place count under TAPE_EVENT_OTHERS.
+ */
 
 #include "base/intern.h"
 #include "tape/tape.h"
 
-/* Zeroed is empty. */
+/* A zeroed struct is empty. */
 struct trace_paths {
 	struct strings paths;
-	/* by the path's number; of 0 those without a place */
+	/* indexed by the number of the path; at 0, paths without a place */
 	array_of(uint64_t) counts;
 	uint64_t total;
-	/* the first of them, or when they were put last */
+	/* time of the first one, or of the last trace_paths_put() */
 	uint64_t since_ns;
 };
 
 void trace_paths_done(struct trace_paths *paths);
 
-/* 0 or -ENOMEM. */
+/* Counts a path once. Returns 0 or -ENOMEM. */
 int trace_paths_count(struct trace_paths *paths, const char *path, size_t size, uint64_t time_ns);
-/* As one event of that name, the most first, and begins anew. Nothing when there were none. 0 or
- * -ENOMEM. */
+/*
+ * Puts the counts into the tape as one event of that name, highest first, and starts over. Puts
+ * nothing when all are 0. Returns 0 or -ENOMEM.
+ */
 int trace_paths_put(struct trace_paths *paths, const char *name, struct tape *tape,
 		    uint64_t time_ns);

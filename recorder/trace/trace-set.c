@@ -47,7 +47,7 @@ static struct trace_event *find_name(struct trace_set *set, const char *name)
 	return NULL;
 }
 
-/* One word of the kernel's: it becomes a part of a path. */
+/* Returns the size of a word that can safely become part of a path. */
 static size_t trace_set_word_size(const char *text)
 {
 	size_t size = 0;
@@ -80,7 +80,7 @@ bool trace_set_check(const char *asked)
 	}
 }
 
-/* -EBADMSG too: what there is describes no event. */
+/* Also returns -EBADMSG: the file does not describe an event. */
 static int read_format(const struct tracefs *tracefs, const char *name,
 		       struct trace_format **ret_format)
 {
@@ -144,10 +144,9 @@ static int add_asked(struct trace_set *set, const struct tracefs *tracefs, const
 			"this kernel has no trace event '%s'; `perf list tracepoint` lists them",
 			name);
 	if (r == -EBADMSG)
-		return error_set(error, r, "the format of the trace event '%s' is not understood",
-				 name);
+		return error_set(error, r, "trace event '%s': its format is not known", name);
 	return r < 0 && r != -ENOMEM
-		       ? error_set(error, r, "the trace event '%s': %s", name, strerror(-r))
+		       ? error_set(error, r, "trace event '%s': %s", name, strerror(-r))
 		       : r;
 }
 
@@ -170,19 +169,17 @@ static int add_each_asked(struct trace_set *set, const struct tracefs *tracefs, 
 	return r;
 }
 
-static int miss_tracefs(int r, const char *asked, struct buffer *lacks, struct error *error)
+static int do_without_tracefs(int r, const char *asked, struct buffer *lacks, struct error *error)
 {
-	if (asked && *asked)
-		return r == -ENOENT
-			       ? error_set(error, r,
-					   "trace events need tracefs: mount -t tracefs tracefs %s",
-					   TRACEFS_PLACE)
-			       : error_set(
-					 error, r,
-					 "%s may not be read: trace events need root or CAP_DAC_READ_SEARCH",
-					 TRACEFS_PLACE);
-	buffer_printf(lacks, "%stracefs", lacks->size ? "," : "");
-	return 0;
+	if (!asked || !*asked) {
+		buffer_printf(lacks, "%stracefs", lacks->size ? "," : "");
+		return 0;
+	}
+	if (r == -ENOENT)
+		return error_set(error, r, "trace events need tracefs: mount -t tracefs tracefs %s",
+				 TRACEFS_PLACE);
+	return error_set(error, r, "%s may not be read; it needs root or CAP_DAC_READ_SEARCH",
+			 TRACEFS_PLACE);
 }
 
 int trace_set_open(const char *root, const char *asked, struct trace_set **ret_set,
@@ -196,7 +193,7 @@ int trace_set_open(const char *root, const char *asked, struct trace_set **ret_s
 		return -ENOMEM;
 	r = tracefs_open(root, &tracefs);
 	if (r < 0)
-		r = miss_tracefs(r, asked, lacks, error);
+		r = do_without_tracefs(r, asked, lacks, error);
 	else
 		r = add_always(set, &tracefs, lacks);
 	if (r == 0)

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Which trace events are recorded: those that always are, as far as this kernel has them, and those
- * that were asked for. Their formats are read from tracefs, once.
+ * The trace events that are recorded: the standard ones, as far as this kernel has them, and those
+ * that the user asked for. Their formats are read from tracefs once.
  */
 
 #include "base/bytes.h"
@@ -11,16 +11,16 @@
 #include "recorder/perf/perf-events.h"
 #include "recorder/trace/trace-format.h"
 
-/* What is done with an event, beside keeping it. */
+/* How an event is used, apart from being kept. */
 enum trace_role {
-	/* nothing */
+	/* no other use */
 	TRACE_PLAIN,
 	/* a cgroup was made */
 	TRACE_MADE,
 	TRACE_REMOVED,
-	/* it is gone for good */
+	/* the cgroup is gone for good */
 	TRACE_RELEASED,
-	/* somebody was chosen to be killed for want of memory */
+	/* the kernel chose a process to kill because memory is short */
 	TRACE_VICTIM,
 	/* a network queue did not send for too long */
 	TRACE_TIMEOUT,
@@ -36,22 +36,23 @@ struct trace_event {
 
 struct trace_set {
 	array_of(struct trace_event) events;
-	/* their numbers */
+	/* ids of the events */
 	array_of(uint16_t) always, asked;
 };
 
-/* Is that "SYSTEM:EVENT", or several with commas between them? */
+/* Returns whether the text is "SYSTEM:EVENT", or several with commas between them. */
 bool trace_set_check(const char *asked);
 
 /*
- * Of the host below the root, "" for this one; asked may be NULL. What there is none of is named in
- * `lacks`, "tracefs" or "oom:mark_victim", if it was not asked for. Else: -ENOENT where this
- * kernel does not have it, -EACCES where it may not be read, with a text that names it; -ENOMEM.
+ * Reads the formats below `root` ("" for this host). `asked` may be NULL. An event of the standard
+ * set that cannot be had is named in `lacks`, as "tracefs" or "oom:mark_victim". For an event in
+ * `asked`, returns -ENOENT when this kernel does not have it and -EACCES when we may not read it;
+ * the error names it. Returns -ENOMEM, too.
  */
 int trace_set_open(const char *root, const char *asked, struct trace_set **ret_set,
 		   struct buffer *lacks, struct error *error);
 struct trace_set *trace_set_close(struct trace_set *set);
 DEFINE_CLEANUP(trace_set, struct trace_set *, trace_set_close)
 
-/* By the number in its first bytes; NULL for one that nobody wanted. */
+/* Finds an event by the id in its first bytes. Returns NULL when it is not in the set. */
 const struct trace_event *trace_set_find(const struct trace_set *set, uint16_t id);

@@ -12,9 +12,9 @@
 
 #define MINUTE_NS (60 * NSEC_PER_SEC)
 
-/* Of each kind what has to be looked at is some of these, by role. */
+/* The fields that each role uses. */
 #define FIELDS 3
-static const char *const looked_at[][FIELDS] = {
+static const char *const field_names[][FIELDS] = {
 	[TRACE_MADE] = { "root", "id", "path" },
 	[TRACE_REMOVED] = { "root", "id", "path" },
 	[TRACE_RELEASED] = { "root", "id", "path" },
@@ -26,29 +26,31 @@ static const char *const looked_at[][FIELDS] = {
 struct kind {
 	const struct trace_event *event;
 	uint32_t fields[FIELDS];
-	/* of the perf clock, and how many of it were kept */
+	/* a second of the perf clock, and how many events were kept in it */
 	uint64_t second;
 	uint64_t kept;
-	/* that were not, since it was told */
-	uint64_t passed, passed_from_ns, passed_to_ns;
+	/*
+	 * events that were not kept, and their times, since that number was last put into the tape
+	 */
+	uint64_t dropped, dropped_from_ns, dropped_to_ns;
 };
 
 struct trace {
 	struct trace_options options;
 	struct dead_cgroups *dying;
-	struct exec_counts *starts;
-	/* as the events of the set */
+	struct exec_counts *exec_counts;
+	/* in the order of the set */
 	struct kind *kinds;
 	struct trace_paths execs;
-	/* what the event is called; NULL: there is none */
+	/* the name of the exec event; NULL: this kernel does not have it */
 	const char *exec;
 };
 
-static void trace_look_at(struct kind *kind, const struct trace_event *event)
+static void trace_find_fields(struct kind *kind, const struct trace_event *event)
 {
 	kind->event = event;
 	for (size_t i = 0; i < FIELDS; i++) {
-		const char *name = event->role == TRACE_PLAIN ? NULL : looked_at[event->role][i];
+		const char *name = event->role == TRACE_PLAIN ? NULL : field_names[event->role][i];
 
 		kind->fields[i] = name ? trace_format_field(event->format, name) : TRACE_NO_FIELD;
 	}
@@ -64,10 +66,10 @@ int trace_new(const struct trace_options *options, struct trace **ret_trace)
 	trace->options = *options;
 	trace->kinds = calloc(MAX(count, (size_t)1), sizeof(*trace->kinds));
 	if (!trace->kinds || dead_cgroups_new(&trace->dying) < 0 ||
-	    exec_counts_new(&trace->starts) < 0)
+	    exec_counts_new(&trace->exec_counts) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
-		trace_look_at(&trace->kinds[i], &options->set->events.items[i]);
+		trace_find_fields(&trace->kinds[i], &options->set->events.items[i]);
 		if (trace->kinds[i].event->role == TRACE_EXEC)
 			trace->exec = trace->kinds[i].event->format->name;
 	}
@@ -80,7 +82,7 @@ struct trace *trace_free(struct trace *trace)
 	if (!trace)
 		return NULL;
 	dead_cgroups_free(trace->dying);
-	exec_counts_free(trace->starts);
+	exec_counts_free(trace->exec_counts);
 	trace_paths_done(&trace->execs);
 	free(trace->kinds);
 	free(trace);
@@ -97,16 +99,16 @@ const struct dead_cgroups *trace_dying(const struct trace *trace)
 	return trace->dying;
 }
 
-/* One event on its way. */
+/* The event that is being handled. */
 struct turn {
 	struct trace *trace;
 	struct kind *kind;
 	const struct perf_record *record;
 	struct trace_raw raw;
-	struct tape_builder *filler;
+	struct tape_builder *builder;
 };
 
-/* A text of the event's, with a NUL. */
+/* Copies a text field and adds a NUL. */
 static bool get_text(const struct turn *turn, size_t field, char text[TRACE_VALUE_MAX])
 {
 	const char *from;
@@ -127,18 +129,19 @@ static bool get_number(const struct turn *turn, size_t field, uint64_t *ret_valu
 			    ret_value);
 }
 
-static struct dying_by by_whom(const struct turn *turn)
+static struct dying_process actor_of(const struct turn *turn)
 {
 	const struct perf_record *record = turn->record;
 
-	return (struct dying_by){ tracker_comm(turn->filler->tracker, record->pid, record->tid),
-				  record->pid };
+	return (struct dying_process){
+		tracker_comm(turn->builder->tracker, record->pid, record->tid), record->pid
+	};
 }
 
-static int follow_cgroup(const struct turn *turn)
+static int count_cgroup(const struct turn *turn)
 {
 	struct dead_cgroups *dying = turn->trace->dying;
-	const struct dying_by by = by_whom(turn);
+	const struct dying_process by = actor_of(turn);
 	char path[TRACE_VALUE_MAX];
 	struct dead_cgroups_key key;
 
@@ -147,7 +150,7 @@ static int follow_cgroup(const struct turn *turn)
 		return 0;
 	switch (turn->kind->event->role) {
 	case TRACE_MADE:
-		return exec_counts_made(turn->trace->starts, key.root, path) < 0
+		return exec_counts_made(turn->trace->exec_counts, key.root, path) < 0
 			       ? -ENOMEM
 			       : dead_cgroups_made(dying, &key, &by);
 	case TRACE_REMOVED:
@@ -158,7 +161,7 @@ static int follow_cgroup(const struct turn *turn)
 	}
 }
 
-static void tell_timeout(const struct turn *turn)
+static void report_timeout(const struct turn *turn)
 {
 	const struct trace_options *options = &turn->trace->options;
 	char name[TRACE_VALUE_MAX], driver[TRACE_VALUE_MAX], line[160];
@@ -182,16 +185,16 @@ static int count_exec(const struct turn *turn)
 	return trace_paths_count(&turn->trace->execs, path, size, turn->record->time_ns);
 }
 
-/* What follows from it, whether it is kept or not. */
-static int trace_follow(const struct turn *turn)
+/* Counts and reports the event, whether it is kept or not. */
+static int trace_count(const struct turn *turn)
 {
 	switch (turn->kind->event->role) {
 	case TRACE_MADE:
 	case TRACE_REMOVED:
 	case TRACE_RELEASED:
-		return follow_cgroup(turn);
+		return count_cgroup(turn);
 	case TRACE_TIMEOUT:
-		tell_timeout(turn);
+		report_timeout(turn);
 		return 0;
 	case TRACE_EXEC:
 		return count_exec(turn);
@@ -200,7 +203,7 @@ static int trace_follow(const struct turn *turn)
 	}
 }
 
-static bool trace_is_kept(struct kind *kind, uint64_t time_ns)
+static bool trace_admit(struct kind *kind, uint64_t time_ns)
 {
 	uint64_t second = time_ns / NSEC_PER_SEC;
 
@@ -212,9 +215,9 @@ static bool trace_is_kept(struct kind *kind, uint64_t time_ns)
 	}
 	if (kind->kept++ < TRACE_KEPT_A_SECOND)
 		return true;
-	if (!kind->passed++)
-		kind->passed_from_ns = time_ns;
-	kind->passed_to_ns = MAX(kind->passed_to_ns, time_ns);
+	if (!kind->dropped++)
+		kind->dropped_from_ns = time_ns;
+	kind->dropped_to_ns = MAX(kind->dropped_to_ns, time_ns);
 	return false;
 }
 
@@ -222,25 +225,25 @@ struct putting {
 	struct tape *tape;
 	struct tape_event event;
 	const char *name;
-	/* it has been put, as its fields are all right */
-	bool there;
+	/* the tape has the event: the first valid field adds it */
+	bool is_put;
 };
 
 static int trace_put_event(struct putting *putting)
 {
-	putting->there = true;
+	putting->is_put = true;
 	return tape_add_event(putting->tape, &putting->event, putting->name);
 }
 
 static int trace_put_field(void *context, const char *name, const char *value, size_t size)
 {
 	struct putting *putting = context;
-	int r = putting->there ? 0 : trace_put_event(putting);
+	int r = putting->is_put ? 0 : trace_put_event(putting);
 
 	return r == 0 ? tape_add_event_field(putting->tape, name, value, size) : r;
 }
 
-/* Old kernels tell the number alone of who will be killed. */
+/* The event of an old kernel has only the pid of the victim. */
 static int name_victim(const struct turn *turn, struct tape *tape)
 {
 	const char *comm;
@@ -248,7 +251,7 @@ static int name_victim(const struct turn *turn, struct tape *tape)
 
 	if (turn->kind->fields[1] != TRACE_NO_FIELD || !get_number(turn, 0, &pid))
 		return 0;
-	comm = tracker_comm(turn->filler->tracker, pid, pid);
+	comm = tracker_comm(turn->builder->tracker, pid, pid);
 	return tape_add_event_field(tape, "comm", comm, strlen(comm));
 }
 
@@ -256,28 +259,31 @@ static int trace_keep(const struct turn *turn)
 {
 	const struct trace_format *format = turn->kind->event->format;
 	struct putting putting = {
-		.tape = turn->filler->tape,
+		.tape = turn->builder->tape,
 		.event.time_ns = turn->record->time_ns,
 		.event.cpu = turn->record->cpu != UINT32_MAX ? turn->record->cpu : 0,
 		.name = format->name,
 	};
-	int r = tape_builder_add_thread(turn->filler, turn->record, &putting.event.thread);
+	int r = tape_builder_add_thread(turn->builder, turn->record, &putting.event.thread);
 
-	if (r == 0)
-		r = trace_decode(format, &turn->raw, trace_put_field, &putting);
-	if (r == 0 && !putting.there)
+	if (r < 0)
+		return r;
+	r = trace_decode(format, &turn->raw, trace_put_field, &putting);
+	if (r < 0)
+		return r;
+	if (!putting.is_put)
 		r = trace_put_event(&putting);
-	if (r == 0 && turn->kind->event->role == TRACE_VICTIM)
-		r = name_victim(turn, putting.tape);
-	return r;
+	if (r < 0 || turn->kind->event->role != TRACE_VICTIM)
+		return r;
+	return name_victim(turn, putting.tape);
 }
 
-int trace_take(struct trace *trace, const struct perf_record *record, struct tape_builder *filler)
+int trace_take(struct trace *trace, const struct perf_record *record, struct tape_builder *builder)
 {
 	struct turn turn = { .trace = trace,
 			     .record = record,
 			     .raw = { record->sample.raw, record->sample.raw_size },
-			     .filler = filler };
+			     .builder = builder };
 	const struct trace_event *event = trace_set_find(trace->options.set, trace_id(&turn.raw));
 	int r;
 
@@ -286,28 +292,28 @@ int trace_take(struct trace *trace, const struct perf_record *record, struct tap
 	if (event->role == TRACE_RELEASED && mutated("forget-release"))
 		return 0;
 	turn.kind = &trace->kinds[event - trace->options.set->events.items];
-	r = trace_follow(&turn);
-	return r == 0 && trace_is_kept(turn.kind, record->time_ns) ? trace_keep(&turn) : r;
+	r = trace_count(&turn);
+	return r == 0 && trace_admit(turn.kind, record->time_ns) ? trace_keep(&turn) : r;
 }
 
-/* Those that were too many. */
-static int give_passed(struct kind *kind, struct tape *tape, struct losses *losses,
-		       uint64_t time_ns)
+/* Puts the number of events that were over the limit. */
+static int give_dropped(struct kind *kind, struct tape *tape, struct losses *losses,
+			uint64_t time_ns)
 {
-	struct tape_event event = { .time_ns =
-					    MIN(MAX(kind->passed_to_ns, tape->begin_ns), time_ns) };
+	struct tape_event event = { .time_ns = MIN(MAX(kind->dropped_to_ns, tape->begin_ns),
+						   time_ns) };
 	int r = 0;
 
-	if (!kind->passed)
+	if (!kind->dropped)
 		return 0;
 	r = tape_add_no_thread(tape, &event.thread);
 	if (r == 0)
-		r = tape_add_count(tape, &event, kind->event->format->name, kind->passed,
-				   event.time_ns - MIN(kind->passed_from_ns, event.time_ns));
+		r = tape_add_count(tape, &event, kind->event->format->name, kind->dropped,
+				   event.time_ns - MIN(kind->dropped_from_ns, event.time_ns));
 	if (r == 0)
-		r = losses_events(losses, TAPE_ALL_CPUS, kind->passed_from_ns,
-				  kind->passed_to_ns + 1, kind->passed);
-	kind->passed = kind->passed_to_ns = 0;
+		r = losses_events(losses, TAPE_ALL_CPUS, kind->dropped_from_ns,
+				  kind->dropped_to_ns + 1, kind->dropped);
+	kind->dropped = kind->dropped_to_ns = 0;
 	return r;
 }
 
@@ -318,10 +324,10 @@ int trace_give(struct trace *trace, struct tape *tape, struct losses *losses, ui
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < trace->options.set->events.count; i++)
-		r = give_passed(&trace->kinds[i], tape, losses, time_ns);
+		r = give_dropped(&trace->kinds[i], tape, losses, time_ns);
 	if (r == 0 && (last || time_ns >= trace->execs.since_ns + MINUTE_NS))
 		r = trace_paths_put(&trace->execs, trace->exec, tape, time_ns);
 	if (r == 0)
-		r = exec_counts_give(trace->starts, tape, time_ns, last);
+		r = exec_counts_give(trace->exec_counts, tape, time_ns, last);
 	return r == 0 ? dead_cgroups_give(trace->dying, tape, time_ns) : r;
 }

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * What becomes of trace events, each in its turn: they are put into the tape with their fields
- * named, and what follows from them is told now and then. A storm is bounded: of one kind so many a
- * second are kept, the rest is counted, in the ledger of losses and in the tape (TAPE_EVENT_COUNT).
- * Programs that start are only counted, by path.
+ * Handles trace events, one after another. It puts them into the tape with their fields named, and
+ * from time to time reports what they add up to. It withstands a storm: it keeps a limited number
+ * of each kind per second. It counts the rest in the ledger of losses and in the tape
+ * (TAPE_EVENT_COUNT). Starts of programs are only counted, by path.
  */
 
 #include "base/cleanup.h"
@@ -14,40 +14,44 @@
 #include "recorder/build/losses.h"
 #include "recorder/trace/trace-set.h"
 
-/* Of one kind. */
+/* Per kind. */
 #define TRACE_KEPT_A_SECOND 500
 
-/* Different paths of programs in a minute; the rest counts as one. */
+/* At most this many paths of programs are counted apart per minute; the others count as one. */
 #define TRACE_PATHS_MAX 256
 
 struct trace;
 
 struct trace_options {
-	/* borrowed */
+	/* borrowed; must outlive the object */
 	const struct trace_set *set;
-	/* A network queue did not send for too long: a line as the kernel's log might have it. May
-	 * be NULL. */
+	/*
+	 * Called when a network queue did not send for too long, with a line in the form of the
+	 * kernel's log. May be NULL.
+	 */
 	void (*timeout)(void *context, uint64_t time_ns, const char *line);
 	void *context;
 };
 
-/* 0 or -ENOMEM. */
+/* Creates the object. Returns 0 or -ENOMEM. */
 int trace_new(const struct trace_options *options, struct trace **ret_trace);
 struct trace *trace_free(struct trace *trace);
 DEFINE_CLEANUP(trace, struct trace *, trace_free)
 
-/* A SAMPLE record with raw bytes, into the filler's tape. 0; -EBADMSG when they are not what the
- * format says; -ENOMEM. */
-int trace_take(struct trace *trace, const struct perf_record *record, struct tape_builder *filler);
-/* The kernel had no room for so many of the events that are always recorded. */
+/*
+ * Adds a SAMPLE record with raw bytes to the builder's tape. Returns 0; -EBADMSG when the bytes do
+ * not match the format; -ENOMEM.
+ */
+int trace_take(struct trace *trace, const struct perf_record *record, struct tape_builder *builder);
+/* Notes that the kernel lost `count` of the events that are always recorded. */
 void trace_lost(struct trace *trace, uint64_t count, uint64_t time_ns);
 
 /*
- * Puts into the tape what is told now and then, up to a moment in it or its end; the last time of
- * this tape all that there is. 0 or -ENOMEM.
+ * Puts into the tape what is due now, for the time up to `until_ns`. At the end of a tape (`last`),
+ * puts all that is left. Returns 0 or -ENOMEM.
  */
 int trace_give(struct trace *trace, struct tape *tape, struct losses *losses, uint64_t until_ns,
 	       bool last);
 
-/* Which cgroups are dying, as it knows. */
+/* Returns the object that knows the dying cgroups. Valid as long as `trace`. */
 const struct dead_cgroups *trace_dying(const struct trace *trace);

@@ -2,29 +2,42 @@
 #include "recorder/trace/tracefs.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/mount.h>
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The second is where who mounts debugfs finds it. */
+/* The second path is the one below debugfs. */
 static const char *const places[] = { TRACEFS_PLACE, "/sys/kernel/debug/tracing" };
+
+/*
+ * Opens the folder, because access() ignores the capabilities of a process that is not root.
+ * Returns 0 or a negative errno.
+ */
+static int check_readable(const char *events)
+{
+	_cleanup_close_ int fd = open(events, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : 0;
+}
 
 static int find_mounted(const char *root, struct tracefs *tracefs)
 {
-	int result = -ENOENT;
+	int r, result = -ENOENT;
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
 		snprintf(tracefs->events, sizeof(tracefs->events), "%s%s/events", root, places[i]);
-		if (access(tracefs->events, R_OK | X_OK) == 0)
+		r = check_readable(tracefs->events);
+		if (r == 0)
 			return 0;
-		if (errno == EACCES || errno == EPERM)
+		if (r == -EACCES || r == -EPERM)
 			result = -EACCES;
 	}
 	return result;
 }
 
-/* A mount that is attached nowhere (Linux 5.2). */
+/* Makes a mount that is attached nowhere (Linux 5.2). */
 static int mount_own(struct tracefs *tracefs)
 {
 	_cleanup_close_ int context = syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC);
@@ -36,7 +49,7 @@ static int mount_own(struct tracefs *tracefs)
 		return -ENOENT;
 	tracefs->own = true;
 	snprintf(tracefs->events, sizeof(tracefs->events), "/proc/self/fd/%d/events", tracefs->fd);
-	return access(tracefs->events, R_OK | X_OK) == 0 ? 0 : -ENOENT;
+	return check_readable(tracefs->events) == 0 ? 0 : -ENOENT;
 }
 
 int tracefs_open(const char *root, struct tracefs *tracefs)

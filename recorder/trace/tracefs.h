@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* The kernel's descriptions of its trace events. */
+/* Finds the kernel's descriptions of its trace events. */
 
 #include <limits.h>
 #include <stdbool.h>
 
 #include "base/cleanup.h"
 
-/* Where systemd mounts it. */
+/* systemd mounts it here. */
 #define TRACEFS_PLACE "/sys/kernel/tracing"
 
 struct tracefs {
-	/* the folder of the systems */
+	/* the folder that has one folder per system */
 	char events[PATH_MAX];
-	/* nobody else sees it there */
+	/* it is a mount of our own, which nobody else sees */
 	bool own;
-	/* what holds it then, or -1 */
+	/* descriptor of our own mount, or -1 */
 	int fd;
 };
 
 /*
- * Of the host below the root, "" for this one. Where it is mounted nowhere, this process gets one
- * of its own, which goes with it and changes nothing on the host. -ENOENT where there is none,
- * -EACCES where it may not be read; tracefs_close() in either case.
+ * Finds tracefs below `root` ("" for this host). If it is not mounted, this process mounts one for
+ * itself, which ends with the process and changes nothing on the host. Returns -ENOENT when the
+ * kernel does not have it, -EACCES when we may not read it. Call tracefs_close() in either case.
  */
 int tracefs_open(const char *root, struct tracefs *tracefs);
 void tracefs_close(struct tracefs *tracefs);

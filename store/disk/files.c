@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "base/cleanup.h"
 #include "base/file.h"
 
 int store_file(const char *path, const char *name, char text[PATH_MAX], struct error *error)
@@ -44,7 +45,7 @@ bool store_identify(const char *name, struct store_identity *ret_identity)
 		.sequence = strtoull(dash + 1, &end, 10),
 	};
 	ret_identity->size = end - name;
-	/* there is a number behind each of ours */
+	/* our names have a number before the suffix */
 	return *end == '.' && ret_identity->sequence != UINT64_MAX;
 }
 
@@ -80,7 +81,7 @@ int store_open_file(const char *path, const char *folder, const char *name, int 
 		r = store_file(dir, name, file, error);
 	if (r < 0)
 		return r;
-	/* not blocking: somebody may have put a pipe there */
+	/* not blocking, because the name may be a pipe */
 	fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0 || fstat(fd, &about) < 0)
 		return error_set(error, -errno, "%s: %s", file, strerror(errno));
@@ -109,6 +110,47 @@ int store_each_name(const char *path, const char *folder,
 		r = error_set(error, -errno, "%s: %s", file, strerror(errno));
 	closedir(dir);
 	return r < 0 ? r : 0;
+}
+
+/* A folder with one of them is a store, even if a person removed the others. */
+static bool store_has_ours(const char *name)
+{
+	return strcmp(name, STORE_SEGMENTS) == 0 || strcmp(name, STORE_SPOOLS) == 0 ||
+	       strcmp(name, STORE_INDEX) == 0;
+}
+
+/* Such files alone do not make a store, but a store may begin with them. */
+static bool store_is_harmless(const char *name)
+{
+	static const char *const names[] = { ".", "..", "lost+found", STORE_NOTES, STORE_LOCK };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+int store_check_folder(const char *path, struct error *error)
+{
+	char other[NAME_MAX + 1] = "";
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+	bool ours = false;
+
+	/* not an error here: opening the store reports why its folder cannot be read */
+	if (!dir)
+		return 0;
+	while (!ours && (entry = readdir(dir))) {
+		ours = store_has_ours(entry->d_name);
+		if (!*other && !store_is_harmless(entry->d_name))
+			snprintf(other, sizeof(other), "%s", entry->d_name);
+	}
+	closedir(dir);
+	if (ours || !*other)
+		return 0;
+	return error_set(error, -ENOTEMPTY,
+			 "%s is not a store: it holds other things, such as %s; give a new folder",
+			 path, other);
 }
 
 void store_describe(const struct segment_summary *summary, const char *name, uint64_t bytes,

@@ -8,9 +8,9 @@
 
 #define NUMBER_SIZE 24
 
-struct reserving {
+struct reservation {
 	uint64_t count;
-	/* the least number that is free, as far as the notes say */
+	/* The first free number according to the notes. */
 	uint64_t first;
 	char below[NUMBER_SIZE];
 	struct notes_field field;
@@ -23,67 +23,70 @@ static uint64_t incident_notes_number_of(const struct note *note, const char *na
 
 static int see_numbers(void *context, const struct note *note)
 {
-	struct reserving *reserving = context;
+	struct reservation *reservation = context;
 
 	if (note->kind == NOTES_IDS)
-		reserving->first = MAX(reserving->first, incident_notes_number_of(note, "below"));
+		reservation->first =
+			MAX(reservation->first, incident_notes_number_of(note, "below"));
 	if (note->kind == NOTES_INCIDENT)
-		reserving->first = MAX(reserving->first, incident_notes_number_of(note, "id") + 1);
+		reservation->first =
+			MAX(reservation->first, incident_notes_number_of(note, "id") + 1);
 	return 0;
 }
 
 static void make_reservation(void *context, struct note *ret_note)
 {
-	struct reserving *reserving = context;
+	struct reservation *reservation = context;
 
-	snprintf(reserving->below, sizeof(reserving->below), "%llu",
-		 (unsigned long long)(reserving->first + reserving->count));
-	reserving->field = (struct notes_field){ "below", reserving->below };
-	*ret_note = (struct note){ NOTES_IDS, 0, &reserving->field, 1 };
+	snprintf(reservation->below, sizeof(reservation->below), "%llu",
+		 (unsigned long long)(reservation->first + reservation->count));
+	reservation->field = (struct notes_field){ "below", reservation->below };
+	*ret_note = (struct note){ NOTES_IDS, 0, &reservation->field, 1 };
 }
 
 int incident_notes_reserve(const char *store, uint64_t count, uint64_t least, uint64_t *ret_first,
 			   struct error *error)
 {
-	struct reserving reserving = { .count = count, .first = MAX(least, 1ull) };
-	int r = notes_append_after(store, see_numbers, make_reservation, &reserving, error);
+	struct reservation reservation = { .count = count, .first = MAX(least, 1ull) };
+	int r = notes_append_after(store, see_numbers, make_reservation, &reservation, error);
 
 	if (r == 0)
-		*ret_first = reserving.first;
+		*ret_first = reservation.first;
 	return r;
 }
 
-struct adding {
+struct incident_fields {
 	array_of(struct notes_field) fields;
 	char numbers[5][NUMBER_SIZE];
-	/* of them */
+	/* The number of `numbers` in use. */
 	size_t used;
-	/* the incident's own fields, taken apart */
+	/* The names of the incident's own fields, split from their values. */
 	char *names;
 	bool failed;
 };
 
-static void incident_notes_add_text(struct adding *adding, const char *name, const char *value)
+static void incident_notes_add_text(struct incident_fields *incident_fields, const char *name,
+				    const char *value)
 {
-	if (*value && array_push(&adding->fields, (struct notes_field){ name, value }) < 0)
-		adding->failed = true;
+	if (*value && array_push(&incident_fields->fields, (struct notes_field){ name, value }) < 0)
+		incident_fields->failed = true;
 }
 
-static void add_number(struct adding *adding, const char *name, uint64_t value)
+static void add_number(struct incident_fields *incident_fields, const char *name, uint64_t value)
 {
-	char *text = adding->numbers[adding->used++];
+	char *text = incident_fields->numbers[incident_fields->used++];
 
 	snprintf(text, NUMBER_SIZE, "%llu", (unsigned long long)value);
-	incident_notes_add_text(adding, name, value ? text : "");
+	incident_notes_add_text(incident_fields, name, value ? text : "");
 }
 
-/* Rows NAME=VALUE, each with a newline, to .NAME and VALUE. */
-static void add_own(struct adding *adding, const char *fields)
+/* Converts lines NAME=VALUE to fields .NAME and VALUE. */
+static void add_own_fields(struct incident_fields *incident_fields, const char *fields)
 {
-	char *at = adding->names = malloc(2 * strlen(fields) + 1);
+	char *at = incident_fields->names = malloc(2 * strlen(fields) + 1);
 
-	adding->failed |= !adding->names;
-	while (!adding->failed && *fields) {
+	incident_fields->failed |= !incident_fields->names;
+	while (!incident_fields->failed && *fields) {
 		size_t name_size = strcspn(fields, "=\n"), size = strcspn(fields, "\n");
 		char *value = at + 1 + name_size;
 
@@ -92,7 +95,7 @@ static void add_own(struct adding *adding, const char *fields)
 		*value = 0;
 		value += name_size < size;
 		at[1 + size] = 0;
-		incident_notes_add_text(adding, at, value);
+		incident_notes_add_text(incident_fields, at, value);
 		at += size + 2;
 		fields += size + (fields[size] == '\n');
 	}
@@ -101,29 +104,29 @@ static void add_own(struct adding *adding, const char *fields)
 static int incident_notes_encode(const struct store_incident *incident, struct buffer *records,
 				 struct error *error)
 {
-	struct adding adding = { 0 };
+	struct incident_fields incident_fields = { 0 };
 	struct note note = { .kind = NOTES_INCIDENT, .realtime_ns = incident->time_ns };
 	int r = -ENOMEM;
 
-	add_number(&adding, "id", incident->id);
-	incident_notes_add_text(&adding, "kind", incident->kind);
-	add_number(&adding, "severity", incident->severity);
-	incident_notes_add_text(&adding, "text", incident->text);
-	add_number(&adding, "stall_ns", incident->stall_ns);
-	incident_notes_add_text(&adding, "source", incident->source);
-	add_number(&adding, "error_ns", incident->error_ns);
-	add_number(&adding, "perf_ns", incident->perf_ns);
-	incident_notes_add_text(&adding, "boot_id", incident->boot_id);
-	add_own(&adding, incident->fields);
-	note.fields = adding.fields.items;
-	note.field_count = adding.fields.count;
-	if (!adding.failed)
+	add_number(&incident_fields, "id", incident->id);
+	incident_notes_add_text(&incident_fields, "kind", incident->kind);
+	add_number(&incident_fields, "severity", incident->severity);
+	incident_notes_add_text(&incident_fields, "text", incident->text);
+	add_number(&incident_fields, "stall_ns", incident->stall_ns);
+	incident_notes_add_text(&incident_fields, "source", incident->source);
+	add_number(&incident_fields, "error_ns", incident->error_ns);
+	add_number(&incident_fields, "perf_ns", incident->perf_ns);
+	incident_notes_add_text(&incident_fields, "boot_id", incident->boot_id);
+	add_own_fields(&incident_fields, incident->fields);
+	note.fields = incident_fields.fields.items;
+	note.field_count = incident_fields.fields.count;
+	if (!incident_fields.failed)
 		r = notes_encode(&note, records);
 	if (r == -E2BIG)
-		error_set(error, r, "incident %llu is over 64 KB",
+		error_set(error, r, "incident %llu exceeds 64 KB",
 			  (unsigned long long)incident->id);
-	array_done(&adding.fields);
-	free(adding.names);
+	array_done(&incident_fields.fields);
+	free(incident_fields.names);
 	return r;
 }
 

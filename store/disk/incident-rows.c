@@ -40,7 +40,7 @@ int incident_rows_add(struct incident_rows *incidents, const struct store_incide
 	return array_push(&incidents->rows, row);
 }
 
-/* A row of fields; a value is one line there. */
+/* Puts a line of fields. Newlines in the value become blanks. */
 static void incident_rows_put_field(struct buffer *fields, const char *name, const char *value)
 {
 	buffer_text(fields, name);
@@ -102,7 +102,7 @@ static uint64_t incident_rows_number_of(const struct note *note, const char *nam
 	return strtoull(note_field(note, name), NULL, 10);
 }
 
-/* What tables have room for of its text, whole characters of it. */
+/* Puts a mark's text, cut to the length that tables show. Cuts between characters. */
 static void incident_rows_put_mark(struct buffer *fields, const char *text)
 {
 	size_t size = strnlen(text, MARK_SHOWN);
@@ -159,7 +159,7 @@ int incident_rows_sort(struct incident_rows *incidents)
 	scratch = calloc(incidents->rows.count, sizeof(*incidents->rows.items));
 	if (!scratch)
 		return -ENOMEM;
-	/* those of one moment by their numbers, as the second sort leaves them */
+	/* the second sort is stable, so incidents of one moment stay sorted by number */
 	sort_array(&incidents->rows, scratch, id);
 	sort_array(&incidents->rows, scratch, time_ns);
 	return 0;

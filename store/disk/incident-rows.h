@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Incidents of several places, gathered, with texts of their own. */
+/* A list of incidents from several sources, with their own copies of texts. */
 
 #include "base/array.h"
 #include "base/intern.h"
@@ -22,20 +22,20 @@ struct incident_row {
 	uint64_t error_ns;
 	uint64_t perf_ns;
 	uint32_t kind, text, source, fields, boot_id, segment;
-	/* which is a number of its own */
+	/* A number, not a text. */
 	uint32_t severity;
 };
 
 void incident_rows_done(struct incident_rows *incidents);
-/* A copy of one. 0 or -ENOMEM. */
+/* Appends a copy of an incident. Returns 0 or -ENOMEM. */
 int incident_rows_add(struct incident_rows *incidents, const struct store_incident *incident);
-/* Those of a tape, whose times become those of the wall clock. */
+/* Appends the incidents of a tape. Converts their times to the wall clock. */
 int incident_rows_add_tape(struct incident_rows *incidents, const struct tape *tape,
 			   const char *segment);
-/* That of a note, if it is one of an incident. */
+/* Appends the incident of a note, if the note holds one. */
 int incident_rows_add_note(struct incident_rows *incidents, const struct note *note);
 
-/* By time; what has one time stays in order. 0 or -ENOMEM. */
+/* Sorts by time, then by number. Returns 0 or -ENOMEM. */
 int incident_rows_sort(struct incident_rows *incidents);
-/* One row, whose texts are valid until the next one is added. */
+/* Returns one row. Its texts are valid until the next row is added. */
 struct store_incident incident_rows_at(const struct incident_rows *incidents, size_t i);

@@ -8,35 +8,50 @@
 
 #include "store/disk/index-columns.h"
 
-/* How long a person waits for another process's transaction, which takes milliseconds. */
+/* How long to wait for another process's transaction, which takes milliseconds. */
 #define BUSY_MS 10000
 
-/* In the file's user_version. */
+/* The version of the tables, in the file's user_version. */
 #define SCHEMA_VERSION 4
 
 /*
- * The WAL goes into the file after so many pages, a few segments' worth, and is then cut to this:
- * it would grow to 4 MB before that, which is much beside a small store.
+ * SQLite moves the WAL into the file after 16 pages, which is a few segments, and then truncates it
+ * to 64 KB. By default it would grow to 4 MB, which is much beside a small store.
  */
 #define WAL_PRAGMAS "PRAGMA wal_autocheckpoint = 16; PRAGMA journal_size_limit = 65536;"
 
-/* Times are kept as signed 64-bit nanoseconds, which last until 2262. */
+/* Times are signed 64-bit nanoseconds, which last until 2262. */
 static const char schema[] =
-	"CREATE TABLE IF NOT EXISTS segments ( name TEXT PRIMARY KEY, boot_id TEXT NOT NULL, sequence INTEGER NOT NULL, begin_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL, perf_begin_ns INTEGER NOT NULL, perf_end_ns INTEGER NOT NULL, samples INTEGER NOT NULL, lost INTEGER NOT NULL, incidents INTEGER NOT NULL, bytes INTEGER NOT NULL, checksum INTEGER NOT NULL) WITHOUT ROWID;CREATE TABLE IF NOT EXISTS incidents ( segment TEXT NOT NULL, number INTEGER NOT NULL, id INTEGER NOT NULL, time_ns INTEGER NOT NULL, stall_ns INTEGER NOT NULL, error_ns INTEGER NOT NULL, perf_ns INTEGER NOT NULL, severity INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL, source TEXT NOT NULL, fields TEXT NOT NULL, boot_id TEXT NOT NULL, checksum INTEGER NOT NULL, PRIMARY KEY (segment, number)) WITHOUT ROWID;CREATE TABLE IF NOT EXISTS busy ( segment TEXT PRIMARY KEY, cpus BLOB NOT NULL, checksum INTEGER NOT NULL) WITHOUT ROWID;";
+	"CREATE TABLE IF NOT EXISTS segments (name TEXT PRIMARY KEY, boot_id TEXT NOT NULL,\n"
+	"  sequence INTEGER NOT NULL, begin_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL,\n"
+	"  perf_begin_ns INTEGER NOT NULL, perf_end_ns INTEGER NOT NULL,\n"
+	"  samples INTEGER NOT NULL, lost INTEGER NOT NULL, incidents INTEGER NOT NULL,\n"
+	"  bytes INTEGER NOT NULL, checksum INTEGER NOT NULL) WITHOUT ROWID;\n"
+	"CREATE TABLE IF NOT EXISTS incidents (segment TEXT NOT NULL, number INTEGER NOT NULL,\n"
+	"  id INTEGER NOT NULL, time_ns INTEGER NOT NULL, stall_ns INTEGER NOT NULL,\n"
+	"  error_ns INTEGER NOT NULL, perf_ns INTEGER NOT NULL, severity INTEGER NOT NULL,\n"
+	"  kind TEXT NOT NULL, text TEXT NOT NULL, source TEXT NOT NULL, fields TEXT NOT NULL,\n"
+	"  boot_id TEXT NOT NULL, checksum INTEGER NOT NULL,\n"
+	"  PRIMARY KEY (segment, number)) WITHOUT ROWID;\n"
+	"CREATE TABLE IF NOT EXISTS busy (segment TEXT PRIMARY KEY, cpus BLOB NOT NULL,\n"
+	"  checksum INTEGER NOT NULL) WITHOUT ROWID;\n";
 
 struct index {
 	sqlite3 *db;
-	/* between the begin and the end of reading */
+	/* Reads busy CPUs, between index_begin_reading() and index_end_reading(). */
 	sqlite3_stmt *ask_busy;
-	/* where the index was opened without its WAL: that file, which must stay empty */
+	/* The path of the WAL if the index was opened without it. That file must stay empty. */
 	char *wal;
-	/* of one that was opened for writing */
+	/* The path and the identity of the file, if the index is open for writing. */
 	char *path;
 	dev_t device;
 	ino_t inode;
 };
 
-/* A full disk is told as an error of reading or writing where SQLite makes its -shm longer. */
+/*
+ * Returns whether the disk is full. SQLite reports that as an I/O error when it extends its -shm
+ * file.
+ */
 static bool index_is_full(struct index *index, int code)
 {
 	if (code != SQLITE_IOERR && code != SQLITE_CANTOPEN)
@@ -52,11 +67,12 @@ static int index_error(struct index *index, int code, struct error *error)
 		     : code == SQLITE_CANTOPEN			       ? -ENOENT
 		     : code == SQLITE_BUSY			       ? -EBUSY
 		     : code == SQLITE_CORRUPT || code == SQLITE_NOTADB ? -EBADMSG
-		     : code == SQLITE_ERROR ? -EBADMSG /* "no such table" */
+		     /* SQLite reports a table that does not exist in this way */
+		     : code == SQLITE_ERROR ? -EBADMSG
 					    : -EIO;
 
 	if (number == -ENOSPC)
-		return error_set(error, number, "index.sqlite: no space is left on its disk");
+		return error_set(error, number, "index.sqlite: the disk is full");
 	return error_set(error, number, "index.sqlite: %s",
 			 index->db ? sqlite3_errmsg(index->db) : sqlite3_errstr(code));
 }
@@ -83,7 +99,7 @@ void index_discard(const char *path)
 			unlink(file);
 }
 
-/* One number that a statement gives. */
+/* Returns the number that a statement selects. */
 static int index_number(struct index *index, const char *sql, int64_t *ret, struct error *error)
 {
 	sqlite3_stmt *ask;
@@ -97,7 +113,7 @@ static int index_number(struct index *index, const char *sql, int64_t *ret, stru
 	return code == SQLITE_ROW ? 0 : index_error(index, code, error);
 }
 
-/* A file that was only just made has no tables, and no version yet. */
+/* Checks the version. A new file has no tables and no version yet. */
 static int index_check_version(struct index *index, struct error *error)
 {
 	int64_t version = 0, tables = 0;
@@ -110,11 +126,11 @@ static int index_check_version(struct index *index, struct error *error)
 	if (version > SCHEMA_VERSION)
 		return error_set(
 			error, -EPROTONOSUPPORT,
-			"index.sqlite is of a newer perftape (version %lld, this one knows %d); use that one, or remove it: it is made anew from the segments",
-			(long long)version, SCHEMA_VERSION);
+			"index.sqlite: version %lld is from a newer perftape; delete the index",
+			(long long)version);
 	if (version < SCHEMA_VERSION && tables)
 		return error_set(error, -ESTALE,
-				 "index.sqlite: version %lld is of an older perftape",
+				 "index.sqlite: version %lld is from an older perftape",
 				 (long long)version);
 	return 0;
 }
@@ -134,7 +150,7 @@ static int index_prepare_writing(struct index *index, struct error *error)
 	return code == SQLITE_OK ? 0 : index_error(index, code, error);
 }
 
-/* A path as SQLite's URI form wants it, or NULL when memory is out. */
+/* Returns a path in SQLite's URI form, or NULL without memory. */
 static char *uri_of(const char *path, const char *options)
 {
 	struct buffer text = { 0 };
@@ -152,7 +168,7 @@ static char *uri_of(const char *path, const char *options)
 	return (char *)text.data;
 }
 
-/* Opens and reads a page: only then SQLite notices that it cannot use WAL there. */
+/* Opens the file and reads a page, because only the read shows whether SQLite can use WAL there. */
 static int index_try(struct index *index, const char *path, int flags, const char *options)
 {
 	_cleanup_free_ char *uri = uri_of(path, options);
@@ -198,21 +214,23 @@ bool index_is_there(const struct index *index)
 	       about.st_ino == index->inode;
 }
 
-/* Without its WAL the index says what was so once. */
+/* Fails if the WAL has content, because without it the index is out of date. */
 static int index_check_wal(const struct index *index, struct error *error)
 {
 	struct stat about;
 
-	if (index->wal && stat(index->wal, &about) == 0 && about.st_size)
-		return error_set(error, -ESTALE, "%s: cannot be used here", index->wal);
-	return 0;
+	if (!index->wal || stat(index->wal, &about) < 0 || !about.st_size)
+		return 0;
+	return error_set(error, -ESTALE,
+			 "%s: its changes can only be read with the right to write there",
+			 index->wal);
 }
 
 static int index_open_reading(struct index *index, const char *path, struct error *error)
 {
 	int code = index_try(index, path, SQLITE_OPEN_READONLY, ""), r;
 
-	/* no right to make the -shm file beside it */
+	/* SQLite cannot create its -shm file beside the index, so read without the WAL */
 	if (code == SQLITE_CANTOPEN || code == SQLITE_READONLY) {
 		if (asprintf(&index->wal, "%s-wal", path) < 0) {
 			index->wal = NULL;
@@ -240,7 +258,8 @@ int index_open(const char *path, bool writing, struct index **ret_index, struct 
 	if (r == 0)
 		*ret_index = take_ptr(index);
 	else if (writing && !was_there)
-		index_discard(path); /* half made, without its tables */
+		/* remove the file that we created: it lacks tables */
+		index_discard(path);
 	return r;
 }
 
@@ -255,7 +274,7 @@ static int index_statement(struct index *index, const char *sql, sqlite3_stmt **
 	return code == SQLITE_OK ? 0 : index_error(index, code, error);
 }
 
-/* Runs a statement that gives no row, and forgets it. */
+/* Runs a statement without result rows, and finalizes it. */
 static int index_finish(struct index *index, sqlite3_stmt *statement, struct error *error)
 {
 	int code = sqlite3_step(statement);
@@ -361,7 +380,7 @@ static int remove_rows(struct index *index, const char *sql, const char *name, s
 	return index_finish(index, remove, error);
 }
 
-/* One change of its own, or a part of one that was begun. */
+/* Ends the transaction of a single change, unless the change is part of a larger transaction. */
 static int index_end_own(struct index *index, bool own, int r, struct error *error)
 {
 	if (!own)
@@ -416,7 +435,7 @@ static const char *index_column(sqlite3_stmt *row, int i)
 	return text ? text : "";
 }
 
-/* A name with a slash would lead out of the folder. */
+/* Rejects names with a slash, which would lead out of the folder. */
 static bool index_read_segment(sqlite3_stmt *row, struct store_segment *ret)
 {
 	const char *name = index_column(row, 0), *boot_id = index_column(row, 1);
@@ -466,7 +485,6 @@ static int damaged_row(struct error *error)
 	return error_set(error, -EBADMSG, "index.sqlite: damaged row");
 }
 
-/* The end of a walk over rows. */
 static int index_walked(struct index *index, sqlite3_stmt *rows, int code, int r,
 			struct error *error)
 {
@@ -490,7 +508,7 @@ int index_segments(struct index *index,
 		return r;
 	while (r == 0 && (code = sqlite3_step(rows)) == SQLITE_ROW) {
 		memcpy(before, segment.name, sizeof(before));
-		/* a page that stands in the place of another gives rows that are right, twice */
+		/* a page that was copied over another one would repeat valid rows */
 		if (!index_read_segment(rows, &segment) || strcmp(before, segment.name) >= 0)
 			r = damaged_row(error);
 		else
@@ -516,7 +534,7 @@ int index_incidents(struct index *index,
 	return index_walked(index, rows, code, r, error);
 }
 
-/* The row's data, if it is of the segment that it says. */
+/* Returns the row's data. Checks that it belongs to the segment that it names. */
 static bool index_read_busy(sqlite3_stmt *row, const void **ret_data, size_t *ret_size)
 {
 	const char *segment = index_column(row, 0);

@@ -11,7 +11,10 @@
 #include "base/file.h"
 #include "store/disk/notes.h"
 
-/* A store's folder may not be there yet: the nearest one above it is on the same file system. */
+/*
+ * Finds the file system of a store. If the folder does not exist yet, asks for its nearest existing
+ * parent, which is on the same file system.
+ */
 static int limits_stat_filesystem(const char *path, struct statvfs *ret_about)
 {
 	char copy[PATH_MAX];
@@ -22,7 +25,7 @@ static int limits_stat_filesystem(const char *path, struct statvfs *ret_about)
 	while (statvfs(copy, ret_about) < 0) {
 		if (errno != ENOENT || strcmp(copy, "/") == 0 || strcmp(copy, ".") == 0)
 			return -errno;
-		/* dirname() cuts the copy itself, or gives back a constant */
+		/* dirname() truncates the copy itself, or returns a constant */
 		above = dirname(copy);
 		memmove(copy, above, strlen(above) + 1);
 	}

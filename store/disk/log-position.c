@@ -12,7 +12,7 @@
 #define FILE_NAME "kernel-log"
 #define FILE_MAX 512
 
-/* All of it but the checksum, which follows. */
+/* Formats everything except the checksum, which follows. */
 static void log_position_format(const struct log_position *position, char text[FILE_MAX])
 {
 	snprintf(text, FILE_MAX, "1 %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64,

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The file that says how far the kernel's log is in a store. The recorder writes it now and then;
- * the lines of the tapes are the truth (store/read/log-resume.h).
+ * The file with the position up to which the store has the kernel's log. The recorder writes the
+ * position now and then, so the lines on the tapes may be newer (store/read/log-resume.h).
  */
 
 #include <stdint.h>
@@ -11,17 +11,20 @@
 #include "base/error.h"
 
 struct log_position {
-	/* "": nothing was ever taken */
+	/* "" if no line was ever taken. */
 	char boot_id[40];
-	/* of the last line that was taken or passed over */
+	/* The sequence number of the last line that was taken or passed over. */
 	uint64_t sequence;
-	/* its stamp */
+	/* The stamp of that line. */
 	uint64_t stamp_ns;
-	/* numbers for incidents that were reserved and not given yet */
+	/*
+	 * The incident numbers that are reserved and not assigned yet: from next_id, below
+	 * below_id.
+	 */
 	uint64_t next_id, below_id;
 };
 
-/* A file that is damaged or missing gives an empty position. */
+/* Reads the position. A damaged or missing file gives an empty position. */
 int log_position_read(const char *store, struct log_position *ret_position, struct error *error);
-/* On the disk when it returns. */
+/* Writes the position. It is on the disk when the function returns. */
 int log_position_keep(const char *store, const struct log_position *position, struct error *error);

@@ -5,11 +5,11 @@
  *   0   4  "\x9fnot"
  *   4   4  size of the body
  *   8   4  CRC-32C of the size and the body
- *   12     the body: u32 kind, u64 wall clock, u32 count of fields, and name and value of each,
- * with their NULs
+ *   12     the body: u32 kind, u64 wall clock, u32 number of fields, then name and value of each
+ *          field, with their NULs
  *
- * A writer that is killed leaves a part of a record, behind which the next one appends its own:
- * what is no sound record is skipped up to the next magic.
+ * A writer that is killed may leave a part of a record, and the next writer appends behind it. So
+ * readers skip bytes that are not a sound record, up to the next magic.
  */
 #include "store/disk/notes.h"
 
@@ -27,7 +27,7 @@
 #define BODY_HEAD_SIZE 16
 #define TEXTS_MAX 65536
 #define BODY_MAX (BODY_HEAD_SIZE + TEXTS_MAX)
-/* Decades of incidents; a larger file is not ours. */
+/* Enough for decades of incidents. A larger file is not ours. */
 #define NOTES_MAX (256u << 20)
 
 const char *note_field(const struct note *note, const char *name)
@@ -38,14 +38,16 @@ const char *note_field(const struct note *note, const char *name)
 	return "";
 }
 
-uint64_t note_u64(const struct note *note, const char *name, uint64_t otherwise)
+uint64_t note_u64(const struct note *note, const char *name, uint64_t fallback)
 {
 	const char *text = note_field(note, name);
 
-	return *text ? strtoull(text, NULL, 10) : otherwise;
+	return *text ? strtoull(text, NULL, 10) : fallback;
 }
 
-/* The size stands where it stands in the record. */
+/*
+ * Returns the checksum of a record. It covers the size, as it stands in the record, and the body.
+ */
 static uint32_t record_crc(const uint8_t *size_at, const void *body, size_t size)
 {
 	return crc32c(crc32c(0, size_at, 4), body, size);
@@ -79,8 +81,10 @@ struct notes_fields {
 	array_of(struct notes_field) list;
 };
 
-/* The fields of a body whose checksum is right. -EBADMSG when they are not what it says all the
- * same. */
+/*
+ * Reads the fields of a body whose checksum is right. Returns -EBADMSG if the fields do not fill
+ * the body exactly.
+ */
 static int read_fields(struct reader *reader, uint32_t count, struct notes_fields *fields)
 {
 	fields->list.count = 0;
@@ -96,7 +100,7 @@ static int read_fields(struct reader *reader, uint32_t count, struct notes_field
 	return reader_left(reader) ? -EBADMSG : 0;
 }
 
-/* A record at the reader's position, which then stands behind it. -EBADMSG when there is none. */
+/* Reads a record and advances behind it. Returns -EBADMSG if there is no sound record. */
 static int read_record(struct reader *reader, struct notes_fields *fields, struct note *ret_note)
 {
 	struct reader body;
@@ -125,7 +129,7 @@ static int read_record(struct reader *reader, struct notes_fields *fields, struc
 	return r;
 }
 
-/* Where the next record may begin, behind `at`. */
+/* Returns the first place behind `at` where a record may begin. */
 static size_t next_magic(const uint8_t *data, size_t size, size_t at)
 {
 	const uint8_t *found =
@@ -134,13 +138,13 @@ static size_t next_magic(const uint8_t *data, size_t size, size_t at)
 	return found ? found - data : size;
 }
 
-/* What of bytes is no record begins a stretch of its own, or goes on with one. */
+/* A walk over records. Bytes that are not a record begin or continue a damaged stretch. */
 struct walk {
 	int (*see)(void *context, const struct note *note);
 	void *context;
-	/* as they stand there; NULL: nobody wants them */
+	/* Copies of the sound and of the damaged bytes; NULL if not wanted. */
 	struct buffer *sound, *broken;
-	/* stretches */
+	/* The number of damaged stretches. */
 	uint64_t damaged;
 };
 
@@ -189,9 +193,8 @@ int notes_decode(const void *data, size_t size, int (*see)(void *context, const 
 	return r;
 }
 
-/* One write, and what came of it taken back when it was not whole: nobody else writes, we hold the
- * lock. */
-static int notes_append_here(const char *store, int fd, const struct buffer *bytes)
+/* Appends with one write, and undoes an incomplete one. The lock keeps other writers away. */
+static int notes_append_locked(const char *store, int fd, const struct buffer *bytes)
 {
 	struct stat about;
 	int r;
@@ -203,28 +206,30 @@ static int notes_append_here(const char *store, int fd, const struct buffer *byt
 		r = -errno;
 	if (r == 0 && !about.st_size)
 		r = file_sync_dir(store);
-	/* should this fail too: a reader finds the next record behind it */
+	/* if this fails as well, a reader still finds the next record behind the incomplete one */
 	if (r < 0 && ftruncate(fd, about.st_size) < 0)
 		return r;
 	return r;
 }
 
-static int notes_encode_here(const struct note *note, struct buffer *bytes, struct error *error)
+static int notes_encode_one(const struct note *note, struct buffer *bytes, struct error *error)
 {
 	int r = notes_encode(note, bytes);
 
-	return r == -E2BIG ? error_set(error, r, STORE_NOTES ": a note of over 64 KB") : r;
+	return r == -E2BIG ? error_set(error, r, STORE_NOTES ": the note exceeds 64 KB") : r;
 }
 
-/* Who may read the notes may lock them too, and must not stop who records: nobody needs longer than
- * this for an append. */
-#define LOCK_PATIENCE_NS (10 * NSEC_PER_SEC)
-#define LOCK_LOOK_NS (10 * NSEC_PER_MSEC)
+/*
+ * Every user who can read the notes can lock them, which must not stop the recorder. An append
+ * never takes longer than this.
+ */
+#define LOCK_TIMEOUT_NS (10 * NSEC_PER_SEC)
+#define LOCK_RETRY_NS (10 * NSEC_PER_MSEC)
 
-static int lock_soon(int fd)
+static int lock_with_timeout(int fd)
 {
-	const struct timespec pause = { .tv_nsec = LOCK_LOOK_NS };
-	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + LOCK_PATIENCE_NS;
+	const struct timespec pause = { .tv_nsec = LOCK_RETRY_NS };
+	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + LOCK_TIMEOUT_NS;
 
 	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
 		if (errno != EWOULDBLOCK && errno != EINTR)
@@ -236,11 +241,11 @@ static int lock_soon(int fd)
 	return 0;
 }
 
-/* 1 when the file was replaced while we waited for it. */
+/* Returns 1 if the file was replaced while we waited for its lock. */
 static int notes_lock_file(int fd, const char *file)
 {
 	struct stat ours, there;
-	int r = lock_soon(fd);
+	int r = lock_with_timeout(fd);
 
 	if (r < 0)
 		return r;
@@ -249,7 +254,7 @@ static int notes_lock_file(int fd, const char *file)
 	return stat(file, &there) < 0 || ours.st_dev != there.st_dev || ours.st_ino != there.st_ino;
 }
 
-/* Opened and locked: nobody else writes it. */
+/* Opens and locks the notes for appending. */
 static int open_for_append(const char *store, char file[PATH_MAX], int *ret_fd, struct error *error)
 {
 	int r = store_file(store, STORE_NOTES, file, error);
@@ -264,11 +269,11 @@ static int open_for_append(const char *store, char file[PATH_MAX], int *ret_fd, 
 			*ret_fd = take_fd(fd);
 	} while (r > 0);
 	if (r == -EBUSY)
-		return error_set(error, r, "%s: another process keeps it locked", file);
+		return error_set(error, r, "%s: another process holds its lock", file);
 	return r < 0 ? error_set(error, r, "%s: %s", file, strerror(-r)) : 0;
 }
 
-/* Behind what an earlier repair had set aside. */
+/* Appends the bytes to those that earlier repairs set aside. */
 static int notes_set_aside(const char *store, const struct buffer *broken, struct error *error)
 {
 	_cleanup_close_ int fd = -1;
@@ -321,14 +326,14 @@ int notes_append_encoded(const char *store, const struct buffer *records, struct
 
 	if (r < 0)
 		return r;
-	r = notes_append_here(store, fd, records);
+	r = notes_append_locked(store, fd, records);
 	return r < 0 ? error_set(error, r, "%s: %s", file, strerror(-r)) : 0;
 }
 
 int notes_append(const char *store, const struct note *note, struct error *error)
 {
 	_cleanup_(buffer_done) struct buffer bytes = { 0 };
-	int r = notes_encode_here(note, &bytes, error);
+	int r = notes_encode_one(note, &bytes, error);
 
 	return r < 0 ? r : notes_append_encoded(store, &bytes, error);
 }
@@ -354,10 +359,10 @@ int notes_append_after(const char *store, int (*see)(void *context, const struct
 	if (r < 0)
 		return error_set(error, r, "%s: %s", file, strerror(-r));
 	make(context, &note);
-	r = notes_encode_here(&note, &bytes, error);
+	r = notes_encode_one(&note, &bytes, error);
 	if (r < 0)
 		return r;
-	r = notes_append_here(store, fd, &bytes);
+	r = notes_append_locked(store, fd, &bytes);
 	return r < 0 ? error_set(error, r, "%s: %s", file, strerror(-r)) : 0;
 }
 
@@ -372,7 +377,7 @@ int notes_read_file(const char *store, const char *name,
 
 	*ret_damaged = 0;
 	if (r < 0)
-		return r == -ENOENT ? 0 : r;
+		return r == -ENOENT ? error_forget(error) : r;
 	r = file_read_fd(fd, NOTES_MAX, &data, &size);
 	if (r < 0)
 		return error_set(error, r, "%s/%s: %s", store, name, strerror(-r));

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * What belongs to no segment: incidents that were added afterwards, marks, pins, what was imported,
- * what a recorder was told. A file of checksummed records that only grows; several processes may
- * append to it, beside the writer. A record is a kind, a moment of the wall clock, and texts under
- * names.
+ * The notes hold what does not belong to a segment: incidents that were added later, marks, pins,
+ * imports, and the recorder's settings. The file consists of checksummed records and only grows.
+ * Several processes may append to it, also beside the writer. A record has a kind, a moment of the
+ * wall clock, and named texts.
  */
 
 #include "base/array.h"
@@ -13,75 +13,87 @@
 #include "base/error.h"
 
 enum notes_kind {
-	/* incident-notes.h; its moment is the incident's */
+	/* See incident-notes.h. The note's moment is that of the incident. */
 	NOTES_INCIDENT = 1,
 	NOTES_MARK = 2,
-	/* "from_ns", "to_ns", "until_ns" */
+	/* Fields "from_ns", "to_ns", "until_ns". */
 	NOTES_PIN = 3,
 	NOTES_SETTINGS = 4,
 	NOTES_IMPORT = 5,
-	/* "pid", "text"; only in a file of its own: what a recorder tells of itself */
+	/*
+	 * Fields "pid", "text". The status of a recorder, in a file of its own
+	 * (store/disk/status-file.h).
+	 */
 	NOTES_STATUS = 6,
-	/* "below": all numbers of incidents below that are given away */
+	/* Field "below": all numbers of incidents below this one are assigned. */
 	NOTES_IDS = 7,
-	/* of the file of what is gone (store/disk/removed-ranges.h): "from_ns", "to_ns" */
+	/*
+	 * Fields "from_ns", "to_ns". Only in the file of removed ranges
+	 * (store/disk/removed-ranges.h).
+	 */
 	NOTES_REMOVED = 8,
 	NOTES_VANISHED = 9,
-	/* only in a file of its own: store/disk/unsaved-note.h */
-	NOTES_LAST_WORDS = 10,
+	/* The note of unsaved samples, in a file of its own (store/disk/unsaved-note.h). */
+	NOTES_UNSAVED = 10,
 };
 
 struct notes_field {
 	const char *name;
-	/* without a NUL in it */
+	/* The value contains no NUL. */
 	const char *value;
 };
 
 struct note {
-	/* unknown ones are kept and skipped */
+	/* Unknown kinds are kept and skipped. */
 	uint32_t kind;
 	uint64_t realtime_ns;
 	const struct notes_field *fields;
 	size_t field_count;
 };
 
-/* "" where the note does not have that field. */
+/* Returns the value of a field, or "" if the note does not have it. */
 const char *note_field(const struct note *note, const char *name);
-/* A decimal number; `otherwise` where the note does not have that field. */
-uint64_t note_u64(const struct note *note, const char *name, uint64_t otherwise);
+/* Returns a field as a decimal number, or `fallback` if the note does not have it. */
+uint64_t note_u64(const struct note *note, const char *name, uint64_t fallback);
 
-/* One record as bytes; the names and values may not be over 64 KB together: -E2BIG. */
+/*
+ * Appends a record as bytes. Returns 0, -E2BIG if names and values exceed 64 KB together, or
+ * -ENOMEM.
+ */
 int notes_encode(const struct note *note, struct buffer *bytes);
 
 /*
- * Gives the sound records out of bytes, in order, each valid until the next; a negative answer ends
- * it. What is between them is damage: *ret_damaged is how many stretches of it there were, a record
- * that is cut off at the end included. 0, -ENOMEM, or what `see` said.
+ * Calls see() for each sound record, in order. A note is valid during the call. A negative result
+ * of see() ends the walk and is returned. *ret_damaged is the number of damaged stretches between
+ * records, including a truncated record at the end. Returns 0, -ENOMEM, or the result of see().
  */
 int notes_decode(const void *data, size_t size, int (*see)(void *context, const struct note *note),
 		 void *context, uint64_t *ret_damaged);
 
-/* Appends a record to the store's notes and waits until it is on the disk. One at a time, over all
- * processes. */
+/*
+ * Appends a record to the store's notes and waits until it is on the disk. A lock serializes all
+ * processes.
+ */
 int notes_append(const char *store, const struct note *note, struct error *error);
-/* The same of records that are encoded, all at once. */
+/* Appends several encoded records at once, like notes_append(). */
 int notes_append_encoded(const char *store, const struct buffer *records, struct error *error);
-/* The same of what `make` says once `see` was given all that is there already: nobody else appends
- * meanwhile. */
+/*
+ * Calls see() for all notes, then make() for a new one, and appends it. No other process appends
+ * meanwhile.
+ */
 int notes_append_after(const char *store, int (*see)(void *context, const struct note *note),
 		       void (*make)(void *context, struct note *ret_note), void *context,
 		       struct error *error);
-/* Reads the store's notes; none is no error. */
+/* Reads the store's notes with see(). A missing file is not an error. */
 int notes_read(const char *store, int (*see)(void *context, const struct note *note), void *context,
 	       uint64_t *ret_damaged, struct error *error);
-/* The same of another file of such records. */
+/* Reads another file of such records, like notes_read(). */
 int notes_read_file(const char *store, const char *name,
 		    int (*see)(void *context, const struct note *note), void *context,
 		    uint64_t *ret_damaged, struct error *error);
 
 /*
- * Leaves only sound records in the notes. The bytes that are none go behind what is in
- * "notes.damaged", and are on the disk there before they are taken out; *ret_bytes is how many they
- * were.
+ * Leaves only sound records in the notes. Appends all other bytes to "notes.damaged", and syncs
+ * that file before it removes them from the notes. *ret_bytes is their number.
  */
 int notes_repair(const char *store, uint64_t *ret_bytes, struct error *error);

@@ -8,8 +8,10 @@
 #include "store/disk/files.h"
 #include "store/disk/removed-ranges.h"
 
-/* How long a segment is taken to be that cannot be read and has no neighbour on one side: the
- * recorder cuts them at an hour. */
+/*
+ * The assumed length of an unreadable segment, if only one neighbour limits its time. The recorder
+ * seals after at most an hour.
+ */
 #define LENGTH_MAX_NS (3600 * NSEC_PER_SEC)
 
 bool segment_dir_is_segment(const char *name)
@@ -68,7 +70,10 @@ static bool has_times(const struct store_segment *segment)
 	return segment->begin_ns || !*segment->damage;
 }
 
-/* The segments of the same boot with the nearest numbers; NULL where there is none. */
+/*
+ * Finds the segments of the same boot with the next lower and the next higher number. Sets NULL if
+ * the boot does not have one.
+ */
 static void find_neighbours(const struct store_segment *lost, const struct store_segments *all,
 			    const struct store_segment **ret_before,
 			    const struct store_segment **ret_after)
@@ -96,8 +101,11 @@ static void find_neighbours(const struct store_segment *lost, const struct store
 	}
 }
 
-/* A file is written at its segment's end, and a copy of it no earlier. */
-static void segment_dir_place_here(struct store_segment *lost, const struct store_segments *all)
+/*
+ * Gives times to an unreadable segment. The last change of its file is at the segment's end, or
+ * later if the file is a copy.
+ */
+static void segment_dir_place_one(struct store_segment *lost, const struct store_segments *all)
 {
 	const struct store_segment *before, *after;
 	uint64_t changed_ns = lost->end_ns;
@@ -107,7 +115,7 @@ static void segment_dir_place_here(struct store_segment *lost, const struct stor
 		       : before ? MIN(changed_ns, before->end_ns + LENGTH_MAX_NS)
 				: changed_ns;
 	lost->begin_ns = before ? before->end_ns : lost->end_ns - MIN(lost->end_ns, LENGTH_MAX_NS);
-	/* segments that touch, or a clock that was set back: it is somewhere about there */
+	/* the neighbours touch, or the clock was set back, so any time near them is good enough */
 	if (lost->end_ns <= lost->begin_ns)
 		lost->end_ns = lost->begin_ns + 1;
 }
@@ -136,7 +144,7 @@ int segment_dir_place(struct index *index, struct store_segments *segments, stru
 			r = array_push(&all.list, segments->list.items[i]);
 	for (size_t i = 0; r == 0 && i < segments->list.count; i++)
 		if (!has_times(&segments->list.items[i]))
-			segment_dir_place_here(&segments->list.items[i], &all);
+			segment_dir_place_one(&segments->list.items[i], &all);
 	array_done(&all.list);
 	return r;
 }
@@ -147,14 +155,14 @@ void segment_dir_names_done(struct segment_dir_names *names)
 	array_done(&names->present);
 }
 
-int segment_dir_know(struct segment_dir_names *names, const char *name)
+int segment_dir_names_add(struct segment_dir_names *names, const char *name)
 {
 	uint32_t id;
 
 	return strings_add(&names->known, name, strlen(name), &id) < 0 ? -ENOMEM : 0;
 }
 
-/* 1 when it was not known before. */
+/* Returns 1 if the name was not known before. */
 static int mark_present(struct segment_dir_names *names, const char *name)
 {
 	uint32_t before = strings_count(&names->known), id;
@@ -188,19 +196,20 @@ static int see_unknown(void *context, const char *name)
 		return r;
 	r = segment_dir_describe(unknown->path, name, &segment, unknown->error);
 	if (r < 0)
-		return r == -ENOENT ? 0 : r; /* taken meanwhile */
+		/* retention removed it meanwhile */
+		return r == -ENOENT ? 0 : r;
 	return array_push(&unknown->segments->list, segment);
 }
 
-int segment_dir_unknown(const char *path, struct segment_dir_names *names,
-			struct store_segments *segments, struct error *error)
+int segment_dir_find_unknown(const char *path, struct segment_dir_names *names,
+			     struct store_segments *segments, struct error *error)
 {
 	struct unknown unknown = { path, names, segments, error };
 
 	return store_each_name(path, STORE_SEGMENTS, see_unknown, &unknown, error);
 }
 
-int segment_dir_has(struct segment_dir_names *names, const char *name)
+int segment_dir_names_has(struct segment_dir_names *names, const char *name)
 {
 	uint32_t id;
 
@@ -209,13 +218,15 @@ int segment_dir_has(struct segment_dir_names *names, const char *name)
 	return id < names->present.count && names->present.items[id];
 }
 
-/* Who lists a folder beside a writer may miss a name that is replaced meanwhile. 1, 0 or -ENOMEM.
+/*
+ * Returns 1 if the file is gone, 0 if not, or -ENOMEM. Checks the file itself, because a listing of
+ * the folder may miss a name that is replaced meanwhile.
  */
 static int segment_dir_is_gone(const char *path, struct segment_dir_names *names, const char *name)
 {
 	char folder[PATH_MAX], file[PATH_MAX];
 	struct stat about;
-	int r = segment_dir_has(names, name);
+	int r = segment_dir_names_has(names, name);
 
 	if (r)
 		return MIN(r, 0);
@@ -224,23 +235,25 @@ static int segment_dir_is_gone(const char *path, struct segment_dir_names *names
 	       errno == ENOENT;
 }
 
-/* What retention removes it writes down before. */
+/*
+ * Drops the segments that retention removed. Retention notes a segment before it removes the file.
+ */
 static int drop_removed(const char *path, struct store_segments *segments)
 {
-	struct store_gone_list gone = { 0 };
+	struct store_removed_ranges ranges = { 0 };
 	uint64_t damaged;
 	size_t kept = 0;
-	int r = removed_ranges_read(path, &gone, &damaged, NULL);
+	int r = removed_ranges_read(path, &ranges, &damaged, NULL);
 
 	for (size_t i = 0; r != -ENOMEM && i < segments->list.count; i++) {
 		const struct store_segment *segment = &segments->list.items[i];
 
 		if (!segment->vanished ||
-		    !removed_ranges_has(&gone, false, segment->begin_ns, segment->end_ns))
+		    !removed_ranges_has(&ranges, false, segment->begin_ns, segment->end_ns))
 			segments->list.items[kept++] = *segment;
 	}
 	segments->list.count = kept;
-	array_done(&gone.list);
+	array_done(&ranges.list);
 	return r == -ENOMEM ? r : 0;
 }
 
@@ -264,7 +277,7 @@ int segment_dir_check_rows(const char *path, struct segment_dir_names *names,
 	return any ? drop_removed(path, segments) : 0;
 }
 
-/* The bytes of a segment's file, which the caller closes. */
+/* Opens a segment's file and finds its bytes in it. The caller closes *ret_fd. */
 static int open_input(const char *path, const struct store_segment *segment,
 		      struct segment_input *ret_input, int *ret_fd, struct error *error)
 {
@@ -277,7 +290,7 @@ static int open_input(const char *path, const struct store_segment *segment,
 	if (fstat(fd, &about) < 0)
 		return error_set(error, -errno, "%s: %s", segment->name, strerror(errno));
 	if (about.st_size > STORE_SEGMENT_MAX)
-		return error_set(error, -EBADMSG, "%s: larger than any segment", segment->name);
+		return error_set(error, -EBADMSG, "%s: too large for a segment", segment->name);
 	*ret_input = segment_input_file(fd, 0, about.st_size);
 	*ret_fd = take_fd(fd);
 	return 0;

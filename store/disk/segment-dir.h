@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * The folder of the segments is the truth, the index a cache of it: what the index does not know,
- * because it is behind, damaged or gone, is described by the segment's own first bytes. So a file
- * that cannot be read is seen too, and is a segment with `damage`.
+ * The folder of segments is the truth; the index is a cache of it. If the index lacks a segment,
+ * because it is behind, damaged or gone, the segment's own first bytes describe it. So unreadable
+ * files are found as well: they become segments with `damage`.
  */
 
 #include "base/error.h"
@@ -13,57 +13,60 @@
 #include "tape/segment/segment.h"
 
 /*
- * Describes a segment by its first bytes. What is wrong with this file is 0 too, and in
- * ret_segment->damage; where not even the times can be read, begin_ns is 0 and end_ns the file's
- * last change. -ENOENT when it is gone, -ENOMEM, -EMFILE, -ENFILE.
+ * Describes a segment by its first bytes. Returns 0 also for a damaged file, with the reason in
+ * ret_segment->damage. If not even its times can be read, begin_ns is 0 and end_ns is the file's
+ * last change. Returns -ENOENT if the file is gone, -ENOMEM, -EMFILE or -ENFILE.
  */
 int segment_dir_describe(const char *path, const char *name, struct store_segment *ret_segment,
 			 struct error *error);
 
-/* Names of segments that somebody knows, and which of them are in the folder. Zeroed is empty. */
+/*
+ * Names of segments that the caller knows, and which of them are in the folder. A zeroed struct is
+ * empty.
+ */
 struct segment_dir_names {
 	struct strings known;
-	/* by their numbers, as far as any is */
+	/* Indexed by the name's number, up to the last one in the folder. */
 	array_of(bool) present;
 };
 void segment_dir_names_done(struct segment_dir_names *names);
-/* Makes a name known. 0 or -ENOMEM. */
-int segment_dir_know(struct segment_dir_names *names, const char *name);
-/* 1 when segment_dir_unknown() saw it, 0 when not; -ENOMEM. */
-int segment_dir_has(struct segment_dir_names *names, const char *name);
+/* Makes a name known. Returns 0 or -ENOMEM. */
+int segment_dir_names_add(struct segment_dir_names *names, const char *name);
+/* Returns 1 if segment_dir_find_unknown() found the name, 0 if not, or -ENOMEM. */
+int segment_dir_names_has(struct segment_dir_names *names, const char *name);
 
 /*
- * Looks which names are in the folder, appends the segments of those that are not known yet, and
- * makes them known. One that cannot be read may have no times yet.
+ * Lists the folder, appends the segments that are not known yet, and makes them known. A segment
+ * that cannot be read may lack times.
  */
-int segment_dir_unknown(const char *path, struct segment_dir_names *names,
-			struct store_segments *segments, struct error *error);
+int segment_dir_find_unknown(const char *path, struct segment_dir_names *names,
+			     struct store_segments *segments, struct error *error);
 
 /*
- * After that: marks the segments, of the index, whose files are gone, and leaves out those that
- * retention removed meanwhile, or was about to when it was killed.
+ * Call it after segment_dir_find_unknown(). Marks the segments of the index whose files vanished.
+ * Drops those that retention removed meanwhile, or was about to remove when it was killed.
  */
 int segment_dir_check_rows(const char *path, struct segment_dir_names *names,
 			   struct store_segments *segments, struct error *error);
 
 /*
- * Gives times to those that have none, because they cannot be read: those that the segments of the
- * numbers before and after, here or in the index, which may be NULL, leave free.
+ * Gives times to segments that cannot be read: the time between the segments with the numbers
+ * before and after. Looks for these neighbours in the list and in the index, which may be NULL.
  */
 int segment_dir_place(struct index *index, struct store_segments *segments, struct error *error);
 
-/* Is this the name of a segment's file? */
+/* Returns whether this is the name of a segment's file. */
 bool segment_dir_is_segment(const char *name);
 
-/* Decodes what is wanted of a segment: see store_reader_load(). */
+/* Decodes the wanted parts of a segment; see store_reader_load(). */
 int segment_dir_load(const char *path, const struct store_segment *segment,
 		     const struct segment_want *want, struct tape **ret_tape, struct error *error);
-/* Appends its incidents. */
+/* Appends the segment's incidents. */
 int segment_dir_incidents(const char *path, const struct store_segment *segment,
 			  struct incident_rows *incidents, struct error *error);
-/* Appends what says which CPUs were busy in it, as segment_busy() does. */
+/* Appends the segment's section of busy CPUs, as segment_busy() does. */
 int segment_dir_busy(const char *path, const struct store_segment *segment, struct buffer *bytes,
 		     struct error *error);
 
-/* By begin, boot and sequence. */
+/* Sorts by begin, boot and sequence. */
 void segment_dir_sort(struct store_segments *segments);

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Descriptions of segments: those that the store has, and the times of those that it had. The
- * index, the folders and both sides of the store pass them on.
+ * Descriptions of the segments of a store, and the times of the segments that are gone. The index,
+ * the folders and both sides of the store exchange them.
  */
 
 #include <stdbool.h>
@@ -11,9 +11,9 @@
 
 #include "base/array.h"
 
-/* What is known of one segment before it is loaded. Times are of the wall clock. */
+/* What is known of a segment before it is loaded. Times are of the wall clock. */
 struct store_segment {
-	/* in segments/, or in spool/ */
+	/* The file's name in segments/ or in spool/. */
 	char name[64];
 	char boot_id[40];
 	uint64_t sequence;
@@ -22,18 +22,20 @@ struct store_segment {
 	uint64_t perf_begin_ns;
 	uint64_t perf_end_ns;
 	uint64_t samples;
-	/* samples that are known to be lost */
+	/* The number of samples that are known to be lost. */
 	uint64_t lost;
 	uint64_t incidents;
 	uint64_t bytes;
-	/* in a file of several */
+	/* The offset of the segment, if the file has several segments. */
 	uint64_t offset;
-	/* it is being recorded, or its recorder was killed */
+	/* The recorder still fills it, or was killed before sealing it. */
 	bool unsealed;
-	/* "" or why its header cannot be read; its times may then be those that its neighbours
-	 * leave free */
+	/*
+	 * Why its header cannot be read, or "". Its times may then be estimated from its
+	 * neighbours.
+	 */
 	char damage[160];
-	/* its file is gone, and not by retention: that is its damage */
+	/* Its file disappeared, and retention did not remove it. `damage` then says that, too. */
 	bool vanished;
 };
 
@@ -41,14 +43,14 @@ struct store_segments {
 	array_of(struct store_segment) list;
 };
 
-/* A stretch of the wall clock of which there were segments that are gone. */
-struct store_gone {
+/* A range of the wall clock whose segments are gone. */
+struct store_removed_range {
 	uint64_t from_ns;
 	uint64_t to_ns;
-	/* their files were taken away, and not by retention */
+	/* The files disappeared, and retention did not remove them. */
 	bool vanished;
 };
 
-struct store_gone_list {
-	array_of(struct store_gone) list;
+struct store_removed_ranges {
+	array_of(struct store_removed_range) list;
 };

@@ -11,10 +11,15 @@
 #include "store/disk/unsaved-note.h"
 #include "tape/clocks.h"
 
-/* A spool holds an hour at the most, and the wall clock may have been set meanwhile. */
+/*
+ * Spools whose last write is this far outside the window are skipped. A spool holds at most an
+ * hour, but the wall clock may have been set meanwhile.
+ */
 #define REACH_NS (24 * 3600 * NSEC_PER_SEC)
-/* There is one a second or so, and it is written within a second or two of what it holds; a copied
- * file's time says less. */
+/*
+ * A spool gets a block about every second, and the recorder writes each block within a second or
+ * two. The modification time of a copied file says less.
+ */
 #define BLOCK_NS NSEC_PER_SEC
 #define WRITTEN_MAX_NS (10 * NSEC_PER_SEC)
 
@@ -30,7 +35,7 @@ static bool spool_dir_is_ours(const char *name)
 
 void spool_dir_find_writer(const char *path, struct spool_dir_writer *ret_writer)
 {
-	/* as a reader's: who only reads has locks that are in nobody's way but a writer's */
+	/* ask for a read lock: only the lock of a writer conflicts with it, not those of readers */
 	struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
 	_cleanup_close_ int fd = -1;
 	char file[PATH_MAX], text[128];
@@ -57,7 +62,7 @@ int spool_dir_format_writer(const struct spool_dir_writer *writer, uint64_t next
 			(unsigned long long)next, (unsigned long long)writer->first);
 }
 
-/* Does the writer fill it? */
+/* Returns whether the writer fills this spool at present. */
 static bool is_live(const struct spool_dir_writer *writer, const char *name)
 {
 	uint64_t number;
@@ -72,14 +77,13 @@ static uint64_t changed_ns(const struct stat *about)
 }
 
 /*
- * How far the recording had come that the bytes are of which no header tells any more: to the
- * moment of the last write, unless the file's time is not of that write, as a copy's. By what those
- * before took for theirs, it is known about how long they are.
+ * Estimates the end of a recording whose last bytes have no header. The last write of the file is
+ * that end, unless the file is a copy. The number of bytes without a header limits the estimate.
  */
 static uint64_t find_end(const struct tape *tape, const struct spool_end *end,
 			 const struct stat *about)
 {
-	double share = (double)(about->st_size - end->told_bytes) / (double)end->told_bytes;
+	double share = (double)(about->st_size - end->timed_bytes) / (double)end->timed_bytes;
 	uint64_t likely_ns = (tape->end_ns - tape->begin_ns) * MIN(share, 1.0);
 	struct clocks_moment moments[CLOCKS_MOMENTS_MAX];
 	size_t count = clocks_to_perf(tape, CLOCKS_REALTIME, changed_ns(about), moments);
@@ -91,8 +95,10 @@ static uint64_t find_end(const struct tape *tape, const struct spool_end *end,
 	return until_ns - until_ns % TAPE_TIME_UNIT_NS;
 }
 
-/* What follows the last header is lost too, and is of the time behind the tape's end. Where blocks
- * are damaged the tape has the loss already. */
+/*
+ * Adds a loss for the bytes behind the last header, from the tape's end on. If blocks are damaged,
+ * the tape has the loss already.
+ */
 static int add_end(struct tape *tape, const struct spool_end *end, const struct stat *about)
 {
 	uint64_t until_ns = find_end(tape, end, about);
@@ -120,20 +126,26 @@ static int spool_dir_open_spool(const char *path, const char *name, int *ret_fd,
 	return 0;
 }
 
-/* How a recorder says that it ended that could not write all into this spool; NULL: it says
- * nothing. `left` is room for it. */
-static const char *find_words(const char *path, const char *name, struct store_unsaved *left)
+/*
+ * Returns how the recording of this spool ended, if the recorder left a note that it could not
+ * store everything; otherwise NULL. `unsaved` receives the note.
+ */
+static const char *find_unsaved_end(const char *path, const char *name,
+				    struct store_unsaved *unsaved)
 {
 	uint64_t number;
 
-	return unsaved_note_read(path, left) == 1 &&
-			       store_is_of_boot(name, left->boot_id, &number) &&
-			       number >= left->first
-		       ? left->ended
+	return unsaved_note_read(path, unsaved) == 1 &&
+			       store_is_of_boot(name, unsaved->boot_id, &number) &&
+			       number >= unsaved->first
+		       ? unsaved->ended
 		       : NULL;
 }
 
-/* `ended`: what its recorder said at its end, and then also what is not there; or NULL. */
+/*
+ * Reads a spool. `ended` is how the recording ended according to the recorder's note, or NULL
+ * without a note. The note also counts the unsaved samples, so with a note a torn end adds no loss.
+ */
 static int read_spool(int fd, const struct stat *about, bool live, const char *ended,
 		      struct tape **ret_tape, struct spool_end *ret_end, struct error *error)
 {
@@ -147,11 +159,11 @@ static int read_spool(int fd, const struct stat *about, bool live, const char *e
 	r = spool_decode(data, size, &tape, ret_end, error);
 	if (r == 0 && !live && !tape->anchors.count)
 		return error_set(error, -EBADMSG,
-				 "without any clock anchor: nobody knows when that was");
+				 "it lacks a clock anchor, so its time is unknown");
 	if (r == 0 && (ret_end->torn || ret_end->damaged) && !live && !ended &&
-	    ret_end->told_bytes < (uint64_t)about->st_size)
+	    ret_end->timed_bytes < (uint64_t)about->st_size)
 		r = add_end(tape, ret_end, about);
-	/* it was left behind, and no block of it says that its recorder was told to end */
+	/* the spool was left behind, and no block says that the recording ended */
 	if (r == 0 && !live && !*tape_fact(tape, TAPE_ENDED))
 		r = tape_add_fact(tape, TAPE_ENDED, ended ? ended : TAPE_ENDED_KILLED);
 	if (r == 0)
@@ -163,14 +175,14 @@ int spool_dir_load(const char *path, const char *name, const struct spool_dir_wr
 		   struct tape **ret_tape, struct spool_end *ret_end, struct error *error)
 {
 	_cleanup_close_ int fd = -1;
-	struct store_unsaved left;
+	struct store_unsaved unsaved;
 	struct stat about;
 	int r = spool_dir_open_spool(path, name, &fd, &about, error);
 
 	if (r < 0)
 		return r;
-	r = read_spool(fd, &about, is_live(writer, name), find_words(path, name, &left), ret_tape,
-		       ret_end, error);
+	r = read_spool(fd, &about, is_live(writer, name), find_unsaved_end(path, name, &unsaved),
+		       ret_tape, ret_end, error);
 	return r < 0 ? error_prefix(error, r, "%s", name) : 0;
 }
 
@@ -183,7 +195,10 @@ struct spool_dir_walk {
 	struct error *error;
 };
 
-/* What was copied can be of any time, whatever the file's is. */
+/*
+ * Returns whether a spool may be in the window. Only the modification time of a spool that is being
+ * recorded can rule it out, because a copy has a later one.
+ */
 static bool may_reach(const struct spool_dir_walk *walk, const char *name, const struct stat *about)
 {
 	return !is_live(&walk->writer, name) || walk->to_ns > UINT64_MAX - REACH_NS ||
@@ -217,17 +232,18 @@ static int spool_dir_see_spool(void *context, const char *name)
 	struct spool_end end;
 	struct stat about = { 0 };
 	struct error why = { 0 };
-	struct store_unsaved left;
+	struct store_unsaved unsaved;
 	int r;
 
 	if (!spool_dir_is_ours(name))
 		return 0;
 	r = spool_dir_open_spool(walk->path, name, &fd, &about, &why);
 	if (r == -ENOENT || (r == 0 && (!about.st_size || !may_reach(walk, name, &about))))
-		return 0; /* sealed meanwhile; nothing in it yet; elsewhere */
+		/* it was sealed meanwhile, is empty, or is outside the window */
+		return 0;
 	if (r == 0)
 		r = read_spool(fd, &about, is_live(&walk->writer, name),
-			       find_words(walk->path, name, &left), &tape, &end, &why);
+			       find_unsaved_end(walk->path, name, &unsaved), &tape, &end, &why);
 	if (r == -ENOMEM || r == -EMFILE || r == -ENFILE)
 		return error_set(walk->error, r, "%s: %s", name, strerror(-r));
 	spool_dir_describe(tape, name, &about, &why, &segment);

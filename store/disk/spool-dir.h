@@ -1,42 +1,42 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* The folder of what is not sealed yet: its files' names, and what is in them. */
+/* The folder of unsealed tapes: the names of its files, and their contents. */
 
 #include "base/error.h"
 #include "store/disk/segment-row.h"
 #include "tape/spool/spool.h"
 
-/* Is this the name of a spool's file? One that was set aside is none. */
+/* Returns whether this is the name of a spool. A spool that was set aside does not count. */
 bool spool_dir_is_spool(const char *name);
 
-/* Who is recording into the store, as its lock file has it. */
+/* The process that records into the store, according to its lock file. */
 struct spool_dir_writer {
 	bool there;
-	/* 0 where it is not known */
+	/* 0 if unknown. */
 	int pid;
 	char boot_id[40];
-	/* tapes of this boot below that number are those of writers before */
+	/* Tapes of this boot below this number belong to earlier writers. */
 	uint64_t first;
 };
 void spool_dir_find_writer(const char *path, struct spool_dir_writer *ret_writer);
 
-/* The lock file's text. */
+/* Formats the text of the lock file. */
 int spool_dir_format_writer(const struct spool_dir_writer *writer, uint64_t next, char *text,
 			    size_t size);
 
 /*
- * The tape of a spool. Of one that the writer does not fill, as a NULL one fills none, an end that
- * was not written whole is a loss, and one that does not say how its recording ended was killed
- * (TAPE_ENDED_KILLED). The errors of spool_decode(), and those of reading the file.
+ * Loads the tape of a spool. `writer` may be NULL. For a spool that the writer does not fill, an
+ * incomplete end becomes a loss. If such a spool does not say how its recording ended, the recorder
+ * was killed (TAPE_ENDED_KILLED). Returns the errors of spool_decode() and of reading the file.
  */
 int spool_dir_load(const char *path, const char *name, const struct spool_dir_writer *writer,
 		   struct tape **ret_tape, struct spool_end *ret_end, struct error *error);
 
 /*
- * Describes each spool, those that were set aside too, and hands it on with its tape, NULL for one
- * that cannot be read, which `see` may take. Such as were last written a day and more before the
- * window cannot be in it.
+ * Calls see() with the description of each spool, including those that were set aside, and its
+ * tape. The tape is NULL if the spool cannot be read. see() may take ownership of it. Skips spools
+ * whose last write was at least a day before the window.
  */
 int spool_dir_each(const char *path, uint64_t to_ns,
 		   int (*see)(void *context, const struct store_segment *segment,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One record of the form of the notes at the start of a file that is written over, so that it costs
- * no more than dirtying a page. A shorter record leaves the end of a longer one behind it, which is
- * no record: the first one counts. Who reads while it is written finds a checksum that is wrong,
- * and looks again.
+ * The file is one record like those of the notes. The recorder writes each new record over the old
+ * one, which only dirties a page. A shorter record leaves the end of a longer one behind it;
+ * readers use only the first record. A reader during a write finds a wrong checksum and reads
+ * again.
  */
 #include "store/disk/status-file.h"
 
@@ -17,8 +17,8 @@
 #include "store/disk/notes.h"
 
 #define STATUS_FILE_MAX (256u << 10)
-#define LOOKS 5
-#define LOOK_AGAIN_NS (2 * NSEC_PER_MSEC)
+#define READS_MAX 5
+#define READ_AGAIN_NS (2 * NSEC_PER_MSEC)
 
 void status_file_remove(const char *path)
 {
@@ -52,7 +52,7 @@ int status_file_write(const char *path, const char *text, struct error *error)
 	return r < 0 ? error_set(error, r, "%s: %s", file, strerror(-r)) : 0;
 }
 
-struct told {
+struct status {
 	struct buffer *text;
 	int pid;
 	uint64_t realtime_ns;
@@ -61,19 +61,19 @@ struct told {
 
 static int see_status(void *context, const struct note *note)
 {
-	struct told *told = context;
+	struct status *status = context;
 
-	if (note->kind != NOTES_STATUS || told->there)
+	if (note->kind != NOTES_STATUS || status->there)
 		return 0;
-	told->there = true;
-	told->pid = atoi(note_field(note, "pid"));
-	told->realtime_ns = note->realtime_ns;
-	buffer_text(told->text, note_field(note, "text"));
-	return buffer_failed(told->text) ? -ENOMEM : 0;
+	status->there = true;
+	status->pid = atoi(note_field(note, "pid"));
+	status->realtime_ns = note->realtime_ns;
+	buffer_text(status->text, note_field(note, "text"));
+	return buffer_failed(status->text) ? -ENOMEM : 0;
 }
 
-/* What cannot be read is not there. */
-static int status_file_look(const char *path, struct told *told)
+/* Reads the record. A file that cannot be read counts as absent. */
+static int status_file_read_once(const char *path, struct status *status)
 {
 	_cleanup_free_ char *data = NULL;
 	_cleanup_close_ int fd = -1;
@@ -84,23 +84,23 @@ static int status_file_look(const char *path, struct told *told)
 	if (r == 0)
 		r = file_read_fd(fd, STATUS_FILE_MAX, &data, &size);
 	if (r == 0)
-		r = notes_decode(data, size, see_status, told, &damaged);
-	return r == 0 && !told->there ? -EBADMSG : r;
+		r = notes_decode(data, size, see_status, status, &damaged);
+	return r == 0 && !status->there ? -EBADMSG : r;
 }
 
-int status_file_read(const char *path, struct buffer *text, int *ret_pid, uint64_t *ret_told_ns)
+int status_file_read(const char *path, struct buffer *text, int *ret_pid, uint64_t *ret_time_ns)
 {
-	const struct timespec pause = { 0, LOOK_AGAIN_NS };
-	struct told told = { .text = text };
-	int r = status_file_look(path, &told);
+	const struct timespec pause = { 0, READ_AGAIN_NS };
+	struct status status = { .text = text };
+	int r = status_file_read_once(path, &status);
 
-	for (int i = 1; r == -EBADMSG && i < LOOKS; i++) {
+	for (int i = 1; r == -EBADMSG && i < READS_MAX; i++) {
 		nanosleep(&pause, NULL);
-		r = status_file_look(path, &told);
+		r = status_file_read_once(path, &status);
 	}
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
-	*ret_pid = told.pid;
-	*ret_told_ns = told.realtime_ns;
+	*ret_pid = status.pid;
+	*ret_time_ns = status.realtime_ns;
 	return 1;
 }

@@ -3,32 +3,33 @@
 
 #include <stdint.h>
 
-/* The kind, and the source, of what somebody put there as a mark. It is no incident: it has no
- * weight, and pins nothing. */
+/*
+ * The kind and the source of a mark. A mark is not an incident: it has no severity and does not pin
+ * segments.
+ */
 #define STORE_MARK "mark"
 
-/* An incident of a segment or of the notes, with what the index knows of it. Times are of the wall
- * clock. */
+/* An incident of a segment or of the notes, as the index has it. Times are of the wall clock. */
 struct store_incident {
-	/* one number in this store for good; 0: it has none */
+	/* Its number in this store, which never changes; 0 if it does not have one. */
 	uint64_t id;
 	uint64_t time_ns;
-	/* where its stall began; time_ns where it has none */
+	/* The begin of its stall; time_ns if it does not have one. */
 	uint64_t stall_ns;
-	/* the times may be off by so much */
+	/* The error of the times. */
 	uint64_t error_ns;
-	/* the kernel's stamp; 0: not known */
+	/* The kernel's stamp; 0 if unknown. */
 	uint64_t perf_ns;
 	const char *kind;
-	/* as its tape or its note has it: the more, the worse */
+	/* From its tape or note. A larger number is worse. */
 	uint32_t severity;
 	const char *text;
-	/* "kmsg", or the log that it was found in */
+	/* "kmsg", or the log that it was found in. */
 	const char *source;
-	/* rows NAME=VALUE, each with a newline */
+	/* Lines NAME=VALUE, each with a newline. */
 	const char *fields;
-	/* "" where it is not known */
+	/* "" if unknown. */
 	const char *boot_id;
-	/* its name; "" for one that is in the notes */
+	/* The name of its segment; "" for an incident in the notes. */
 	const char *segment;
 };

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* What the files of a store take. */
+/* The disk space that a store takes. */
 
 #include <stdint.h>
 
 #include "base/error.h"
 
-/* What a file takes of the disk, of most file systems. */
+/* Returns the disk space that a file of that size takes on most file systems. */
 uint64_t store_taken(uint64_t bytes);
 
 /*
- * Of all files in a store's folder but the segments, and but what SQLite keeps beside the index
- * only while it is open; and, with that, of the disk.
+ * Adds up all files in a store's folder except segments, and except the files that SQLite keeps
+ * beside an open index. *ret_taken_bytes is the disk space of all, including those of SQLite.
  */
 int store_other_bytes(const char *path, uint64_t *ret_bytes, uint64_t *ret_taken_bytes,
 		      struct error *error);

@@ -3,15 +3,17 @@
 
 #include <stdint.h>
 
-/* What a recorder says at its end that it could not store: samples of a time that no segment
- * covers. */
+/*
+ * The samples that a recorder could not store, of a time that no segment covers. The recorder
+ * writes this note when it ends.
+ */
 struct store_unsaved {
 	char boot_id[40];
-	/* as TAPE_ENDED */
+	/* As TAPE_ENDED. */
 	char ended[32];
-	/* its tapes have that number or a larger one */
+	/* The lowest number of the recorder's tapes. */
 	uint64_t first;
-	/* of the wall clock */
+	/* On the wall clock. */
 	uint64_t from_ns, to_ns;
 	uint64_t perf_from_ns, perf_to_ns;
 	uint64_t samples;

@@ -10,7 +10,7 @@
 #include "store/disk/files.h"
 #include "store/disk/notes.h"
 
-/* More than any words. */
+/* Larger than any note. */
 #define ROOM 4096
 
 static int write_over(const char *path, const void *bytes, size_t size)
@@ -18,7 +18,7 @@ static int write_over(const char *path, const void *bytes, size_t size)
 	static const uint8_t zeros[ROOM];
 	_cleanup_close_ int fd = -1;
 	char file[PATH_MAX];
-	int r = store_file(path, STORE_LAST_WORDS, file, NULL);
+	int r = store_file(path, STORE_UNSAVED, file, NULL);
 
 	if (r < 0 || size > ROOM)
 		return r < 0 ? r : -E2BIG;
@@ -38,19 +38,19 @@ void unsaved_note_clear(const char *path)
 
 void unsaved_note_prepare(const char *path)
 {
-	struct store_unsaved left;
+	struct store_unsaved unsaved;
 
-	if (unsaved_note_read(path, &left) == 0)
+	if (unsaved_note_read(path, &unsaved) == 0)
 		unsaved_note_clear(path);
 }
 
 void unsaved_note_done(const char *path)
 {
-	struct store_unsaved left;
+	struct store_unsaved unsaved;
 	char file[PATH_MAX];
 
-	if (unsaved_note_read(path, &left) == 0 &&
-	    store_file(path, STORE_LAST_WORDS, file, NULL) == 0)
+	if (unsaved_note_read(path, &unsaved) == 0 &&
+	    store_file(path, STORE_UNSAVED, file, NULL) == 0)
 		unlink(file);
 }
 
@@ -59,13 +59,13 @@ static void unsaved_note_put_number(char text[24], uint64_t number)
 	snprintf(text, 24, "%llu", (unsigned long long)number);
 }
 
-int unsaved_note_write(const char *path, const struct store_unsaved *left)
+int unsaved_note_write(const char *path, const struct store_unsaved *unsaved)
 {
 	_cleanup_(buffer_done) struct buffer bytes = { 0 };
 	char first[24], from[24], to[24], perf_from[24], perf_to[24], count[24];
 	const struct notes_field fields[] = {
-		{ "boot_id", left->boot_id },
-		{ "ended", left->ended },
+		{ "boot_id", unsaved->boot_id },
+		{ "ended", unsaved->ended },
 		{ "first", first },
 		{ "from_ns", from },
 		{ "to_ns", to },
@@ -74,49 +74,50 @@ int unsaved_note_write(const char *path, const struct store_unsaved *left)
 		{ "samples", count },
 	};
 	const struct note note = {
-		.kind = NOTES_LAST_WORDS,
+		.kind = NOTES_UNSAVED,
 		.realtime_ns = clock_ns(CLOCK_REALTIME),
 		.fields = fields,
 		.field_count = ARRAY_SIZE(fields),
 	};
 	int r;
 
-	unsaved_note_put_number(first, left->first);
-	unsaved_note_put_number(from, left->from_ns);
-	unsaved_note_put_number(to, left->to_ns);
-	unsaved_note_put_number(perf_from, left->perf_from_ns);
-	unsaved_note_put_number(perf_to, left->perf_to_ns);
-	unsaved_note_put_number(count, left->samples);
+	unsaved_note_put_number(first, unsaved->first);
+	unsaved_note_put_number(from, unsaved->from_ns);
+	unsaved_note_put_number(to, unsaved->to_ns);
+	unsaved_note_put_number(perf_from, unsaved->perf_from_ns);
+	unsaved_note_put_number(perf_to, unsaved->perf_to_ns);
+	unsaved_note_put_number(count, unsaved->samples);
 	r = notes_encode(&note, &bytes);
 	return r < 0 ? r : write_over(path, bytes.data, bytes.size);
 }
 
-static int see_words(void *context, const struct note *note)
+static int see_unsaved(void *context, const struct note *note)
 {
-	struct store_unsaved *left = context;
+	struct store_unsaved *unsaved = context;
 
-	if (note->kind != NOTES_LAST_WORDS)
+	if (note->kind != NOTES_UNSAVED)
 		return 0;
-	snprintf(left->boot_id, sizeof(left->boot_id), "%s", note_field(note, "boot_id"));
-	snprintf(left->ended, sizeof(left->ended), "%s", note_field(note, "ended"));
-	left->first = note_u64(note, "first", UINT64_MAX);
-	left->from_ns = note_u64(note, "from_ns", 0);
-	left->to_ns = note_u64(note, "to_ns", 0);
-	left->perf_from_ns = note_u64(note, "perf_from_ns", 0);
-	left->perf_to_ns = note_u64(note, "perf_to_ns", 0);
-	left->samples = note_u64(note, "samples", 0);
+	snprintf(unsaved->boot_id, sizeof(unsaved->boot_id), "%s", note_field(note, "boot_id"));
+	snprintf(unsaved->ended, sizeof(unsaved->ended), "%s", note_field(note, "ended"));
+	unsaved->first = note_u64(note, "first", UINT64_MAX);
+	unsaved->from_ns = note_u64(note, "from_ns", 0);
+	unsaved->to_ns = note_u64(note, "to_ns", 0);
+	unsaved->perf_from_ns = note_u64(note, "perf_from_ns", 0);
+	unsaved->perf_to_ns = note_u64(note, "perf_to_ns", 0);
+	unsaved->samples = note_u64(note, "samples", 0);
 	return 0;
 }
 
-int unsaved_note_read(const char *path, struct store_unsaved *ret_left)
+int unsaved_note_read(const char *path, struct store_unsaved *ret_unsaved)
 {
-	struct store_unsaved left = { 0 };
+	struct store_unsaved unsaved = { 0 };
 	uint64_t damaged;
 
-	/* what cannot be read was not said */
-	if (notes_read_file(path, STORE_LAST_WORDS, see_words, &left, &damaged, NULL) < 0 ||
-	    !*left.boot_id || left.from_ns >= left.to_ns || left.perf_from_ns >= left.perf_to_ns)
+	/* a note that cannot be read counts as absent */
+	if (notes_read_file(path, STORE_UNSAVED, see_unsaved, &unsaved, &damaged, NULL) < 0 ||
+	    !*unsaved.boot_id || unsaved.from_ns >= unsaved.to_ns ||
+	    unsaved.perf_from_ns >= unsaved.perf_to_ns)
 		return 0;
-	*ret_left = left;
+	*ret_unsaved = unsaved;
 	return 1;
 }

@@ -2,24 +2,26 @@
 #pragma once
 
 /*
- * What a recorder says at its end that could not store all it took: mostly because the disk is
- * full, so the room for it is taken at the start. It stands in a file of one record like those of
- * the notes, until what was left in the spool is recovered; whoever holds the store's lock writes
- * it.
+ * The note that a recorder writes at its end if it could not store all samples. The usual reason is
+ * a full disk, so the recorder reserves disk space for the note at its start. It is a file with one
+ * record like those of the notes. The file stays until the rest of the spool is recovered. The
+ * holder of the store's lock writes it.
  */
 
 #include "base/error.h"
 #include "store/disk/store-unsaved.h"
 
-/* Takes the room, unless there are words that were not heard yet. What fails is only worse words.
+/*
+ * Reserves the disk space, unless there is a note that was not reported yet. Ignores errors:
+ * without the reserved space, only the note may fail.
  */
 void unsaved_note_prepare(const char *path);
-/* The file away, or with words in it left as it is. */
+/* Removes the file, unless it holds a note. */
 void unsaved_note_done(const char *path);
 
-/* 0 or a negative errno. */
-int unsaved_note_write(const char *path, const struct store_unsaved *left);
-/* They were heard. */
+/* Writes the note. Returns 0 or a negative errno. */
+int unsaved_note_write(const char *path, const struct store_unsaved *unsaved);
+/* Deletes the note after it was reported. */
 void unsaved_note_clear(const char *path);
-/* 1, or 0 when there are none. */
-int unsaved_note_read(const char *path, struct store_unsaved *ret_left);
+/* Reads the note. Returns 1, or 0 if it does not exist. */
+int unsaved_note_read(const char *path, struct store_unsaved *ret_unsaved);

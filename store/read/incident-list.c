@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The incidents of a store: those that the index has, as long as it has as many of each segment as
- * the segment's row says, and else those of the segment itself; those of spools and of segments
- * that the index does not know; those of the notes.
+ * Lists the incidents of a store. The incidents of a segment come from the index, if it has as many
+ * of them as the segment's row states. Otherwise they come from the segment itself, also for spools
+ * and for segments that the index lacks. Incidents outside of segments come from the notes.
  */
 #include "base/table.h"
 #include "store/disk/segment-dir.h"
@@ -12,12 +12,12 @@ struct listing {
 	struct store_reader *reader;
 	struct store_segments segments;
 	struct incident_rows all;
-	/* of the index, by segment */
+	/* The incidents of the index, sorted by segment. */
 	struct incident_rows indexed;
 	array_of(struct run) runs;
 };
 
-/* The indexed incidents of one segment; the index gives them in the order of the names. */
+/* The indexed incidents of one segment. The index is sorted by name. */
 struct run {
 	const char *segment;
 	size_t first, count;
@@ -28,7 +28,7 @@ static int see_indexed(void *context, const struct store_incident *incident)
 	return incident_rows_add(context, incident);
 }
 
-/* Without an index, or one to believe, there are none. */
+/* Reads the incidents of the index, if there is one to trust. */
 static int read_index(struct listing *listing)
 {
 	int r;
@@ -37,7 +37,7 @@ static int read_index(struct listing *listing)
 		return 0;
 	r = index_incidents(listing->reader->index, see_indexed, &listing->indexed, NULL);
 	if (r < 0 && r != -ENOMEM) {
-		reader_distrust(listing->reader);
+		reader_drop_index(listing->reader);
 		incident_rows_done(&listing->indexed);
 		listing->indexed = (struct incident_rows){ 0 };
 		r = 0;
@@ -67,8 +67,10 @@ static int compare_run(const void *key, const void *run)
 	return strcmp(key, ((const struct run *)run)->segment);
 }
 
-/* One that retention took meanwhile has none; what cannot be read says so when the segment is
- * listed. */
+/*
+ * Adds the incidents of a file. A segment that retention removed meanwhile has none. The list of
+ * segments reports unreadable ones.
+ */
 static int add_from_file(struct listing *listing, const struct store_segment *segment,
 			 struct error *error)
 {

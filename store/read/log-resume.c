@@ -6,7 +6,7 @@
 #include "base/bytes.h"
 #include "store/read/store-reader.h"
 
-/* Each CPU stamps for itself: a line may have an earlier stamp than the one before. */
+/* Each CPU stamps its own lines, so a line may have an earlier stamp than the one before. */
 #define UNORDERED_NS 10000000000ull
 
 void log_resume_done(struct log_resume *found)
@@ -19,7 +19,9 @@ uint32_t log_resume_hash(const char *text)
 	return crc32c(0, text, strlen(text));
 }
 
-/* Lines that came after the file was written. What cannot be read has none: then some come twice.
+/*
+ * Advances the position over a tape's lines, because the tape may be newer than the position in the
+ * file. If the tape cannot be read, the recorder takes some lines twice.
  */
 static int log_resume_see_tape(struct store_reader *reader, const struct store_segment *segment,
 			       struct log_position *position)
@@ -41,7 +43,7 @@ static int log_resume_see_tape(struct store_reader *reader, const struct store_s
 	return 0;
 }
 
-/* Without a position: the last line of that boot that a tape has. */
+/* Without a position file, finds the last line of that boot on the tapes. */
 static int log_resume_see_last(struct store_reader *reader, const char *boot_id,
 			       struct log_position *position, struct error *error)
 {
@@ -83,7 +85,7 @@ static int log_resume_see_tapes(struct store_reader *reader, struct log_position
 
 struct log_resume_search {
 	const char *boot_id;
-	/* of the notes that matter */
+	/* Older notes do not matter. */
 	uint64_t since_ns;
 	struct log_resume *found;
 };
@@ -115,8 +117,10 @@ int log_resume_find(const char *store, const char *boot_id, struct log_resume *r
 		search.since_ns = found.position.stamp_ns;
 	if (r == 0)
 		r = store_reader_open(store, &reader, error);
-	/* notes are held against the position in the file: between it and the last tape's there may
-	 * be one */
+	/*
+	 * compare the notes with the position in the file, because noted lines may lie between that
+	 * position and the last line on a tape
+	 */
 	if (r == 0)
 		r = store_reader_incidents(reader, 0, UINT64_MAX, log_resume_see_incident, &search,
 					   error);

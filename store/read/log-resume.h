@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Where in the kernel's log a recorder that begins goes on, so that it takes no line twice and
- * misses none: behind the position in the file, the lines of the tapes, and the notes.
+ * Finds the place in the kernel's log at which a starting recorder resumes, so that it neither
+ * repeats nor misses a line. That place is behind the position in the file, behind the lines on the
+ * tapes, and behind the lines that are notes.
  */
 
 #include <stdint.h>
@@ -12,26 +13,26 @@
 #include "base/error.h"
 #include "store/disk/log-position.h"
 
-/* A line that became a note: its stamp, and a hash over its text. */
+/* A line that became a note: its stamp, and a hash of its text. */
 struct log_resume_note {
 	uint64_t stamp_ns;
 	uint32_t hash;
 };
 
-/* What there is for a recorder that begins. */
+/* The state with which a recorder starts. */
 struct log_resume {
-	/* of that boot, or of the last one that there was */
+	/* The position in the log of the given boot, or else of the last boot. */
 	struct log_position position;
-	/* all numbers below are given */
+	/* All numbers of incidents below this one are assigned. */
 	uint64_t ids_from;
-	/* lines behind the position that are notes already */
+	/* Lines behind the position that are notes already. */
 	array_of(struct log_resume_note) noted;
 };
 void log_resume_done(struct log_resume *found);
 
-/* May run beside the store's writer. */
+/* Reads the state from the store. May run beside the store's writer. */
 int log_resume_find(const char *store, const char *boot_id, struct log_resume *ret_found,
 		    struct error *error);
 
-/* Of a line's text, for struct log_resume_note. */
+/* Returns the hash of a line's text for struct log_resume_note. */
 uint32_t log_resume_hash(const char *text);

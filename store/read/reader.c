@@ -29,7 +29,21 @@ struct store_reader *store_reader_close(struct store_reader *reader)
 	return NULL;
 }
 
-/* The segments' folder is what makes a store. */
+static int reader_refused(const struct store_reader *reader, struct error *error)
+{
+	struct stat about;
+
+	if (strcmp(reader->path, STORE_OF_HOST) == 0)
+		return error_set(error, -EACCES,
+				 "this host records into %s; reading it takes root or its group",
+				 reader->path);
+	if (stat(reader->path, &about) < 0)
+		return error_set(error, -errno, "%s: %s", reader->path, strerror(errno));
+	return error_set(error, -EACCES, "%s: reading it takes %s or its group", reader->path,
+			 about.st_uid ? "its owner" : "root");
+}
+
+/* Checks that the folder of segments exists: a folder that contains it is a store. */
 static int reader_check(const struct store_reader *reader, struct error *error)
 {
 	char segments[PATH_MAX], index[PATH_MAX];
@@ -40,6 +54,10 @@ static int reader_check(const struct store_reader *reader, struct error *error)
 	if (r < 0 || access(segments, R_OK | X_OK) == 0)
 		return r;
 	r = -errno;
+	if (r == -EACCES)
+		return reader_refused(reader, error);
+	if (r == -ENOENT && store_check_folder(reader->path, NULL) < 0)
+		return error_set(error, r, "%s is not a store", reader->path);
 	if (r == -ENOENT && access(index, F_OK) < 0)
 		return error_set(
 			error, r,
@@ -48,18 +66,19 @@ static int reader_check(const struct store_reader *reader, struct error *error)
 	return error_set(error, r, "%s: %s", segments, strerror(-r));
 }
 
-void reader_distrust(struct store_reader *reader)
+void reader_drop_index(struct store_reader *reader)
 {
 	reader->index = index_close(reader->index);
 }
 
-/* By so much a recorder that is there tells of itself late when it hangs. */
+/* A recorder whose status is older than this hangs. */
 #define STALLED_NS (3 * NSEC_PER_SEC)
 
 /*
- * Where the store's file system is frozen, or its disk hangs, the recorder waits for it, and
- * whoever opened the index would, too, for as long, and without a way to stop it: SQLite writes
- * beside it also to read. The folder says what is there.
+ * Returns whether opening the index may hang. If the store's file system is frozen or its disk
+ * hangs, the recorder waits for it. A process that opens the index would wait as well, and could
+ * not be interrupted, because SQLite writes beside it even for reading. The folder of segments is
+ * enough.
  */
 static bool may_hang(const struct store_reader *reader)
 {
@@ -140,7 +159,7 @@ static int reader_see_row(void *context, const struct store_segment *segment)
 {
 	struct gathering *gathering = context;
 
-	if (segment_dir_know(&gathering->names, segment->name) < 0)
+	if (segment_dir_names_add(&gathering->names, segment->name) < 0)
 		return -ENOMEM;
 	return reader_overlaps(segment, gathering->from_ns, gathering->to_ns)
 		       ? array_push(&gathering->segments->list, *segment)
@@ -159,7 +178,10 @@ static int reader_see_spool(void *context, const struct store_segment *segment, 
 	return array_push(&gathering->segments->list, *segment);
 }
 
-/* Names that nobody has looked at are as good as unknown: the folder will describe them. */
+/*
+ * Reads the index. After an error, drops the rows that were read, so that the folder describes the
+ * segments.
+ */
 static int gather_index(struct gathering *gathering)
 {
 	struct store_segments *segments = gathering->segments;
@@ -171,7 +193,7 @@ static int gather_index(struct gathering *gathering)
 	r = index_segments(gathering->reader->index, reader_see_row, gathering, NULL);
 	if (r >= 0 || r == -ENOMEM)
 		return r;
-	reader_distrust(gathering->reader);
+	reader_drop_index(gathering->reader);
 	segment_dir_names_done(&gathering->names);
 	gathering->names = (struct segment_dir_names){ 0 };
 	segments->list.count = first;
@@ -202,8 +224,7 @@ static int reader_compare_names(const void *a, const void *b)
 		      ((const struct store_segment *)b)->name);
 }
 
-/* Of the files of one tape, a sound segment before a spool, and what can be read before what
- * cannot. */
+/* Returns whether a is the better file of a tape: a readable one, or else a sealed one. */
 static bool is_better(const struct store_segment *a, const struct store_segment *b)
 {
 	if (!*a->damage != !*b->damage)
@@ -212,8 +233,9 @@ static bool is_better(const struct store_segment *a, const struct store_segment 
 }
 
 /*
- * A segment that was sealed while we looked was in the spool first, then in the folder, and then in
- * the index. Who finds both looks whether the segment is sound, which the index does not know.
+ * Drops duplicates. A segment that was sealed meanwhile was in the spool first, then in the folder,
+ * and then in the index. If both exist, checks whether the segment is sound, which the index does
+ * not know.
  */
 static int drop_doubles(const struct store_reader *reader, struct store_segments *segments,
 			struct error *error)
@@ -269,7 +291,7 @@ int reader_gather(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
 	if (r == 0)
 		r = gather_index(&gathering);
 	if (r == 0)
-		r = segment_dir_unknown(reader->path, &gathering.names, segments, error);
+		r = segment_dir_find_unknown(reader->path, &gathering.names, segments, error);
 	if (r == 0)
 		r = segment_dir_check_rows(reader->path, &gathering.names, segments, error);
 	if (r == 0)
@@ -278,7 +300,10 @@ int reader_gather(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
 	return r < 0 ? r : drop_doubles(reader, segments, error);
 }
 
-/* 1 when the index is not to be believed. Without one, all was described by the files already. */
+/*
+ * Returns 1 if the index cannot be trusted. Without an index, the files described all segments
+ * already.
+ */
 static int check_rows(const struct store_reader *reader, struct store_segments *segments,
 		      struct error *error)
 {
@@ -304,8 +329,8 @@ static int list_window(struct store_reader *reader, uint64_t from_ns, uint64_t t
 	return r;
 }
 
-/* What was found goes to the caller; r is handed on. */
-static int give_found(struct store_reader *reader, struct store_segments *found, int r,
+/* Moves the found segments to the caller, and returns r. */
+static int move_found(struct store_reader *reader, struct store_segments *found, int r,
 		      struct store_segments *segments, struct error *error)
 {
 	segment_dir_sort(found);
@@ -321,7 +346,7 @@ int store_reader_list(struct store_reader *reader, uint64_t from_ns, uint64_t to
 	struct store_segments found = { 0 };
 	int r = list_window(reader, from_ns, to_ns, &found, error);
 
-	return give_found(reader, &found, r, segments, error);
+	return move_found(reader, &found, r, segments, error);
 }
 
 int store_reader_find(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
@@ -335,9 +360,9 @@ int store_reader_find(struct store_reader *reader, uint64_t from_ns, uint64_t to
 		if (r == 0)
 			r = check_rows(reader, &found, error);
 		if (r > 0)
-			reader_distrust(reader);
+			reader_drop_index(reader);
 	} while (r > 0);
-	return give_found(reader, &found, r, segments, error);
+	return move_found(reader, &found, r, segments, error);
 }
 
 int store_reader_near(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
@@ -363,25 +388,25 @@ int store_reader_near(struct store_reader *reader, uint64_t from_ns, uint64_t to
 	return 0;
 }
 
-int store_reader_gone(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
-		      struct store_gone_list *gone, struct error *error)
+int store_reader_removed(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
+			 struct store_removed_ranges *ranges, struct error *error)
 {
-	struct store_gone_list all = { 0 };
+	struct store_removed_ranges all = { 0 };
 	uint64_t damaged;
 	int r = reader->is_file ? 0 : removed_ranges_read(reader->path, &all, &damaged, error);
 
 	for (size_t i = 0; r == 0 && i < all.list.count; i++)
 		if (all.list.items[i].from_ns < to_ns && all.list.items[i].to_ns > from_ns)
-			r = array_push(&gone->list, all.list.items[i]);
+			r = array_push(&ranges->list, all.list.items[i]);
 	array_done(&all.list);
 	return r < 0 ? error_prefix(error, r, "%s", reader->path) : 0;
 }
 
-int store_reader_left(const struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
-		      struct store_unsaved *ret_left)
+int store_reader_unsaved(const struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
+			 struct store_unsaved *ret_unsaved)
 {
-	return !reader->is_file && unsaved_note_read(reader->path, ret_left) == 1 &&
-	       ret_left->from_ns < to_ns && ret_left->to_ns > from_ns;
+	return !reader->is_file && unsaved_note_read(reader->path, ret_unsaved) == 1 &&
+	       ret_unsaved->from_ns < to_ns && ret_unsaved->to_ns > from_ns;
 }
 
 static int load_from_file(const struct store_reader *reader, const struct store_segment *segment,
@@ -399,7 +424,7 @@ static int load_from_file(const struct store_reader *reader, const struct store_
 	return r < 0 ? error_prefix(error, r, "%s", segment->name) : 0;
 }
 
-/* What became of a spool that is gone: the segment of the same tape. */
+/* Loads the segment of a tape whose spool is gone. */
 static int load_sealed(const struct store_reader *reader, const struct store_segment *segment,
 		       const struct segment_want *want, struct tape **ret_tape, struct error *error)
 {
@@ -442,8 +467,10 @@ int store_reader_load(struct store_reader *reader, const struct store_segment *s
 	return segment_dir_load(reader->path, segment, want, ret_tape, error);
 }
 
-/* When a process started; 0 when it is gone. Its 22nd field counts ticks since the boot, and only
- * the second may have blanks. */
+/*
+ * Returns when a process started, or 0 if it is gone. The ticks since boot are in field 22. Only
+ * field 2 may contain blanks.
+ */
 static uint64_t started_ns(int pid)
 {
 	_cleanup_free_ char *text = NULL;
@@ -475,7 +502,7 @@ int store_reader_recorder(const struct store_reader *reader, uint64_t *ret_since
 }
 
 int store_reader_status(const struct store_reader *reader, struct buffer *text, int *ret_pid,
-			uint64_t *ret_told_ns)
+			uint64_t *ret_time_ns)
 {
-	return reader->is_file ? 0 : status_file_read(reader->path, text, ret_pid, ret_told_ns);
+	return reader->is_file ? 0 : status_file_read(reader->path, text, ret_pid, ret_time_ns);
 }

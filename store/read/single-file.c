@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* One .tape file of one or more segments, as somebody cut it out of a store: there is no index, and
- * nothing beside it. */
+/*
+ * Reads a .tape file of one or more segments that was cut out of a store. There is no index, and
+ * nothing beside the file.
+ */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -11,7 +13,7 @@
 
 #define SCAN_BYTES 65536
 
-/* Where the next segment seems to begin, from `at` on; `size` where none does. */
+/* Finds where the next segment seems to begin, from `at` on, or returns `size`. */
 static int find_magic(int fd, uint64_t at, uint64_t size, uint64_t *ret_at)
 {
 	_cleanup_free_ uint8_t *part = malloc(SCAN_BYTES);
@@ -31,13 +33,14 @@ static int find_magic(int fd, uint64_t at, uint64_t size, uint64_t *ret_at)
 		}
 		if (got < SCAN_BYTES)
 			break;
-		at += got - strlen(SEGMENT_MAGIC); /* it may lie across the end */
+		/* the magic may begin in these bytes and end in the next ones */
+		at += got - strlen(SEGMENT_MAGIC);
 	}
 	*ret_at = size;
 	return 0;
 }
 
-/* The segment at an offset, as far as it can be made out, and where the next one begins. */
+/* Reads the segment at an offset, as far as possible, and finds the begin of the next one. */
 static int single_file_read_segment(int fd, uint64_t offset, uint64_t size,
 				    struct store_segment *ret_segment, uint64_t *ret_next)
 {
@@ -86,7 +89,7 @@ static void name_segments(struct store_reader *reader)
 	}
 }
 
-/* Where the times of a damaged one can be: between its neighbours in the file. */
+/* Gives a damaged segment the time between its neighbours in the file. */
 static void place_damaged(struct store_segments *segments)
 {
 	for (size_t i = 0; i < segments->list.count; i++) {

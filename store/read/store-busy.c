@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which CPUs were busy, segment by segment: by the index, else by the section of the segment. */
+/* Finds the busy CPUs, segment by segment: from the index, else from the section of the segment. */
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -10,7 +10,7 @@
 struct walk {
 	struct store_reader *reader;
 	struct busy_decoder *decoder;
-	/* of one segment */
+	/* The encoded busy CPUs of the current segment. */
 	struct buffer bytes;
 	int (*see)(void *context, const struct store_segment *segment, const struct busy *busy);
 	void *context;
@@ -29,7 +29,7 @@ static int read_single_file(const struct store_reader *reader, const struct stor
 	return segment_busy(&input, bytes, NULL);
 }
 
-/* 1, or 0 where there is nothing of that kind, or nothing that can be read. */
+/* Returns 1, or 0 if the section does not exist or cannot be read. */
 static int store_busy_decode(struct walk *walk, struct busy *busy)
 {
 	int r = busy_decode(walk->decoder, walk->bytes.data, walk->bytes.size, busy);
@@ -57,13 +57,14 @@ static int ask_index(struct walk *walk, const struct store_segment *segment)
 	r = reader->index ? index_busy(reader->index, segment->name, &walk->bytes, NULL) : 0;
 	if (r >= 0 || r == -ENOMEM)
 		return r;
-	reader_distrust(reader);
+	reader_drop_index(reader);
 	return 0;
 }
 
 /*
- * Where a row tells of busy CPUs, it has to be of the segment that is there. Of one that is damaged
- * by now it is the more welcome: in this answer nothing is missing then.
+ * Reads the busy CPUs from the index. If it has them, checks that the row belongs to the present
+ * segment. Uses the row also if the segment is damaged by now, because then the answer lacks
+ * nothing.
  */
 static int from_index(struct walk *walk, struct store_segment *segment, struct busy *busy)
 {
@@ -107,7 +108,7 @@ static int walk_segments(struct walk *walk, uint64_t from_ns, uint64_t to_ns,
 		return error_prefix(walk->error, r, "%s", reader->path);
 	segment_dir_sort(segments);
 	if (reader->index && index_begin_reading(reader->index, NULL) < 0)
-		reader_distrust(reader);
+		reader_drop_index(reader);
 	for (size_t i = 0; r == 0 && i < segments->list.count; i++) {
 		struct store_segment *segment = &segments->list.items[i];
 

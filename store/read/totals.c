@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a store takes, and what it may take. */
+/* Adds up the size of a store, and reads its limits. */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -54,9 +54,9 @@ static int add_folder(const struct store_reader *reader, struct store_totals *to
 }
 
 /*
- * A file whose size is another one than the index says was changed since it was sealed: what it
- * says itself counts. Thousands of files are not opened for this; what was changed in place is for
- * store_reader_verify().
+ * Reads the description of each file whose size differs from the index, because the file was
+ * changed after sealing. Opening thousands of files would take too long, so only
+ * store_reader_verify() finds changes that keep the size.
  */
 static int check_sizes(const struct store_reader *reader, struct store_segments *all,
 		       struct error *error)
@@ -77,7 +77,8 @@ static int check_sizes(const struct store_reader *reader, struct store_segments 
 			segment->bytes = file.bytes;
 			memcpy(segment->damage, file.damage, sizeof(segment->damage));
 		} else if (r == -ENOENT) {
-			r = 0; /* retention took it meanwhile */
+			/* retention removed it meanwhile */
+			r = 0;
 		}
 	}
 	return r;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Every byte of a store, looked at. */
+/* Checks every byte of a store. */
 #include <sys/stat.h>
 #include <time.h>
 
@@ -10,34 +10,41 @@
 
 struct verifying {
 	struct store_reader *reader;
-	void (*finds)(void *context, const char *file, const char *what);
-	void (*progress)(void *context, uint64_t bytes, uint64_t of);
+	void (*report)(void *context, const char *file, const char *what);
+	void (*progress)(void *context, uint64_t bytes, uint64_t total_bytes);
 	void *context;
 	struct store_verified result;
-	/* bytes */
-	uint64_t of;
+	/* The total number of bytes. */
+	uint64_t total_bytes;
 	struct error *error;
 };
 
-/* How often, and after what time, the index is looked at again beside a recorder. */
+/*
+ * If a recorder runs, the check of the index is repeated this many times at most, with this pause
+ * before each repetition.
+ */
 #define INDEX_AGAIN 3
 #define INDEX_AGAIN_NS 200000000l
 
-static void verify_find(struct verifying *verifying, const char *file, const char *what)
+static void verify_report(struct verifying *verifying, const char *file, const char *what)
 {
 	verifying->result.damaged++;
-	verifying->finds(verifying->context, file, what);
+	verifying->report(verifying->context, file, what);
 }
 
 static void read_bytes(struct verifying *verifying, uint64_t bytes)
 {
 	verifying->result.bytes += bytes;
 	if (verifying->progress)
-		verifying->progress(verifying->context, verifying->result.bytes, verifying->of);
+		verifying->progress(verifying->context, verifying->result.bytes,
+				    verifying->total_bytes);
 }
 
-/* What the header says is what index and answers rely on. */
-static bool is_told_right(const struct store_segment *segment, const struct tape *tape)
+/*
+ * Returns whether the header agrees with the tape. The index and the answers to queries rely on the
+ * header.
+ */
+static bool header_matches(const struct store_segment *segment, const struct tape *tape)
 {
 	struct segment_summary summary;
 
@@ -55,21 +62,22 @@ static int verify_segment(struct verifying *verifying, const struct store_segmen
 	int r = store_reader_load(verifying->reader, segment, &everything, &tape, &why);
 
 	if (r == -ENOENT)
-		return 0; /* retention took it meanwhile */
+		/* retention removed it meanwhile */
+		return 0;
 	if (error_is_exhaustion(r))
 		return error_set(verifying->error, r, "%s", strerror(-r));
 	verifying->result.segments++;
 	if (r < 0)
-		verify_find(verifying, segment->name, why.text);
-	else if (!is_told_right(segment, tape))
-		verify_find(verifying, segment->name, "its summary does not say what is in it");
+		verify_report(verifying, segment->name, why.text);
+	else if (!header_matches(segment, tape))
+		verify_report(verifying, segment->name, "its summary disagrees with its content");
 	else
 		verifying->result.samples += tape->samples.count;
 	read_bytes(verifying, segment->bytes);
 	return 0;
 }
 
-/* A spool whose tape was cut off or changed loads all the same, with a loss. */
+/* Checks a spool. A truncated or changed spool still loads, with a loss. */
 static int verify_spool(struct verifying *verifying, const struct store_segment *segment)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
@@ -85,9 +93,9 @@ static int verify_spool(struct verifying *verifying, const struct store_segment 
 	if (error_is_exhaustion(r))
 		return error_set(verifying->error, r, "%s", strerror(-r));
 	if (r < 0)
-		verify_find(verifying, segment->name, why.text);
+		verify_report(verifying, segment->name, why.text);
 	else if (end.damaged)
-		verify_find(verifying, segment->name, "a block of it is damaged");
+		verify_report(verifying, segment->name, "a block is damaged");
 	if (r == 0)
 		verifying->result.samples += tape->samples.count;
 	read_bytes(verifying, segment->bytes);
@@ -102,7 +110,7 @@ static int verify_files(struct verifying *verifying, const struct store_segments
 		const struct store_segment *segment = &all->list.items[i];
 
 		if (segment->vanished)
-			verify_find(verifying, segment->name, segment->damage);
+			verify_report(verifying, segment->name, segment->damage);
 		else
 			r = segment->unsealed ? verify_spool(verifying, segment)
 					      : verify_segment(verifying, segment);
@@ -125,20 +133,20 @@ static int verify_notes(struct verifying *verifying, const char *name)
 	if (r == -ENOMEM)
 		return r;
 	if (r < 0)
-		verify_find(verifying, name, why.text);
+		verify_report(verifying, name, why.text);
 	else if (damaged)
-		verify_find(verifying, name, "a record of it is damaged");
+		verify_report(verifying, name, "a record is damaged");
 	return 0;
 }
 
-/* Of what says which CPUs were busy in a segment. */
+/* A row of busy CPUs of a segment. */
 struct busy_row {
 	char name[64];
 	uint64_t size;
 	uint32_t crc;
 };
 
-/* By name. */
+/* Sorted by name. */
 struct busy_rows {
 	array_of(struct busy_row) list;
 };
@@ -148,8 +156,8 @@ struct rows {
 	struct store_segments segments;
 	struct incident_rows incidents;
 	struct busy_rows busy;
-	/* or only counts */
-	bool tells;
+	/* Report the problems; otherwise only count them. */
+	bool reports;
 	uint64_t stale;
 };
 
@@ -197,11 +205,11 @@ static bool same_busy(const struct busy_rows *a, const struct busy_rows *b, cons
 	return found[0]->size == found[1]->size && found[0]->crc == found[1]->crc;
 }
 
-static void find_stale(struct rows *rows, const char *what)
+static void report_stale(struct rows *rows, const char *what)
 {
 	rows->stale++;
-	if (rows->tells)
-		rows->verifying->finds(rows->verifying->context, STORE_INDEX, what);
+	if (rows->reports)
+		rows->verifying->report(rows->verifying->context, STORE_INDEX, what);
 }
 
 static bool same_segment(const struct store_segment *a, const struct store_segment *b)
@@ -229,7 +237,7 @@ static int verify_compare_names(const void *a, const void *b)
 		      ((const struct store_segment *)b)->name);
 }
 
-/* Both by name: what is on one side alone is behind, or was. */
+/* Compares two lists, both sorted by name. An entry in only one of them is stale. */
 static void verify_compare_rows(struct rows *rows, const struct store_segments *files,
 				const struct incident_rows *incidents, const struct busy_rows *busy)
 {
@@ -243,13 +251,13 @@ static void verify_compare_rows(struct rows *rows, const struct store_segments *
 							     : strcmp(a->name, b->name);
 
 		if (order < 0)
-			find_stale(rows, "it has a segment that is gone");
+			report_stale(rows, "it has a segment that does not exist");
 		else if (order > 0 && !*b->damage)
-			find_stale(rows, "a segment is missing in it");
+			report_stale(rows, "it lacks a segment");
 		else if (order == 0 && !*b->damage && !same_segment(a, b))
-			find_stale(rows, "it says something else than a segment");
+			report_stale(rows, "a row differs from its segment");
 		else if (order == 0 && !*b->damage && !same_busy(&rows->busy, busy, b->name))
-			find_stale(rows, "its busy CPUs are not those of a segment");
+			report_stale(rows, "its busy CPUs differ from those of a segment");
 		row += order <= 0;
 		file += order >= 0;
 	}
@@ -262,7 +270,7 @@ static void verify_compare_rows(struct rows *rows, const struct store_segments *
 			b = incident_rows_at(&rows->incidents, i);
 		}
 		if (!same || !same_incident(&a, &b)) {
-			find_stale(rows, "its incidents are not those of the segments");
+			report_stale(rows, "its incidents differ from those of the segments");
 			break;
 		}
 	}
@@ -277,13 +285,13 @@ static int verify_read_busy(const char *path, const struct store_segment *segmen
 	return r == 1 ? see_busy(busy, segment->name, bytes.data, bytes.size) : r;
 }
 
-/* The sealed segments as they are now, by name, their incidents and their busy CPUs. */
+/* Reads the present segments, sorted by name, with their incidents and busy CPUs. */
 static int read_files(struct verifying *verifying, struct store_segments *files,
 		      struct incident_rows *incidents, struct busy_rows *busy)
 {
 	const char *path = verifying->reader->path;
 	struct segment_dir_names names = { 0 };
-	int r = segment_dir_unknown(path, &names, files, verifying->error);
+	int r = segment_dir_find_unknown(path, &names, files, verifying->error);
 
 	segment_dir_names_done(&names);
 	if (files->list.count)
@@ -302,10 +310,10 @@ static int read_files(struct verifying *verifying, struct store_segments *files,
 	return r;
 }
 
-static int look_at_index(struct verifying *verifying, bool tells, uint64_t *ret_stale)
+static int compare_index(struct verifying *verifying, bool reports, uint64_t *ret_stale)
 {
 	struct busy_rows busy = { 0 };
-	struct rows rows = { .verifying = verifying, .tells = tells };
+	struct rows rows = { .verifying = verifying, .reports = reports };
 	struct incident_rows incidents = { 0 };
 	struct store_segments files = { 0 };
 	struct index *index = verifying->reader->index;
@@ -322,11 +330,11 @@ static int look_at_index(struct verifying *verifying, bool tells, uint64_t *ret_
 	if (read == -ENOMEM)
 		r = read;
 	else if (read < 0)
-		verify_find(verifying, STORE_INDEX, why.text);
+		verify_report(verifying, STORE_INDEX, why.text);
 	else if (r == 0 && index)
 		verify_compare_rows(&rows, &files, &incidents, &busy);
 	else if (r == 0 && files.list.count)
-		find_stale(&rows, "there is none that can be used");
+		report_stale(&rows, "it does not exist or cannot be used");
 	array_done(&rows.busy.list);
 	array_done(&busy.list);
 	array_done(&rows.segments.list);
@@ -337,47 +345,49 @@ static int look_at_index(struct verifying *verifying, bool tells, uint64_t *ret_
 	return r;
 }
 
-/* A recorder seals and removes between our looks at the files and at the index: beside one, what
- * passes by itself is not told. */
+/*
+ * Checks the index. A recorder may seal and remove between the reads of the files and of the index.
+ * So beside one, reports only differences that persist.
+ */
 static int verify_index(struct verifying *verifying)
 {
-	bool tells = false;
+	bool reports = false;
 	struct spool_dir_writer writer;
 	uint64_t stale = 1;
 	int r = 0;
 
-	for (int looks = 0; r == 0 && stale && !tells; looks++) {
+	for (int looks = 0; r == 0 && stale && !reports; looks++) {
 		if (looks)
 			nanosleep(&(struct timespec){ .tv_nsec = INDEX_AGAIN_NS }, NULL);
 		spool_dir_find_writer(verifying->reader->path, &writer);
-		tells = looks == INDEX_AGAIN || !writer.there;
-		r = look_at_index(verifying, tells, &stale);
+		reports = looks == INDEX_AGAIN || !writer.there;
+		r = compare_index(verifying, reports, &stale);
 	}
 	verifying->result.stale = stale;
 	return r;
 }
 
 int store_reader_verify(struct store_reader *reader,
-			void (*finds)(void *context, const char *file, const char *what),
-			void (*progress)(void *context, uint64_t bytes, uint64_t of), void *context,
-			struct store_verified *ret_verified, struct error *error)
+			void (*report)(void *context, const char *file, const char *what),
+			void (*progress)(void *context, uint64_t bytes, uint64_t total_bytes),
+			void *context, struct store_verified *ret_verified, struct error *error)
 {
-	struct verifying verifying = { reader, finds, progress, context, .error = error };
+	struct verifying verifying = { reader, report, progress, context, .error = error };
 	struct store_segments all = { 0 };
 	int r;
 
-	/* before anything else loses its trust in it */
+	/* check the index first, because the other checks may stop using it */
 	r = reader->is_file ? 0 : verify_index(&verifying);
 	if (r == 0)
 		r = store_reader_find(reader, 0, UINT64_MAX, &all, error);
 	for (size_t i = 0; i < all.list.count; i++)
-		verifying.of += all.list.items[i].bytes;
+		verifying.total_bytes += all.list.items[i].bytes;
 	if (r == 0)
 		r = verify_files(&verifying, &all);
 	if (r == 0 && !reader->is_file)
 		r = verify_notes(&verifying, STORE_NOTES);
 	if (r == 0 && !reader->is_file)
-		r = verify_notes(&verifying, STORE_GONE);
+		r = verify_notes(&verifying, STORE_REMOVED);
 	array_done(&all.list);
 	if (r < 0)
 		return error_prefix(error, r, "%s", reader->path);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The lock of the store is that of a file, and who removes the store, or moves it away, takes the
- * file away and the lock with it: others then lock another one under the same name. So before
- * something is written it is looked whether ours is still the one that is there. If not, we take
- * the one that is, or make the store anew; where somebody else has that, nothing is written.
+ * The lock of the store is a lock on a file. If somebody removes or moves the store, the file and
+ * its lock go with it. Then others can lock a new file under the same name. So each write first
+ * checks that our file is still the present one. If not, we lock the present one or create the
+ * store again. If another process holds it, nothing is written.
  */
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -36,8 +36,8 @@ static int lock_lock_file(struct store_writer *writer, const char *file, struct 
 	if (!other.there)
 		return error_set(
 			error, -EBUSY,
-			"%s: another process keeps %s locked; stop it, or choose another --store",
-			writer->path, STORE_LOCK);
+			"%s: another process holds its lock; stop it, or choose another --store",
+			writer->path);
 	return error_set(
 		error, -EBUSY,
 		"%s: process %d is recording into it already; stop it, or choose another --store",
@@ -61,7 +61,7 @@ int writer_lock(struct store_writer *writer, struct error *error)
 	return 0;
 }
 
-bool writer_holds(const struct store_writer *writer)
+bool writer_has_lock(const struct store_writer *writer)
 {
 	char file[PATH_MAX];
 	struct stat about;
@@ -70,24 +70,27 @@ bool writer_holds(const struct store_writer *writer)
 	       about.st_dev == writer->lock_device && about.st_ino == writer->lock_inode;
 }
 
-/* Numbers that were given out for the store that went may be others' in the one that is there; what
- * is still to be spooled of those tapes is no spool by itself. */
-static int lock_begin_anew(struct store_writer *writer, struct error *error)
+/*
+ * Takes new numbers after the store was replaced. Numbers from the old store may be in use in the
+ * new one. The rest of the tapes that began in the old store is not spooled, because a spool
+ * without its first blocks cannot be read.
+ */
+static int lock_take_new_numbers(struct store_writer *writer, struct error *error)
 {
 	int r = writer_find_numbers(writer, error);
 
 	if (r < 0)
 		return r;
 	spool_files_close(writer);
-	writer->anew_from = atomic_load(&writer->next_sequence);
+	writer->renumber_below = atomic_load(&writer->next_sequence);
 	writer->replacing = false;
-	writer->anew = true;
+	writer->replaced = true;
 	return 0;
 }
 
-int writer_hold(struct store_writer *writer, struct error *error)
+int writer_ensure_lock(struct store_writer *writer, struct error *error)
 {
-	bool holds = writer_holds(writer);
+	bool holds = writer_has_lock(writer);
 	int r;
 
 	if (holds && !writer->replacing && access(writer->segments, F_OK) == 0 &&
@@ -99,13 +102,14 @@ int writer_hold(struct store_writer *writer, struct error *error)
 	if (r < 0)
 		return r;
 	writer->replacing = true;
-	return lock_begin_anew(writer, error);
+	return lock_take_new_numbers(writer, error);
 }
 
 int writer_check(const struct store_writer *writer, struct error *error)
 {
-	return writer_holds(writer)
+	return writer_has_lock(writer)
 		       ? 0
-		       : error_set(error, -EBUSY, "%s is not the one that we record into any more",
+		       : error_set(error, -EBUSY,
+				   "%s: the store was removed or replaced; try again",
 				   writer->path);
 }

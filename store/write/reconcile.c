@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The index made to say what is in the folder. */
+/* Makes the index agree with the folder. */
 #include <unistd.h>
 
 #include "store/disk/files.h"
@@ -18,13 +18,12 @@ static int reconcile_see_row(void *context, const struct store_segment *segment)
 {
 	struct reconciling *reconciling = context;
 
-	if (segment_dir_know(&reconciling->names, segment->name) < 0)
+	if (segment_dir_names_add(&reconciling->names, segment->name) < 0)
 		return -ENOMEM;
 	return array_push(&reconciling->rows.list, *segment);
 }
 
-/* Puts a segment file back into the index. One that is damaged stays out of it: readers see that it
- * is in the folder. */
+/* Adds a segment file to the index. A damaged one is left out; readers find it in the folder. */
 static int reconcile_adopt(struct store_writer *writer, const struct store_segment *segment,
 			   struct error *error)
 {
@@ -36,8 +35,10 @@ static int reconcile_adopt(struct store_writer *writer, const struct store_segme
 		return 0;
 	if (segment->incidents)
 		r = segment_dir_incidents(writer->path, segment, &incidents, error);
-	/* damaged or too new behind its header: the readers will see it, as its incidents and its
-	 * busy CPUs are missing in the index */
+	/*
+	 * The segment may be damaged or too new behind its header. Readers notice, because the
+	 * index lacks its incidents and busy CPUs.
+	 */
 	if (!error_is_exhaustion(r) && segment->samples)
 		r = segment_dir_busy(writer->path, segment, &busy, error);
 	if (!error_is_exhaustion(r))
@@ -47,38 +48,41 @@ static int reconcile_adopt(struct store_writer *writer, const struct store_segme
 }
 
 /*
- * Marks the rows whose files are gone. What retention did not remove is written down: nobody else
- * would know of it without its row. What is sound of a damaged file is written anew.
+ * Notes the segments that vanished, because nothing shows them once their rows are gone. If the
+ * file of removed ranges is damaged, rewrites its sound records.
  */
-static int note_vanished(struct reconciling *reconciling, struct store_gone_list *gone)
+static int note_vanished(struct reconciling *reconciling, struct store_removed_ranges *ranges)
 {
 	const char *path = reconciling->writer->path;
 	uint64_t damaged = 0;
-	int r = removed_ranges_read(path, gone, &damaged, reconciling->error);
+	int r = removed_ranges_read(path, ranges, &damaged, reconciling->error);
 	bool any = damaged > 0;
 
 	for (size_t i = 0; r == 0 && i < reconciling->rows.list.count; i++) {
 		struct store_segment *row = &reconciling->rows.list.items[i];
-		struct store_gone one = { row->begin_ns, row->end_ns, true };
+		struct store_removed_range one = { row->begin_ns, row->end_ns, true };
 
-		r = segment_dir_has(&reconciling->names, row->name);
+		r = segment_dir_names_has(&reconciling->names, row->name);
 		row->vanished = r == 0;
 		r = MIN(r, 0);
-		if (!row->vanished || removed_ranges_has(gone, false, one.from_ns, one.to_ns))
+		if (!row->vanished || removed_ranges_has(ranges, false, one.from_ns, one.to_ns))
 			continue;
-		r = removed_ranges_add(gone, &one);
+		r = removed_ranges_add(ranges, &one);
 		any = true;
 	}
-	return r < 0 || !any ? r : removed_ranges_write(path, gone, reconciling->error);
+	return r < 0 || !any ? r : removed_ranges_write(path, ranges, reconciling->error);
 }
 
-/* Where that cannot be written, the rows stay, which tell of it too. */
-static int forget_gone(struct reconciling *reconciling)
+/*
+ * Removes the rows of segments that are gone. If the note of these segments fails, their rows stay,
+ * because the rows show the same.
+ */
+static int forget_vanished(struct reconciling *reconciling)
 {
-	struct store_gone_list gone = { 0 };
-	int r = note_vanished(reconciling, &gone);
+	struct store_removed_ranges ranges = { 0 };
+	int r = note_vanished(reconciling, &ranges);
 
-	array_done(&gone.list);
+	array_done(&ranges.list);
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
 	for (size_t i = 0; r == 0 && i < reconciling->rows.list.count; i++)
@@ -96,18 +100,18 @@ static int reconcile(struct reconciling *reconciling)
 	int r = index_segments(writer->index, reconcile_see_row, reconciling, error);
 
 	if (r == 0)
-		r = segment_dir_unknown(writer->path, &reconciling->names, unknown, error);
+		r = segment_dir_find_unknown(writer->path, &reconciling->names, unknown, error);
 	if (r == 0)
-		r = forget_gone(reconciling);
+		r = forget_vanished(reconciling);
 	for (size_t i = 0; r == 0 && i < unknown->list.count; i++)
 		r = reconcile_adopt(writer, &unknown->list.items[i], error);
 	return r;
 }
 
-/* What a writer left that was killed while it replaced a file. */
+/* Removes the temporary files of a writer that was killed while it replaced a file. */
 static void reconcile_sweep(const struct store_writer *writer)
 {
-	static const char *const names[] = { "." STORE_GONE ".new", "." STORE_NOTES ".new" };
+	static const char *const names[] = { "." STORE_REMOVED ".new", "." STORE_NOTES ".new" };
 	char file[PATH_MAX];
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -133,14 +137,14 @@ static int reconcile_once(struct store_writer *writer, struct error *error)
 	return r;
 }
 
-static int open_index(struct store_writer *writer, bool anew, struct error *error)
+static int open_index(struct store_writer *writer, bool rebuild, struct error *error)
 {
 	char file[PATH_MAX];
 	int r = store_file(writer->path, STORE_INDEX, file, error);
 
 	if (r < 0)
 		return r;
-	if (anew || (writer->index && !index_is_there(writer->index))) {
+	if (rebuild || (writer->index && !index_is_there(writer->index))) {
 		writer->index = index_close(writer->index);
 		index_discard(file);
 	}
@@ -158,8 +162,7 @@ int writer_reconcile(struct store_writer *writer, struct error *error)
 
 	if (r == 0)
 		r = reconcile_once(writer, error);
-	/* one that is damaged or of an older perftape is made anew: all that is in it is in the
-	 * folder too */
+	/* rebuild an index that is damaged or old; the folder has everything */
 	return r == -EBADMSG || r == -ESTALE ? store_writer_rebuild(writer, error) : r;
 }
 

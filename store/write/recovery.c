@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What writers before us left in the spool. */
+/* Recovers the spools of earlier writers. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -20,7 +20,7 @@ struct leftovers {
 	array_of(struct leftover) list;
 };
 
-/* Is it one that we are writing, or may be? */
+/* Returns whether the spool may be one of this writer. */
 static bool recovery_is_ours(const struct store_writer *writer, const char *name)
 {
 	uint64_t number;
@@ -54,8 +54,10 @@ static int compare_leftovers(const void *a, const void *b)
 	return strcmp(left->name, right->name);
 }
 
-/* The writer was killed between the segment and the spool. One that was newer has sealed more than
- * we could. */
+/*
+ * Returns whether a spool has a segment already: its writer was killed before it removed the spool.
+ * A segment of a newer version counts, because it has more than we could write.
+ */
 static bool is_sealed(const struct store_writer *writer, const char *name)
 {
 	static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL, 1 };
@@ -115,7 +117,7 @@ struct recovery {
 	int (*seal)(void *context, struct store_writer *writer, struct tape *tape);
 	void *context;
 	struct store_recovered result;
-	/* why the first one stays that could not be read now */
+	/* The first error that made a spool stay. */
 	int unread;
 	struct error *error;
 };
@@ -128,11 +130,12 @@ static void remove_spool(const struct store_writer *writer, const char *name)
 		unlink(path);
 }
 
-/* Cannot be read, or not now: it stays as it is, and does not keep the others. */
-static int recovery_leave(struct recovery *recovery, int r, const struct error *why)
+/* Leaves a spool that cannot be read now. It does not prevent the recovery of the others. */
+static int recovery_keep(struct recovery *recovery, int r, const struct error *why)
 {
 	if (r == -EPROTONOSUPPORT)
-		return 0; /* for the newer perftape that wrote it */
+		/* a newer perftape wrote the spool and will read it */
+		return 0;
 	if (r == -ENOMEM)
 		return r;
 	if (!recovery->unread)
@@ -141,7 +144,10 @@ static int recovery_leave(struct recovery *recovery, int r, const struct error *
 	return 0;
 }
 
-/* A copy under another name would take the place of its segment, which has all of it. */
+/*
+ * Returns whether the spool has the name that belongs to its content. A copy under another name
+ * would replace a complete segment.
+ */
 static bool is_its_name(const char *name, const struct tape *tape)
 {
 	const char *boot_id = tape_fact(tape, "boot_id");
@@ -175,13 +181,16 @@ static int recover_one(struct recovery *recovery, const char *name)
 		return 0;
 	}
 	if (r < 0)
-		return recovery_leave(recovery, r, &why);
+		return recovery_keep(recovery, r, &why);
 	if (mutated("forget-spool-block"))
 		tape->samples.count -= tape->samples.count / 4;
 	r = recovery->seal(recovery->context, recovery->writer, tape);
 	if (r < 0)
 		return r;
-	/* what a recorder could not write for want of room, it says itself */
+	/*
+	 * a torn spool is damage only if the recorder was killed; after a lack of space, the
+	 * unsaved note already tells why the spool is torn
+	 */
 	recovery->result.damaged += (end.torn || end.damaged) &&
 				    strcmp(tape_fact(tape, TAPE_ENDED), TAPE_ENDED_KILLED) == 0;
 	recovery_count(&recovery->result, tape);
@@ -189,7 +198,7 @@ static int recover_one(struct recovery *recovery, const char *name)
 	return 0;
 }
 
-/* Nothing was written into it, so there is nothing to recover. */
+/* Returns whether the spool is empty, so that there is nothing to recover. */
 static bool is_empty(const struct store_writer *writer, const char *name)
 {
 	char path[PATH_MAX];

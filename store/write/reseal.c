@@ -14,9 +14,9 @@
 #include "store/disk/index.h"
 
 struct store_resealer {
-	/* of the segments, locked against others like us */
+	/* The folder of segments, locked against other resealers. */
 	int folder;
-	/* NULL: it could not be opened, as `trouble` says */
+	/* NULL if it could not be opened; `trouble` says why. */
 	struct index *index;
 	struct error trouble;
 };
@@ -32,7 +32,7 @@ struct store_resealer *store_resealer_close(struct store_resealer *resealer)
 	return NULL;
 }
 
-/* The folder, or -EBUSY while another one has it. */
+/* Opens and locks the folder. Returns -EBUSY if another resealer has it. */
 static int lock_folder(const char *name)
 {
 	_cleanup_close_ int folder = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -75,7 +75,8 @@ int store_resealer_open(const char *path, struct store_resealer **ret_resealer, 
 		return r;
 	resealer->folder = lock_folder(name);
 	if (resealer->folder == -EBUSY)
-		return error_set(error, -EBUSY, "%s: another process puts names into it", path);
+		return error_set(error, -EBUSY,
+				 "%s: another process adds names to it; try again later", path);
 	if (resealer->folder < 0)
 		return error_set(error, resealer->folder, "%s: %s", name,
 				 strerror(-resealer->folder));
@@ -100,8 +101,11 @@ static int write_beside(int folder, const char *name, const struct buffer *bytes
 	return r == 0 && fsync(fd) < 0 ? -errno : r;
 }
 
-/* The two change places, so that one which was removed does not come back. Not every file system
- * can do that: then it is looked first. */
+/*
+ * Exchanges the two names, because a plain rename would bring back a segment that was removed
+ * meanwhile. If the file system cannot exchange names, checks before the rename that the segment
+ * exists.
+ */
 static int change_places(int folder, const char *name, const char *other)
 {
 	if (renameat2(folder, name, folder, other, RENAME_EXCHANGE) == 0)
@@ -118,7 +122,10 @@ static int reseal_replace(int folder, const char *name, const struct buffer *byt
 	char temporary[NAME_MAX + 1];
 	int r;
 
-	/* one that is left over goes when a recorder starts while there is none of us */
+	/*
+	 * if we are killed here, the next recorder removes the file at its start, unless a resealer
+	 * runs
+	 */
 	if (snprintf(temporary, sizeof(temporary), ".%s%s", name, STORE_RESEAL_SUFFIX) >=
 	    (int)sizeof(temporary))
 		return -ENAMETOOLONG;

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Puts a tape in the place of the segment that it was read from: a newer generation of it, which
- * knows more. Beside a recorder, too, which only ever makes new segments and removes old ones: one
- * that was removed meanwhile stays so, and readers have the one or the other.
+ * Replaces a segment with a newer version of its tape, with more names. Works beside a recorder,
+ * because a recorder only adds and removes segments. A segment that was removed meanwhile stays
+ * removed. Readers see the old or the new version.
  */
 
 #include "base/error.h"
@@ -13,20 +13,25 @@
 
 struct store_resealer;
 
-/* -EBUSY while there is another one; -ENOENT where there is no store. */
+/*
+ * Opens a store for resealing. Returns 0, -EBUSY if another process reseals it, or -ENOENT if there
+ * is no store.
+ */
 int store_resealer_open(const char *path, struct store_resealer **ret_resealer,
 			struct error *error);
 struct store_resealer *store_resealer_close(struct store_resealer *resealer);
 DEFINE_CLEANUP(store_resealer, struct store_resealer *, store_resealer_close)
 
 /*
- * The tape, of all of the segment, stays the caller's. 0; 1 when the segment is safe but the index
- * does not have it, as the text says: answers do not depend on it; -ENOENT when the segment is
- * gone.
+ * Replaces a segment with `tape`, which must hold the whole segment and stays the caller's. Returns
+ * 0; 1 with a text if the segment is safe but not indexed, which does not change any answer;
+ * -ENOENT if the segment is gone; or another negative errno.
  */
 int store_resealer_put(struct store_resealer *resealer, const struct store_segment *segment,
 		       struct tape *tape, struct error *error);
 
-/* Removes a file of the segments that one like us left who was killed; nothing that is another's,
- * and nothing while there is one. */
+/*
+ * Removes a file that a killed resealer left in the folder of segments. Does nothing for other
+ * names, or while a resealer runs.
+ */
 void store_resealer_sweep(const char *path, const char *name);

@@ -3,47 +3,61 @@
 
 #include "base/cleanup.h"
 
-/* By so much of a limit of age a wall clock that goes ahead at once makes a segment older, at the
- * most. */
+/* A jump of the wall clock ages a segment by at most this part of the limit of age. */
 #define STEP_PART 8
 
-/* A segment of a time that is still to come, because the wall clock was set back, is new. */
+static const char *const reasons[] = {
+	[RETENTION_PLAN_STAYS] = "",
+	[RETENTION_PLAN_AGE] = "older than the limit",
+	[RETENTION_PLAN_BYTES] = "the store is larger than the limit",
+	[RETENTION_PLAN_SPACE] = "too little space is free",
+	[RETENTION_PLAN_STARVED] = "others fill the disk, so the store may not grow",
+};
+
+const char *retention_plan_reason_text(enum retention_plan_reason reason)
+{
+	return reasons[reason];
+}
+
+/*
+ * Returns the age by the wall clock. A segment of the future is new: the wall clock was set back.
+ */
 static uint64_t age_by_clock(const struct retention_plan_item *item, uint64_t now_ns)
 {
 	return now_ns > item->end_ns ? now_ns - item->end_ns : 0;
 }
 
 /*
- * Sets `older` of those that are beyond an age. What counts is what was recorded since then, by the
- * perf clock, and how far the wall clock went between the segments and since the last: no further
- * than a step each time.
+ * Calls mark() for items beyond an age. The age of an item is the sum of what was recorded after
+ * it, by the perf clock, and of the gaps without a recording, by the wall clock. Each gap counts
+ * for at most a step (limit_ns / STEP_PART).
  */
-static void retention_plan_measure(struct retention_plan *choice, const struct store_limits *limits,
-				   uint64_t now_ns, uint64_t limit_ns,
-				   void (*older)(struct retention_plan_item *item))
+static void mark_older(struct retention_plan *plan, const struct store_limits *limits,
+		       uint64_t now_ns, uint64_t limit_ns,
+		       void (*mark)(struct retention_plan_item *item))
 {
 	uint64_t step_ns = limit_ns / STEP_PART, age_ns = 0, until_ns = now_ns;
 
-	for (size_t i = choice->items.count; i-- > 0;) {
-		struct retention_plan_item *item = &choice->items.items[i];
+	for (size_t i = plan->items.count; i-- > 0;) {
+		struct retention_plan_item *item = &plan->items.items[i];
 		uint64_t gap_ns = until_ns > item->end_ns ? until_ns - item->end_ns : 0;
 
 		age_ns += MIN(gap_ns, step_ns);
 		if (age_by_clock(item, now_ns) > limit_ns &&
 		    (limits->age_by_clock || age_ns > limit_ns))
-			older(item);
+			mark(item);
 		age_ns += item->length_ns;
 		until_ns = MIN(until_ns, item->begin_ns);
 	}
 }
 
-static void is_overdue(struct retention_plan_item *item)
+static void mark_overdue(struct retention_plan_item *item)
 {
 	item->overdue = true;
 }
 
-/* Too old for a pin of no moment of its own. */
-static void is_past_pins(struct retention_plan_item *item)
+/* Marks an item that is too old for pins without an end of their own. */
+static void mark_past_pins(struct retention_plan_item *item)
 {
 	item->past_pins = true;
 }
@@ -56,25 +70,25 @@ static bool is_pinned(const struct retention_plan_item *item, const struct reten
 	return pin->until_ns == UINT64_MAX ? !item->past_pins : now_ns < pin->until_ns;
 }
 
-static void set_ages(struct retention_plan *choice, const struct store_limits *limits,
+static void set_ages(struct retention_plan *plan, const struct store_limits *limits,
 		     uint64_t now_ns)
 {
-	retention_plan_measure(choice, limits, now_ns, limits->max_age_ns, is_overdue);
-	retention_plan_measure(choice, limits, now_ns, limits->pin_ns, is_past_pins);
-	for (size_t i = 0; i < choice->items.count; i++) {
-		struct retention_plan_item *item = &choice->items.items[i];
+	mark_older(plan, limits, now_ns, limits->max_age_ns, mark_overdue);
+	mark_older(plan, limits, now_ns, limits->pin_ns, mark_past_pins);
+	for (size_t i = 0; i < plan->items.count; i++) {
+		struct retention_plan_item *item = &plan->items.items[i];
 
-		for (size_t p = 0; p < choice->pins.count && !item->pinned; p++)
-			item->pinned = is_pinned(item, &choice->pins.items[p], now_ns);
+		for (size_t p = 0; p < plan->pins.count && !item->pinned; p++)
+			item->pinned = is_pinned(item, &plan->pins.items[p], now_ns);
 		item->spared = !item->overdue && !item->pinned && !item->keep &&
 			       age_by_clock(item, now_ns) > limits->max_age_ns;
 	}
 }
 
-static void remove_item(struct retention_plan_item *item, struct retention_plan_figures *figures,
-			const char *why)
+static void choose_item(struct retention_plan_item *item, struct retention_plan_figures *figures,
+			enum retention_plan_reason reason)
 {
-	item->why = why;
+	item->reason = reason;
 	figures->bytes -= MIN(figures->bytes, item->bytes);
 	figures->taken_bytes -= MIN(figures->taken_bytes, item->taken_bytes);
 	figures->free_bytes += item->taken_bytes;
@@ -82,51 +96,51 @@ static void remove_item(struct retention_plan_item *item, struct retention_plan_
 
 static bool may_go(const struct retention_plan_item *item, bool pinned)
 {
-	return !item->keep && !item->why && item->pinned == pinned;
+	return !item->keep && !item->reason && item->pinned == pinned;
 }
 
-static void choose_by_age(struct retention_plan *choice, struct retention_plan_figures *figures)
+static void choose_by_age(struct retention_plan *plan, struct retention_plan_figures *figures)
 {
-	for (size_t i = 0; i < choice->items.count; i++) {
-		struct retention_plan_item *item = &choice->items.items[i];
+	for (size_t i = 0; i < plan->items.count; i++) {
+		struct retention_plan_item *item = &plan->items.items[i];
 
 		if (item->overdue && may_go(item, false))
-			remove_item(item, figures, "older than the limit");
+			choose_item(item, figures, RETENTION_PLAN_AGE);
 	}
 }
 
-/* Until one of the figures, which becomes less with each, is no more than that: first what is not
- * pinned. */
-static void choose_down_to(struct retention_plan *choice, struct retention_plan_figures *figures,
-			   const uint64_t *figure, uint64_t most, const char *why)
+/*
+ * Chooses items until *figure, which decreases with each chosen item, is at most `most`. Chooses
+ * pinned items only after all others.
+ */
+static void choose_down_to(struct retention_plan *plan, struct retention_plan_figures *figures,
+			   const uint64_t *figure, uint64_t most, enum retention_plan_reason reason)
 {
 	for (int pinned = 0; pinned < 2; pinned++)
-		for (size_t i = 0; i<choice->items.count && * figure> most; i++)
-			if (may_go(&choice->items.items[i], pinned))
-				remove_item(&choice->items.items[i], figures, why);
-}
-
-static void choose_by_space(struct retention_plan *choice, struct retention_plan_figures *figures,
-			    uint64_t free_bytes, const char *why)
-{
-	for (size_t i = 0; i < choice->items.count && figures->free_bytes < free_bytes; i++) {
-		struct retention_plan_item *item = &choice->items.items[i];
-
-		if (may_go(item, false)) {
-			remove_item(item, figures, why);
-			item->for_space = true;
+		for (size_t i = 0; i < plan->items.count; i++) {
+			if (*figure <= most)
+				return;
+			if (may_go(&plan->items.items[i], pinned))
+				choose_item(&plan->items.items[i], figures, reason);
 		}
-	}
 }
 
-static uint64_t bytes_to_give(const struct retention_plan *choice,
-			      const struct retention_plan_figures *figures)
+static void choose_by_space(struct retention_plan *plan, struct retention_plan_figures *figures,
+			    uint64_t free_bytes)
+{
+	for (size_t i = 0; i < plan->items.count && figures->free_bytes < free_bytes; i++)
+		if (may_go(&plan->items.items[i], false))
+			choose_item(&plan->items.items[i], figures, RETENTION_PLAN_SPACE);
+}
+
+static uint64_t removable_bytes(const struct retention_plan *plan,
+				const struct retention_plan_figures *figures)
 {
 	uint64_t bytes = 0;
 
-	for (size_t i = 0; i < choice->items.count; i++)
-		if (may_go(&choice->items.items[i], false))
-			bytes += choice->items.items[i].bytes;
+	for (size_t i = 0; i < plan->items.count; i++)
+		if (may_go(&plan->items.items[i], false))
+			bytes += plan->items.items[i].bytes;
 	return MIN(bytes, figures->bytes - MIN(figures->bytes, figures->floor_bytes));
 }
 
@@ -139,40 +153,39 @@ static struct retention_plan_hold hold_of(const struct retention_plan_figures *f
 }
 
 /*
- * Giving up months of what was recorded would not help who fills the disk: only what is recorded
- * anew has its room. That is made once: whoever took it would take more.
+ * Chooses the oldest items, just enough for new recordings, because other processes fill the disk.
+ * Removing months of recordings would not help: these processes would take that space, too. The
+ * size of the store is fixed once; it does not shrink further if the others take more.
  */
-static void choose_starved(struct retention_plan *choice, struct retention_plan_figures *figures)
+static void choose_starved(struct retention_plan *plan, struct retention_plan_figures *figures)
 {
-	const struct retention_plan_hold *hold = &choice->hold;
+	const struct retention_plan_hold *hold = &plan->hold;
 	uint64_t reach_bytes = figures->taken_bytes + figures->free_bytes, taken_bytes;
 
 	reach_bytes = MAX(hold->reach_bytes, reach_bytes);
 	taken_bytes = MIN(hold->taken_bytes, reach_bytes - MIN(reach_bytes, figures->room_bytes));
-	choose_down_to(choice, figures, &figures->taken_bytes, taken_bytes,
-		       "others fill the disk, and the store may not grow");
+	choose_down_to(plan, figures, &figures->taken_bytes, taken_bytes, RETENTION_PLAN_STARVED);
 }
 
-void retention_plan_make(struct retention_plan *choice, const struct store_limits *limits,
+void retention_plan_make(struct retention_plan *plan, const struct store_limits *limits,
 			 const struct retention_plan_figures *figures)
 {
 	struct retention_plan_figures left = *figures;
 
-	for (size_t i = 0; i < choice->items.count; i++) {
-		struct retention_plan_item *item = &choice->items.items[i];
+	for (size_t i = 0; i < plan->items.count; i++) {
+		struct retention_plan_item *item = &plan->items.items[i];
 
-		item->pinned = item->overdue = item->past_pins = item->for_space = false;
-		item->why = NULL;
+		item->pinned = item->overdue = item->past_pins = false;
+		item->reason = RETENTION_PLAN_STAYS;
 	}
-	set_ages(choice, limits, figures->now_ns);
-	choose_by_age(choice, &left);
-	choose_down_to(choice, &left, &left.bytes, limits->max_bytes,
-		       "the store is larger than the limit");
-	choice->starved = left.free_bytes < limits->keep_free_bytes &&
-			  bytes_to_give(choice, &left) < limits->keep_free_bytes - left.free_bytes;
-	choice->hold = choice->starved ? hold_of(figures) : (struct retention_plan_hold){ 0 };
-	if (choice->starved)
-		choose_starved(choice, &left);
+	set_ages(plan, limits, figures->now_ns);
+	choose_by_age(plan, &left);
+	choose_down_to(plan, &left, &left.bytes, limits->max_bytes, RETENTION_PLAN_BYTES);
+	plan->starved = left.free_bytes < limits->keep_free_bytes &&
+			removable_bytes(plan, &left) < limits->keep_free_bytes - left.free_bytes;
+	plan->hold = plan->starved ? hold_of(figures) : (struct retention_plan_hold){ 0 };
+	if (plan->starved)
+		choose_starved(plan, &left);
 	else
-		choose_by_space(choice, &left, limits->keep_free_bytes, "too little space is free");
+		choose_by_space(plan, &left, limits->keep_free_bytes);
 }

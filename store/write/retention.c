@@ -5,6 +5,7 @@
 #include <sys/statvfs.h>
 
 #include "base/clock.h"
+#include "base/number.h"
 #include "base/size.h"
 #include "store/write/retention-plan.h"
 #include "store/disk/files.h"
@@ -14,29 +15,34 @@
 #include "store/disk/store-size.h"
 #include "store/write/writer.h"
 
-/* For free space the store gives so much of itself in so long, and no more: see struct
- * store_limits. */
+/*
+ * To free disk space, retention removes at most 1/FLOOR_PART of the store within FLOOR_NS; see
+ * struct store_limits.
+ */
 #define FLOOR_PART 8
 #define FLOOR_NS (3600 * NSEC_PER_SEC)
 
-/* What is written beside a segment and its spool, into the index and the notes. */
+/* The disk space for index and notes that each segment and its spool need. */
 #define ROOM_BESIDE_BYTES (32u << 10)
 
-struct retaining {
+struct retention {
 	struct store_writer *writer;
 	struct store_segments segments;
 	struct segment_dir_names names;
-	struct retention_plan choice;
-	/* of all that is in the store */
+	struct retention_plan plan;
+	/* The size of all files in the store. */
 	uint64_t bytes;
-	/* of the disk */
+	/* The disk space of all files in the store. */
 	uint64_t taken_bytes;
 	uint64_t free_bytes, disk_bytes;
 	struct error *error;
 };
 
-/* Incidents mostly come in bursts and in order: one pin for those that lie near each other. */
-static int add_incident_pin(struct retention_plan *choice, uint64_t from_ns, uint64_t to_ns)
+/*
+ * Adds a pin for an incident. Incidents mostly come in bursts and in order, so near ones share a
+ * pin.
+ */
+static int add_incident_pin(struct retention_plan *plan, uint64_t from_ns, uint64_t to_ns)
 {
 	struct retention_plan_pin pin = {
 		.from_ns = from_ns - MIN(from_ns, STORE_PIN_AROUND_NS),
@@ -44,11 +50,11 @@ static int add_incident_pin(struct retention_plan *choice, uint64_t from_ns, uin
 		.until_ns = UINT64_MAX,
 	};
 	struct retention_plan_pin *last =
-		choice->pins.count ? &choice->pins.items[choice->pins.count - 1] : NULL;
+		plan->pins.count ? &plan->pins.items[plan->pins.count - 1] : NULL;
 
 	if (!last || last->until_ns != UINT64_MAX || pin.from_ns > last->to_ns ||
 	    pin.to_ns < last->from_ns)
-		return array_push(&choice->pins, pin);
+		return array_push(&plan->pins, pin);
 	last->from_ns = MIN(last->from_ns, pin.from_ns);
 	last->to_ns = MAX(last->to_ns, pin.to_ns);
 	return 0;
@@ -62,15 +68,15 @@ static int retention_see_incident(void *context, const struct store_incident *in
 
 static int retention_see_note(void *context, const struct note *note)
 {
-	struct retention_plan *choice = context;
+	struct retention_plan *plan = context;
 	uint64_t stall_ns = note_u64(note, "stall_ns", note->realtime_ns);
 
 	if (note->kind == NOTES_INCIDENT)
-		return add_incident_pin(choice, MIN(stall_ns, note->realtime_ns),
+		return add_incident_pin(plan, MIN(stall_ns, note->realtime_ns),
 					MAX(stall_ns, note->realtime_ns));
 	if (note->kind != NOTES_PIN)
 		return 0;
-	return array_push(&choice->pins,
+	return array_push(&plan->pins,
 			  (struct retention_plan_pin){
 				  .from_ns = note_u64(note, "from_ns", 0),
 				  .to_ns = note_u64(note, "to_ns", 0),
@@ -80,47 +86,46 @@ static int retention_see_note(void *context, const struct note *note)
 
 static int retention_see_row(void *context, const struct store_segment *segment)
 {
-	struct retaining *retaining = context;
+	struct retention *retention = context;
 
-	if (segment_dir_know(&retaining->names, segment->name) < 0)
+	if (segment_dir_names_add(&retention->names, segment->name) < 0)
 		return -ENOMEM;
-	return array_push(&retaining->segments.list, *segment);
+	return array_push(&retention->segments.list, *segment);
 }
 
-/* A spool that was set aside takes room as a segment does that cannot be read. */
+/* Adds a spool that was set aside. It takes disk space like an unreadable segment. */
 static int retention_see_spool_name(void *context, const char *name)
 {
-	struct retaining *retaining = context;
+	struct retention *retention = context;
 	struct store_segment segment = { .unsealed = true };
 	char path[PATH_MAX];
 	struct stat about;
 
 	if (!store_name_ends(name, STORE_DAMAGED_SUFFIX) ||
-	    store_file(retaining->writer->spools, name, path, NULL) < 0 || lstat(path, &about) < 0)
+	    store_file(retention->writer->spools, name, path, NULL) < 0 || lstat(path, &about) < 0)
 		return 0;
 	snprintf(segment.name, sizeof(segment.name), "%.63s", name);
 	snprintf(segment.damage, sizeof(segment.damage), "a spool that cannot be read");
 	segment.bytes = about.st_size;
 	segment.end_ns = about.st_mtim.tv_sec * NSEC_PER_SEC + about.st_mtim.tv_nsec;
-	return array_push(&retaining->segments.list, segment);
+	return array_push(&retention->segments.list, segment);
 }
 
-/* Of an index that says nothing to be believed, what the segments say themselves is near enough. */
-static int pin_without_index(struct retaining *retaining)
+/* Without an index to trust, pins each segment that has incidents for its whole time. */
+static int pin_without_index(struct retention *retention)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < retaining->segments.list.count; i++) {
-		const struct store_segment *segment = &retaining->segments.list.items[i];
+	for (size_t i = 0; r == 0 && i < retention->segments.list.count; i++) {
+		const struct store_segment *segment = &retention->segments.list.items[i];
 
 		if (segment->incidents)
-			r = add_incident_pin(&retaining->choice, segment->begin_ns,
-					     segment->end_ns);
+			r = add_incident_pin(&retention->plan, segment->begin_ns, segment->end_ns);
 	}
 	return r;
 }
 
-/* What a dry writer finds in the index is as good as it is. */
+/* Reconciles the index, if necessary. A dry writer uses it as it is. */
 static int refresh_index(struct store_writer *writer, struct error *error)
 {
 	if (writer->dry)
@@ -128,17 +133,16 @@ static int refresh_index(struct store_writer *writer, struct error *error)
 	return writer_is_behind(writer) ? writer_reconcile(writer, error) : 0;
 }
 
-static int collect_index(struct retaining *retaining)
+static int collect_index(struct retention *retention)
 {
-	struct store_writer *writer = retaining->writer;
-	struct error *error = retaining->error;
+	struct store_writer *writer = retention->writer;
+	struct error *error = retention->error;
 	int r = refresh_index(writer, error);
 
 	if (r == 0)
-		r = index_segments(writer->index, retention_see_row, retaining, error);
+		r = index_segments(writer->index, retention_see_row, retention, error);
 	if (r == 0)
-		r = index_incidents(writer->index, retention_see_incident, &retaining->choice,
-				    error);
+		r = index_incidents(writer->index, retention_see_incident, &retention->plan, error);
 	writer->behind = r < 0;
 	return r;
 }
@@ -152,14 +156,14 @@ static int compare_ends(const void *a, const void *b)
 	return strcmp(left->name, right->name);
 }
 
-/* A row whose file is gone takes no room. */
-static int drop_absent(struct retaining *retaining)
+/* Drops rows whose files are gone, because these take no disk space. */
+static int drop_absent(struct retention *retention)
 {
-	struct store_segments *segments = &retaining->segments;
+	struct store_segments *segments = &retention->segments;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < segments->list.count; i++) {
-		int r = segment_dir_has(&retaining->names, segments->list.items[i].name);
+		int r = segment_dir_names_has(&retention->names, segments->list.items[i].name);
 
 		if (r < 0)
 			return r;
@@ -170,63 +174,72 @@ static int drop_absent(struct retaining *retaining)
 	return 0;
 }
 
-static int collect_segments(struct retaining *retaining, bool *ret_trusted)
+static int collect_segments(struct retention *retention, bool *ret_trusted)
 {
-	const char *path = retaining->writer->path;
-	int r = collect_index(retaining);
+	const char *path = retention->writer->path;
+	int r = collect_index(retention);
 
 	*ret_trusted = r == 0;
 	if (r == -ENOMEM)
 		return r;
 	if (r < 0) {
-		segment_dir_names_done(&retaining->names);
-		retaining->names = (struct segment_dir_names){ 0 };
-		retaining->segments.list.count = 0;
+		segment_dir_names_done(&retention->names);
+		retention->names = (struct segment_dir_names){ 0 };
+		retention->segments.list.count = 0;
 	}
-	r = segment_dir_unknown(path, &retaining->names, &retaining->segments, retaining->error);
-	return r < 0 ? r : drop_absent(retaining);
+	r = segment_dir_find_unknown(path, &retention->names, &retention->segments,
+				     retention->error);
+	return r < 0 ? r : drop_absent(retention);
 }
 
-static int retention_collect(struct retaining *retaining)
-{
-	const char *path = retaining->writer->path;
-	struct store_segments *segments = &retaining->segments;
-	struct error *error = retaining->error;
-	uint64_t damaged;
-	bool trusted = false;
-	int r = collect_segments(retaining, &trusted);
-
-	if (r == 0)
-		r = store_other_bytes(path, &retaining->bytes, &retaining->taken_bytes, error);
-	for (size_t i = 0; i < segments->list.count; i++) {
-		retaining->bytes += segments->list.items[i].bytes;
-		retaining->taken_bytes += store_taken(segments->list.items[i].bytes);
-	}
-	if (r == 0)
-		r = store_each_name(path, STORE_SPOOLS, retention_see_spool_name, retaining, error);
-	if (r == 0)
-		r = segment_dir_place(NULL, segments, error);
-	if (r == 0 && !trusted)
-		r = pin_without_index(retaining);
-	if (r == 0)
-		r = notes_read(path, retention_see_note, &retaining->choice, &damaged, error);
-	if (segments->list.count)
-		qsort(segments->list.items, segments->list.count, sizeof(*segments->list.items),
-		      compare_ends);
-	return r;
-}
-
-static int measure_disk(struct retaining *retaining)
+static int measure_disk(struct retention *retention)
 {
 	struct statvfs about;
 
-	if (statvfs(retaining->writer->path, &about) < 0)
-		return error_set(retaining->error, -errno, "%s", strerror(errno));
-	retaining->free_bytes = (uint64_t)about.f_bavail * about.f_frsize;
-	/* what is kept for root is never free for others */
-	retaining->disk_bytes =
+	if (statvfs(retention->writer->path, &about) < 0)
+		return error_set(retention->error, -errno, "%s", strerror(errno));
+	retention->free_bytes = (uint64_t)about.f_bavail * about.f_frsize;
+	/* space that is reserved for root is never free for others */
+	retention->disk_bytes =
 		(uint64_t)(about.f_blocks - (about.f_bfree - about.f_bavail)) * about.f_frsize;
 	return 0;
+}
+
+static int retention_collect(struct retention *retention)
+{
+	const char *path = retention->writer->path;
+	struct store_segments *segments = &retention->segments;
+	struct error *error = retention->error;
+	uint64_t damaged;
+	bool trusted = false;
+	int r = collect_segments(retention, &trusted);
+
+	if (r == 0)
+		r = store_other_bytes(path, &retention->bytes, &retention->taken_bytes, error);
+	for (size_t i = 0; i < segments->list.count; i++) {
+		retention->bytes += segments->list.items[i].bytes;
+		retention->taken_bytes += store_taken(segments->list.items[i].bytes);
+	}
+	if (r == 0)
+		r = store_each_name(path, STORE_SPOOLS, retention_see_spool_name, retention, error);
+	if (r == 0)
+		r = segment_dir_place(NULL, segments, error);
+	if (r == 0 && !trusted)
+		r = pin_without_index(retention);
+	if (r == 0)
+		r = notes_read(path, retention_see_note, &retention->plan, &damaged, error);
+	if (segments->list.count)
+		qsort(segments->list.items, segments->list.count, sizeof(*segments->list.items),
+		      compare_ends);
+	return r < 0 ? r : measure_disk(retention);
+}
+
+static void retention_done(struct retention *retention)
+{
+	array_done(&retention->segments.list);
+	segment_dir_names_done(&retention->names);
+	array_done(&retention->plan.items);
+	array_done(&retention->plan.pins);
 }
 
 static bool retention_is_whole(const struct store_segment *segment)
@@ -234,21 +247,23 @@ static bool retention_is_whole(const struct store_segment *segment)
 	return !segment->unsealed && !*segment->damage;
 }
 
-/* The segment that was sealed last stays, or, if none was, the latest: whoever is asked for the
- * night has something to show. */
-static bool retention_is_kept(const struct retaining *retaining, size_t i)
+/*
+ * Returns whether to keep the segment in any case: the one that was sealed last, or else the
+ * latest. So the store always has something to show of the last night.
+ */
+static bool retention_is_kept(const struct retention *retention, size_t i)
 {
-	const char *last = retaining->writer->sealed_last;
+	const char *last = retention->writer->sealed_last;
 
 	if (*last)
-		return strcmp(retaining->segments.list.items[i].name, last) == 0;
-	for (size_t later = i + 1; later < retaining->segments.list.count; later++)
-		if (retention_is_whole(&retaining->segments.list.items[later]))
+		return strcmp(retention->segments.list.items[i].name, last) == 0;
+	for (size_t later = i + 1; later < retention->segments.list.count; later++)
+		if (retention_is_whole(&retention->segments.list.items[later]))
 			return false;
-	return retention_is_whole(&retaining->segments.list.items[i]);
+	return retention_is_whole(&retention->segments.list.items[i]);
 }
 
-/* Down to what the store may go for free space in this hour. */
+/* Returns the size down to which the store may shrink for free space in this hour. */
 static uint64_t floor_bytes(struct store_writer *writer, const struct store_limits *limits,
 			    uint64_t bytes)
 {
@@ -263,71 +278,79 @@ static uint64_t floor_bytes(struct store_writer *writer, const struct store_limi
 	return writer->floor_bytes;
 }
 
-/* The next segment, and before that its spool: as large as the last one, or as one that did not
- * fit. */
-static uint64_t room_bytes(const struct retaining *retaining)
+/*
+ * Returns the disk space for the next segment, and before that for its spool: the size of the last
+ * segment, or of one that did not fit.
+ */
+static uint64_t room_bytes(const struct retention *retention)
 {
-	const struct store_segments *segments = &retaining->segments;
-	uint64_t bytes = retaining->writer->unfit_bytes;
+	const struct store_segments *segments = &retention->segments;
+	uint64_t bytes = retention->writer->unfit_bytes;
 
 	if (segments->list.count)
 		bytes = MAX(bytes, segments->list.items[segments->list.count - 1].bytes);
 	return 2 * store_taken(bytes) + ROOM_BESIDE_BYTES;
 }
 
-static int retention_choose(struct retaining *retaining, const struct store_limits *limits)
+static int retention_choose(struct retention *retention, const struct store_limits *limits)
 {
-	struct store_writer *writer = retaining->writer;
-	struct retention_plan *choice = &retaining->choice;
+	struct store_writer *writer = retention->writer;
+	struct retention_plan *plan = &retention->plan;
 	const struct retention_plan_figures figures = {
 		.now_ns = clock_ns(CLOCK_REALTIME),
-		.bytes = retaining->bytes,
-		.taken_bytes = retaining->taken_bytes,
-		.free_bytes = retaining->free_bytes,
-		.room_bytes = room_bytes(retaining),
-		.floor_bytes = floor_bytes(writer, limits, retaining->bytes),
+		.bytes = retention->bytes,
+		.taken_bytes = retention->taken_bytes,
+		.free_bytes = retention->free_bytes,
+		.room_bytes = room_bytes(retention),
+		.floor_bytes = floor_bytes(writer, limits, retention->bytes),
 		.hold = writer->hold,
 	};
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < retaining->segments.list.count; i++) {
-		const struct store_segment *segment = &retaining->segments.list.items[i];
+	for (size_t i = 0; r == 0 && i < retention->segments.list.count; i++) {
+		const struct store_segment *segment = &retention->segments.list.items[i];
 
-		r = array_push(&choice->items,
+		r = array_push(&plan->items,
 			       (struct retention_plan_item){
 				       .begin_ns = segment->begin_ns,
 				       .end_ns = segment->end_ns,
 				       .length_ns = segment->perf_end_ns - segment->perf_begin_ns,
 				       .bytes = segment->bytes,
 				       .taken_bytes = store_taken(segment->bytes),
-				       .keep = retention_is_kept(retaining, i),
+				       .keep = retention_is_kept(retention, i),
 			       });
 	}
 	if (r < 0)
 		return r;
-	retention_plan_make(choice, limits, &figures);
-	writer->hold = choice->hold;
+	retention_plan_make(plan, limits, &figures);
+	writer->hold = plan->hold;
 	return 0;
 }
 
-/* A row that says something else than its file was never right: without it the file is described
- * anew, and then has its turn. */
-static bool is_as_known(struct retaining *retaining, const struct store_segment *segment)
+/* Returns whether the index row of a segment agrees with its file. */
+static bool row_is_right(const struct store_writer *writer, const struct store_segment *row)
 {
-	struct store_writer *writer = retaining->writer;
 	struct store_segment file;
-	int r;
 
-	if (segment->unsealed)
+	if (row->unsealed)
 		return true;
-	r = segment_dir_describe(retaining->writer->path, segment->name, &file, NULL);
-	if (r < 0 || (!*file.damage && file.end_ns != segment->end_ns)) {
-		if (writer->index && !writer->dry)
-			(void)index_remove(writer->index, segment->name, NULL);
-		writer->behind = true;
+	if (segment_dir_describe(writer->path, row->name, &file, NULL) < 0)
 		return false;
-	}
-	return true;
+	return *file.damage || file.end_ns == row->end_ns;
+}
+
+/*
+ * Removes a row that disagrees with its file, so that the file is described anew and can be removed
+ * later. Returns whether the row is right.
+ */
+static bool check_row(struct store_writer *writer, const struct store_segment *row)
+{
+	if (row_is_right(writer, row))
+		return true;
+	if (writer->index && !writer->dry)
+		(void)index_remove(writer->index, row->name, NULL);
+	writer->behind = true;
+	return false;
 }
 
 static int remove_file(const struct store_writer *writer, const struct store_segment *segment,
@@ -346,44 +369,51 @@ struct removal {
 	bool dry;
 	void (*removes)(void *context, const struct store_segment *segment, const char *why);
 	void *context;
-	/* with what is to be removed */
-	struct store_gone_list gone;
-	/* on the disk */
+	/* The removed ranges, including those that are about to be removed. */
+	struct store_removed_ranges ranges;
+	/* The note is on the disk. */
 	bool noted;
 	struct store_retained result;
 };
 
-/* What goes is written down before, so that nobody takes it for lost. What is in the way of that is
- * told once the disk has room. */
-static int note_removals(struct retaining *retaining, struct removal *removal)
+/*
+ * Notes the segments before they are removed, so that they do not count as vanished. Does not
+ * report a failed write, because the removals free disk space and remove_one() writes the note
+ * again.
+ */
+static int note_removals(struct retention *retention, struct removal *removal)
 {
-	const char *path = retaining->writer->path;
+	const char *path = retention->writer->path;
 	uint64_t damaged;
 	bool any = false;
-	int r = removed_ranges_read(path, &removal->gone, &damaged, retaining->error);
+	int r = removed_ranges_read(path, &removal->ranges, &damaged, retention->error);
 
-	for (size_t i = 0; r == 0 && i < retaining->segments.list.count; i++) {
-		const struct store_segment *segment = &retaining->segments.list.items[i];
-		struct store_gone one = { segment->begin_ns, segment->end_ns, false };
+	for (size_t i = 0; r == 0 && i < retention->segments.list.count; i++) {
+		const struct store_segment *segment = &retention->segments.list.items[i];
+		struct store_removed_range one = { segment->begin_ns, segment->end_ns, false };
 
-		if (!retaining->choice.items.items[i].why)
+		if (!retention->plan.items.items[i].reason)
 			continue;
-		r = removed_ranges_add(&removal->gone, &one);
+		r = removed_ranges_add(&removal->ranges, &one);
 		any = true;
 	}
-	removal->noted = !any || (r == 0 && removed_ranges_write(path, &removal->gone, NULL) == 0);
+	removal->noted =
+		!any || (r == 0 && removed_ranges_write(path, &removal->ranges, NULL) == 0);
 	return r;
 }
 
-/* On a full disk there may be room for the note when something is gone. */
-static int remove_one(struct retaining *retaining, struct removal *removal,
+/*
+ * Removes a file. If the note failed before, writes it again, because a full disk may have space
+ * for it only now.
+ */
+static int remove_one(struct retention *retention, struct removal *removal,
 		      const struct store_segment *segment, struct error *error)
 {
-	int r = remove_file(retaining->writer, segment, error);
+	int r = remove_file(retention->writer, segment, error);
 
 	if (r == 0 && !removal->noted)
 		removal->noted =
-			removed_ranges_write(retaining->writer->path, &removal->gone, NULL) == 0;
+			removed_ranges_write(retention->writer->path, &removal->ranges, NULL) == 0;
 	return r;
 }
 
@@ -391,6 +421,14 @@ static bool retention_is_own(const struct store_writer *writer, const struct sto
 {
 	return !segment->unsealed && segment->sequence >= writer->first_sequence &&
 	       strcmp(segment->boot_id, writer->boot_id) == 0;
+}
+
+/* A file that cannot be read may lack times. */
+static void retention_widen(const struct store_segment *segment, uint64_t *from_ns, uint64_t *to_ns)
+{
+	if (segment->begin_ns && (!*from_ns || segment->begin_ns < *from_ns))
+		*from_ns = segment->begin_ns;
+	*to_ns = MAX(*to_ns, segment->end_ns);
 }
 
 static void retention_count(const struct store_writer *writer, const struct store_segment *segment,
@@ -401,11 +439,13 @@ static void retention_count(const struct store_writer *writer, const struct stor
 
 	result->removed += gone;
 	result->removed_bytes += bytes;
+	if (gone)
+		retention_widen(segment, &result->from_ns, &result->to_ns);
 	if (retention_is_own(writer, segment)) {
 		result->own += gone;
 		result->own_bytes += bytes;
 	}
-	if (item->for_space) {
+	if (item->reason == RETENTION_PLAN_SPACE) {
 		result->for_space += gone;
 		result->for_space_bytes += bytes;
 	}
@@ -414,34 +454,35 @@ static void retention_count(const struct store_writer *writer, const struct stor
 	result->pinned += !gone && item->pinned && item->overdue;
 }
 
-/* What cannot be removed does not keep the others: the first error is handed on. */
-static int retention_carry_out(struct retaining *retaining, struct removal *removal)
+/* Removes the chosen segments. An error does not stop the rest. Returns the first error. */
+static int retention_carry_out(struct retention *retention, struct removal *removal)
 {
 	struct store_segments removed = { 0 };
-	int r = removal->dry ? 0 : note_removals(retaining, removal);
+	int r = removal->dry ? 0 : note_removals(retention, removal);
 
-	for (size_t i = 0; i < retaining->segments.list.count; i++) {
-		const struct store_segment *segment = &retaining->segments.list.items[i];
-		const struct retention_plan_item *item = &retaining->choice.items.items[i];
-		bool gone = item->why && is_as_known(retaining, segment);
+	for (size_t i = 0; i < retention->segments.list.count; i++) {
+		const struct store_segment *segment = &retention->segments.list.items[i];
+		const struct retention_plan_item *item = &retention->plan.items.items[i];
+		bool gone = item->reason && check_row(retention->writer, segment);
 
 		if (gone && removal->removes)
-			removal->removes(removal->context, segment, item->why);
+			removal->removes(removal->context, segment,
+					 retention_plan_reason_text(item->reason));
 		if (gone && !removal->dry) {
-			int removing = remove_one(retaining, removal, segment,
-						  r == 0 ? retaining->error : NULL);
+			int removing = remove_one(retention, removal, segment,
+						  r == 0 ? retention->error : NULL);
 
 			gone = removing == 0;
 			r = r ? r : removing;
 			if (gone && array_push(&removed.list, *segment) < 0)
-				retaining->writer->behind = true;
+				retention->writer->behind = true;
 		}
-		retention_count(retaining->writer, segment, item, gone, &removal->result);
+		retention_count(retention->writer, segment, item, gone, &removal->result);
 	}
 	if (removed.list.count)
-		writer_forget_rows(retaining->writer, &removed);
+		writer_forget_rows(retention->writer, &removed);
 	array_done(&removed.list);
-	array_done(&removal->gone.list);
+	array_done(&removal->ranges.list);
 	return r;
 }
 
@@ -450,38 +491,80 @@ int store_writer_retain(struct store_writer *writer, const struct store_limits *
 					const char *why),
 			void *context, struct store_retained *ret_retained, struct error *error)
 {
-	struct retaining retaining = { .writer = writer, .error = error };
+	struct retention retention = { .writer = writer, .error = error };
 	struct removal removal = { .dry = dry || writer->dry,
 				   .removes = removes,
 				   .context = context };
 	int r = removal.dry ? 0 : writer_check(writer, error);
 
 	if (r == 0)
-		r = retention_collect(&retaining);
+		r = retention_collect(&retention);
 	if (r == 0)
-		r = measure_disk(&retaining);
+		r = retention_choose(&retention, limits);
 	if (r == 0)
-		r = retention_choose(&retaining, limits);
-	if (r == 0)
-		r = retention_carry_out(&retaining, &removal);
-	removal.result.bytes = retaining.bytes - removal.result.removed_bytes;
-	removal.result.free_bytes = retaining.free_bytes;
-	removal.result.disk_bytes = retaining.disk_bytes;
-	removal.result.starved = retaining.choice.starved;
-	array_done(&retaining.segments.list);
-	segment_dir_names_done(&retaining.names);
-	array_done(&retaining.choice.items);
-	array_done(&retaining.choice.pins);
+		r = retention_carry_out(&retention, &removal);
+	removal.result.bytes = retention.bytes - removal.result.removed_bytes;
+	removal.result.free_bytes = retention.free_bytes;
+	removal.result.disk_bytes = retention.disk_bytes;
+	removal.result.starved = retention.plan.starved;
+	retention_done(&retention);
 	if (r < 0)
 		return error_prefix(error, r, "%s", writer->path);
 	*ret_retained = removal.result;
 	return 0;
 }
 
+static void change_count(const struct store_segment *segment, const struct retention_plan_item *old,
+			 const struct retention_plan_item *new, struct store_limits_change *change)
+{
+	change->segments++;
+	change->segment_bytes += segment->bytes;
+	if (old->reason || !new->reason)
+		return;
+	change->removed++;
+	change->removed_bytes += segment->bytes;
+	change->pinned += old->pinned;
+	retention_widen(segment, &change->from_ns, &change->to_ns);
+}
+
+int store_writer_compare_limits(struct store_writer *writer, const struct store_limits *old,
+				const struct store_limits *limits,
+				struct store_limits_change *ret_change, struct error *error)
+{
+	struct retention retention = { .writer = writer, .error = error };
+	const struct retention_plan_hold hold = writer->hold;
+	struct store_limits_change change = { 0 };
+	struct retention_plan before = { 0 };
+	int r = retention_collect(&retention);
+
+	if (r == 0)
+		r = retention_choose(&retention, old);
+	before.items = retention.plan.items;
+	memset(&retention.plan.items, 0, sizeof(retention.plan.items));
+	writer->hold = hold;
+	if (r == 0)
+		r = retention_choose(&retention, limits);
+	writer->hold = hold;
+	for (size_t i = 0; r == 0 && i < retention.segments.list.count; i++)
+		change_count(&retention.segments.list.items[i], &before.items.items[i],
+			     &retention.plan.items.items[i], &change);
+	array_done(&before.items);
+	retention_done(&retention);
+	if (r < 0)
+		return error_prefix(error, r, "%s", writer->path);
+	*ret_change = change;
+	return 0;
+}
+
+static const char smaller_remedy[] = "the store does not grow any more; give a smaller --keep-free";
+static const char space_remedy[] =
+	"the store does not grow any more; free some space, or give a smaller --keep-free";
+
 bool store_space_describe(const struct store_limits *limits, const struct store_retained *retained,
 			  struct error *ret_text)
 {
 	char left[32], wanted[32], taken[32], removed[32], disk[32];
+	struct error done = { 0 };
 
 	if (!retained->starved && !retained->for_space)
 		return false;
@@ -490,21 +573,15 @@ bool store_space_describe(const struct store_limits *limits, const struct store_
 	size_format(retained->bytes + retained->removed_bytes, taken, sizeof(taken));
 	size_format(retained->for_space_bytes, removed, sizeof(removed));
 	size_format(retained->disk_bytes, disk, sizeof(disk));
-	if (retained->starved && limits->keep_free_bytes >= retained->disk_bytes)
-		error_set(
-			ret_text, 0,
-			"%s of the disk should be free, and it holds no more than %s: that cannot be had, so the store is kept from growing instead; give a smaller --keep-free",
-			wanted, disk);
-	else if (retained->starved)
-		error_set(
-			ret_text, 0,
-			"%s of the disk are free, and %s should be; the store takes %s of it, others the rest: removing what was recorded would not help, so the store is kept from growing instead; make room, or give a smaller --keep-free",
-			left, wanted, taken);
+	if (!retained->starved)
+		error_set(&done, 0, "removed the oldest %llu segment%s (%s)",
+			  (unsigned long long)retained->for_space, plural(retained->for_space),
+			  removed);
+	else if (limits->keep_free_bytes >= retained->disk_bytes)
+		error_set(&done, 0, "the disk has only %s in all; %s", disk, smaller_remedy);
 	else
-		error_set(
-			ret_text, 0,
-			"%s of the disk are free, and %s should be; the store takes %s of it, others the rest: the oldest %llu segment%s, %s, had to go for that",
-			left, wanted, taken, (unsigned long long)retained->for_space,
-			retained->for_space == 1 ? "" : "s", removed);
+		error_set(&done, 0, "others use too much of the rest; %s", space_remedy);
+	error_set(ret_text, 0, "%s of the disk are free, but %s should be; the store uses %s; %s",
+		  left, wanted, taken, done.text);
 	return true;
 }

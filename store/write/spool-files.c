@@ -18,11 +18,11 @@ static int spool_path(const struct store_writer *writer, const char *boot_id, ui
 	char name[64];
 
 	if (store_name(boot_id, sequence, STORE_SPOOL_SUFFIX, name) < 0)
-		return error_set(error, -EINVAL, "no boot id: \"%s\"", boot_id);
+		return error_set(error, -EINVAL, "not a boot id: \"%s\"", boot_id);
 	return store_file(writer->spools, name, path, error);
 }
 
-/* Its name has to be on the disk before what is in it counts. */
+/* Creates a spool. Its name must be on the disk before its content counts. */
 static int spool_files_open_spool(struct store_writer *writer, uint64_t sequence, const char *path,
 				  struct error *error)
 {
@@ -50,7 +50,10 @@ static struct spool_file *find_spool(struct store_writer *writer, uint64_t seque
 	return NULL;
 }
 
-/* After a failed sync the pages count as written, so what is given again is written again. */
+/*
+ * Appends at the known size. After a failed sync, the kernel considers the pages written, so the
+ * next try writes the same bytes again.
+ */
 static int spool_files_append(struct spool_file *file, const void *bytes, size_t size)
 {
 	int r;
@@ -76,7 +79,7 @@ static int write_spool(struct store_writer *writer, uint64_t sequence, const voi
 	int r = spool_path(writer, writer->boot_id, sequence, path, error);
 
 	if (r == 0 && !file) {
-		if (sequence < writer->anew_from ||
+		if (sequence < writer->renumber_below ||
 		    writer->closed[sequence % WRITER_CLOSED] == sequence + 1)
 			return 0;
 		r = spool_files_open_spool(writer, sequence, path, error);
@@ -94,7 +97,7 @@ int store_writer_spool(struct store_writer *writer, uint64_t sequence, const voi
 	int r;
 
 	pthread_mutex_lock(&writer->spool_lock);
-	r = writer_hold(writer, error);
+	r = writer_ensure_lock(writer, error);
 	if (r == 0)
 		r = write_spool(writer, sequence, bytes, size, error);
 	pthread_mutex_unlock(&writer->spool_lock);

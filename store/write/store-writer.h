@@ -2,15 +2,15 @@
 #pragma once
 
 /*
- * The side of the store that writes: one at a time for each store, known by a lock with its pid.
- * The calls may wait for the disk and are for one thread, but for three: store_writer_number() is
- * for any thread; store_writer_spool() and store_writer_forget() are for one other thread, so that
- * what is being recorded gets to the disk while a segment is made.
+ * The writing side of the store. Each store has one writer at a time, which holds a lock with its
+ * pid. The calls may wait for the disk. One thread makes all calls, with three exceptions. Any
+ * thread may call store_writer_number(). One other thread may call store_writer_spool() and
+ * store_writer_forget(), so that samples reach the disk while a segment is being made.
  *
- * What is being recorded goes into the spool, block by block, and is then sealed into a segment;
- * the spool is removed when the segment is on the disk. A sealed segment is on the disk when
- * store_writer_seal() returns: written, synced, renamed, its folder synced, and then indexed. When
- * only the index fails the segment is safe all the same and is found without it.
+ * Samples go into the spool block by block. Later their tape is sealed into a segment, and its
+ * spool is removed. store_writer_seal() returns when the segment is on the disk: written, synced,
+ * renamed, and its folder synced. Then it is indexed. If only the index fails, the segment is safe,
+ * and readers find it without the index.
  */
 
 #include <errno.h>
@@ -24,108 +24,123 @@
 
 struct store_writer;
 
-/* Makes the folder where it is missing. -EBUSY names the pid of the writer that is there. */
+/*
+ * Opens a store for writing. Creates the folder if it does not exist. Returns 0, -ENOTEMPTY if
+ * the folder is not a store and holds other things, -EBUSY with the pid of the present writer in
+ * the text, or another negative errno.
+ */
 int store_writer_open(const char *path, struct store_writer **ret_writer, struct error *error);
 /*
- * For store_writer_retain() alone, which then removes nothing: changes nothing in the store and
- * goes beside a writer. -ENOENT when there is no store.
+ * Opens a store only for store_writer_retain(), which then removes nothing. Changes nothing in the
+ * store and works beside a writer. Returns -ENOENT if there is no store.
  */
 int store_writer_open_dry(const char *path, struct store_writer **ret_writer, struct error *error);
 struct store_writer *store_writer_close(struct store_writer *writer);
 DEFINE_CLEANUP(store_writer, struct store_writer *, store_writer_close)
 
-/* Was it for want of room that something was not written? */
+/* Returns whether a write failed for lack of space. */
 static inline bool store_is_full(int result)
 {
 	return result == -ENOSPC || result == -EDQUOT;
 }
 
-/* The number of the next tape of this boot; never the same twice, whatever becomes of the tape.
- * From any thread, no system call. */
+/*
+ * Returns the number of the next tape of this boot. It never returns a number twice, whatever
+ * happens to the tape. Any thread may call it. Makes no system call.
+ */
 uint64_t store_writer_number(struct store_writer *writer);
-/* The folder in which who names tapes may keep what was found; of no use to anybody else, and not
- * made here. Valid as long as the writer. */
+/*
+ * Returns the folder in which naming may keep its results. Nothing else uses it, and the writer
+ * does not create it. Valid as long as the writer.
+ */
 const char *store_writer_names(const struct store_writer *writer);
 
 /*
- * Appends packed blocks (tape/spool/spool.h) of the tape of that number and of this boot to its
- * spool, and waits until they are on the disk. After a failure the same bytes can be given again:
- * what was written of them in part is cut off first. Once the tape is sealed or forgotten, no new
- * spool is begun for it: there is no need of one any more, and 0 comes back.
+ * Appends packed blocks (tape/spool/spool.h) to the spool of a tape of this boot, and waits until
+ * they are on the disk. After a failure, call it again with the same bytes; it first cuts off what
+ * the failed call wrote. Once the tape is sealed or forgotten, it does nothing and returns 0,
+ * because the tape needs no spool any more.
  */
 int store_writer_spool(struct store_writer *writer, uint64_t sequence, const void *bytes,
 		       size_t size, struct error *error);
-/* The tape of that number will not be sealed: away with its spool, if it has one. */
+/* Removes the spool of a tape that will not be sealed, if it has one. */
 void store_writer_forget(struct store_writer *writer, uint64_t sequence);
 
 /*
- * What writers before us left unsealed: calls `seal` for each such tape, oldest first, which names
- * it and gives it to store_writer_seal(). Where that went well the spool is removed; a spool that
- * belongs to a segment that is there is removed unread. One that cannot be read at all, or has no
- * anchor that tells when it was, is set aside under a name that ends in ".damaged", and counted.
- * One that cannot be read now stays where it is, and the others are recovered all the same: then
- * the first such error comes back. A negative answer of `seal` ends it and is handed on. What was
- * recovered is told in any case; what stays can be tried again.
+ * Recovers the spools of earlier writers. Calls seal() for each such tape, oldest first; it names
+ * the tape and calls store_writer_seal(). Then the spool is removed. A spool that already has a
+ * segment is removed unread.
+ *
+ * A spool that is unreadable, or lacks an anchor for its time, gets a name that ends in ".damaged"
+ * and is counted. A spool that cannot be read now stays, and the others are recovered anyway. Then
+ * the first such error is returned, and the caller can try again. A negative result of seal() ends
+ * the recovery and is returned. *ret_recovered is set in any case.
  */
 struct store_recovered {
 	uint64_t tapes;
 	uint64_t samples;
-	/* spools of which a part or all is lost */
+	/* Spools that are lost, wholly or in part. */
 	uint64_t damaged;
-	/* spools that stay, because they cannot be read now */
+	/* Spools that stay, because they cannot be read now. */
 	uint64_t unread;
-	/* of the wall clock, over all of them */
+	/* The begin and the end of all recovered tapes, on the wall clock. */
 	uint64_t begin_ns, end_ns;
 };
 int store_writer_recover(struct store_writer *writer,
 			 int (*seal)(void *context, struct store_writer *writer, struct tape *tape),
 			 void *context, struct store_recovered *ret_recovered, struct error *error);
-/* What the next try brings. */
+/* Adds the result of another call of store_writer_recover(). */
 void store_recovered_add(struct store_recovered *sum, const struct store_recovered *more);
 
 /*
- * Sorts the samples, thins the anchors, and makes a segment of the tape; ret_bytes may be NULL. The
- * tape stays the caller's. Its identity is its boot (the fact "boot_id"; without it, ours) and its
- * sequence: it takes the place of a segment of that identity. 0; 1 when the segment is safe, but
- * could not be indexed: the text says why, and the next call tries again.
+ * Sorts the samples, thins the anchors, and writes the tape as a segment. The tape stays the
+ * caller's. ret_bytes may be NULL. The identity of a segment is its boot id (the fact "boot_id", or
+ * ours) and its sequence. An existing segment of that identity is replaced.
+ *
+ * Returns 0; 1 with a text if the segment is safe but not indexed, which the next call tries again;
+ * or a negative errno.
  */
 int store_writer_seal(struct store_writer *writer, struct tape *tape, enum segment_effort effort,
 		      uint64_t *ret_bytes, struct error *error);
 
 /*
- * Removes what is beyond the limits, the oldest first: by age, then as long as there are too many
- * bytes or too few free ones. Segments near incidents and pins stay longer than the others: beyond
- * their age, and as long as others can be removed instead. With `dry`, or a writer that was opened
- * so, nothing is removed. remove_one, if it is not NULL, is told of each segment before it is
- * removed.
+ * Removes segments beyond the limits, the oldest first: by age, then until the store is small
+ * enough and enough space is free. Segments near incidents and pins stay longer: beyond their age,
+ * and while others can be removed instead. Removes nothing with `dry` or a dry writer. Calls
+ * removes(), if not NULL, before it removes a segment.
  */
 struct store_retained {
-	/* segments */
+	/* The number of removed segments. */
 	uint64_t removed;
 	uint64_t removed_bytes;
-	/* of those removed: that this writer had given their numbers; and their bytes */
+	/* The time that they covered, on the wall clock; both 0: nothing was removed. */
+	uint64_t from_ns;
+	uint64_t to_ns;
+	/* The removed segments whose numbers this writer assigned, and their size. */
 	uint64_t own;
 	uint64_t own_bytes;
-	/* that stay beyond their age */
+	/* The number of segments that are older than the limit and stay because of a pin. */
 	uint64_t pinned;
-	/* that are left */
+	/* The number of segments that stay. */
 	uint64_t segments;
-	/* of all that is left in the store */
+	/* The size of everything that stays in the store. */
 	uint64_t bytes;
-	/* of the disk, before anything was removed */
+	/* Free space of the disk before anything was removed. */
 	uint64_t free_bytes;
-	/* that could be free if nothing was on it */
+	/* The disk space that an empty disk would have free. */
 	uint64_t disk_bytes;
-	/* of those removed, for want of free space; and their bytes */
+	/* The segments that were removed for free space, and their size. */
 	uint64_t for_space;
 	uint64_t for_space_bytes;
 	/*
-	 * Others take so much of the disk that the free space that is asked for cannot be had:
-	 * nothing is removed for it, but the oldest for what is recorded anew, so that the store
-	 * does not grow.
+	 * Others use so much of the disk that the requested free space is out of reach. So
+	 * retention removes nothing for it. It only removes the oldest segments for new ones, so
+	 * that the store does not grow.
 	 */
 	bool starved;
-	/* segments that are too old by a wall clock that went ahead at once, and stay */
+	/*
+	 * The number of segments that stay because only a jump of the wall clock made them too old.
+	 */
 	uint64_t spared;
 };
 struct store_segment;
@@ -135,40 +150,66 @@ int store_writer_retain(struct store_writer *writer, const struct store_limits *
 			void *context, struct store_retained *ret_retained, struct error *error);
 
 /*
- * One sentence where less of the disk is free than the limit says: whose fault that is, and what
- * was, or is not, removed for it. False when all is well.
+ * Computes what a change of limits would remove at once that the old limits keep. Removes nothing.
+ */
+struct store_limits_change {
+	uint64_t removed;
+	uint64_t removed_bytes;
+	/* The time that they cover, on the wall clock. */
+	uint64_t from_ns;
+	uint64_t to_ns;
+	/* The number of them that the old limits keep around an incident or for a pin. */
+	uint64_t pinned;
+	/* All segments of the store. */
+	uint64_t segments;
+	uint64_t segment_bytes;
+};
+int store_writer_compare_limits(struct store_writer *writer, const struct store_limits *old,
+				const struct store_limits *limits,
+				struct store_limits_change *ret_change, struct error *error);
+
+/*
+ * Describes in a sentence why less space is free than the limit, and what retention did about it.
+ * Returns false if enough is free.
  */
 bool store_space_describe(const struct store_limits *limits, const struct store_retained *retained,
 			  struct error *ret_text);
 
-/* Makes the index anew from the segments and the notes. */
+/* Rebuilds the index from the segments and the notes. */
 int store_writer_rebuild(struct store_writer *writer, struct error *error);
 
-/* What was imported is known by a name of the caller's, without a slash. 1 when it is there, else
- * 0. */
+/*
+ * Returns 1 if something was imported under this name, else 0. The caller chooses the name, without
+ * a slash.
+ */
 int store_writer_imported(struct store_writer *writer, const char *id);
-/* Remembers it, with a line on what it was. */
+/* Notes the import, with a line that describes it. */
 int store_writer_note_import(struct store_writer *writer, const char *id, const char *line,
 			     struct error *error);
 /*
- * Tells readers of the recorder, in any text without a NUL: store_reader_status() gives back the
- * last one, as long as the writer is open, or was not closed but killed. From any thread, one at a
- * time. It is not synced: nobody asks for it after a crash of the machine.
+ * Writes the status of the recorder, any text without a NUL. store_reader_status() returns the last
+ * one while the writer is open, or after it was killed. Any thread may call it, one at a time. It
+ * does not sync, because the text is useless after a crash of the machine.
  */
-int store_writer_tell(struct store_writer *writer, const char *text, struct error *error);
+int store_writer_set_status(struct store_writer *writer, const char *text, struct error *error);
 /*
- * What of this recording could not be stored, to be said as long as nobody has recovered what is in
- * the spool of it; its boot and first number are filled in. There is room for that on a full disk.
- * 0 or a negative errno.
+ * Writes a note of the samples of this recording that could not be stored. Sets its boot and first
+ * number. The note stays until the rest of the spool is recovered. Its disk space is reserved, so
+ * it works on a full disk. Returns 0 or a negative errno.
  */
-int store_writer_leave(struct store_writer *writer, struct store_unsaved *left);
-/* How often the store was removed or replaced while it was open, as sealing found out. */
-uint64_t store_writer_renewed(const struct store_writer *writer);
-/* What the recorder before left to say; 1, or 0 when there is nothing. From then on it is the
- * caller's to tell: store_writer_heard() when it did. */
-int store_writer_left(const struct store_writer *writer, struct store_unsaved *ret_left);
-void store_writer_heard(struct store_writer *writer);
-/* Remembers the limits, for vacuum, if they are not the last ones already, which
- * store_reader_limits() gives back. */
+int store_writer_note_unsaved(struct store_writer *writer, struct store_unsaved *unsaved);
+/*
+ * Returns how often the store was removed or replaced while it was open, as far as sealing noticed.
+ */
+uint64_t store_writer_replacements(const struct store_writer *writer);
+/*
+ * Reads the note of unsaved samples of the previous recorder. Returns 1, or 0 if it does not exist.
+ * The caller reports it and then calls store_writer_clear_unsaved().
+ */
+int store_writer_unsaved(const struct store_writer *writer, struct store_unsaved *ret_unsaved);
+void store_writer_clear_unsaved(struct store_writer *writer);
+/*
+ * Notes the limits for vacuum, unless they equal the last ones. store_reader_limits() returns them.
+ */
 int store_writer_note_limits(struct store_writer *writer, const struct store_limits *limits,
 			     struct error *error);

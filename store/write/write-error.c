@@ -6,6 +6,9 @@
 
 #include "base/cleanup.h"
 
+static const char rights_remedy[] =
+	"give the store to that user (chown -R), record as root, or choose another --store";
+
 static const struct {
 	int code;
 	const char *what;
@@ -14,8 +17,8 @@ static const struct {
 	{ EROFS, "the file system is mounted read-only",
 	  "mount it for writing, or choose another --store" },
 	{ ENOSPC, "the disk is full, or has no inodes left",
-	  "make room there, or choose another --store" },
-	{ EDQUOT, "the quota is used up", "make room there, or choose another --store" },
+	  "free some space there, or choose another --store" },
+	{ EDQUOT, "the quota is used up", "free some space there, or choose another --store" },
 	{ ENOTDIR, "a part of the path is a file", "choose another --store" },
 	{ ENAMETOOLONG, "a name in the path is too long", "choose another --store" },
 };
@@ -24,10 +27,8 @@ int write_error_set(struct error *error, int code, const char *store, const char
 		    const char *name)
 {
 	if (code == -EACCES || code == -EPERM)
-		return error_set(
-			error, code,
-			"%s: cannot %s its %s: no right to do that for the user with the number %d; give the store to that user (chown -R), record as root, or choose another --store",
-			store, doing, name, (int)geteuid());
+		return error_set(error, code, "%s: cannot %s its %s: user %d lacks the right; %s",
+				 store, doing, name, (int)geteuid(), rights_remedy);
 	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
 		if (code == -reasons[i].code)
 			return error_set(error, code, "%s: cannot %s its %s: %s; %s", store, doing,

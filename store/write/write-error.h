@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Why a store cannot be written, as its writer says it at the start: which store, what could not be
- * done, and what to do about it. */
+/* Explains why a store cannot be written: which store, what failed, and what to do about it. */
 
 #include "base/error.h"
 
-/* The file or folder within the store, and what of it failed: "make", "open". Returns the code, a
- * negative errno. */
+/*
+ * Sets the text for a file or folder `name` within the store and the failed action, such as "make"
+ * or "open". Returns the code, a negative errno.
+ */
 int write_error_set(struct error *error, int code, const char *store, const char *doing,
 		    const char *name);

@@ -20,12 +20,13 @@
 #include "tape/clocks.h"
 #include "tape/tape-events.h"
 
-/* By so much the clocks may be off between two anchors that are kept: as far as two CPUs' clocks
- * are. */
+/* The tolerance for thinning anchors. The clocks of two CPUs differ by this time anyway. */
 #define ANCHORS_OFF_NS 20000
 
-/* The lock file: who has it, and the number that comes next in this boot. A crash of the machine
- * ends the boot too: no need to sync. */
+/*
+ * Writes the lock file: its holder, and the next number of this boot. It needs no sync, because a
+ * crash of the machine ends the boot, too.
+ */
 static void note_number(const struct store_writer *writer)
 {
 	struct spool_dir_writer ours = {
@@ -38,7 +39,7 @@ static void note_number(const struct store_writer *writer)
 	memcpy(ours.boot_id, writer->boot_id, sizeof(ours.boot_id));
 	size = spool_dir_format_writer(&ours, atomic_load(&writer->next_sequence), text,
 				       sizeof(text));
-	/* where it fails, the numbers of the files are still known */
+	/* if the write fails, the names of the files still show the numbers */
 	(void)!pwrite(writer->lock_fd, text, size, 0);
 }
 
@@ -49,7 +50,7 @@ struct store_writer *store_writer_close(struct store_writer *writer)
 	spool_files_close(writer);
 	index_close(writer->index);
 	if (writer->lock_fd >= 0) {
-		if (writer_holds(writer)) {
+		if (writer_has_lock(writer)) {
 			status_file_remove(writer->path);
 			unsaved_note_done(writer->path);
 		}
@@ -64,7 +65,7 @@ struct store_writer *store_writer_close(struct store_writer *writer)
 	return NULL;
 }
 
-/* Numbers go on above this one. */
+/* Raises the next number above this one. */
 static void number_above(struct store_writer *writer, uint64_t number)
 {
 	uint64_t next = atomic_load(&writer->next_sequence);
@@ -74,7 +75,10 @@ static void number_above(struct store_writer *writer, uint64_t number)
 		;
 }
 
-/* What the writer before us gave out in this boot, of which there may be no file any more. */
+/*
+ * Reads the next number of the previous writer in this boot. The names of files do not show it if
+ * its last tapes left no file.
+ */
 static void writer_read_number(struct store_writer *writer)
 {
 	_cleanup_free_ char *text = NULL;
@@ -95,7 +99,7 @@ static void number_above_name(struct store_writer *writer, const char *name)
 		number_above(writer, number);
 }
 
-/* What a writer left that was killed: no other writer is there, we hold the lock. */
+/* Removes the files that a killed writer left. We hold the lock, so there is no other writer. */
 static void writer_sweep(const struct store_writer *writer, const char *name)
 {
 	static const char suffix[] = STORE_SUFFIX ".new";
@@ -178,7 +182,10 @@ static int writer_name_folders(struct store_writer *writer, struct error *error)
 	return r < 0 ? r : store_file(writer->path, STORE_SPOOLS, writer->spools, error);
 }
 
-/* Stacks show kernel addresses and what everybody runs: not for everybody's eyes. */
+/*
+ * Creates a folder that only its owner and group can read: stacks show kernel addresses and what
+ * all users run.
+ */
 static int make_folder(const struct store_writer *writer, const char *folder, const char *name,
 		       struct error *error)
 {
@@ -186,8 +193,7 @@ static int make_folder(const struct store_writer *writer, const char *folder, co
 	struct stat about;
 
 	if (r == -ENOTDIR && stat(writer->path, &about) == 0 && S_ISREG(about.st_mode))
-		return error_set(error, r,
-				 "%s is a file, which can only be read; give the folder of a store",
+		return error_set(error, r, "%s: it is a file, not a store; give a folder",
 				 writer->path);
 	if (r == 0 && faccessat(AT_FDCWD, folder, R_OK | W_OK | X_OK, AT_EACCESS) < 0)
 		return write_error_set(error, -errno, writer->path, "write into", name);
@@ -206,7 +212,7 @@ int writer_make_folders(struct store_writer *writer, struct error *error)
 	return r < 0 ? write_error_set(error, r, writer->path, "sync", "folder") : 0;
 }
 
-/* Where the index cannot be opened now, it is as good as one that is behind. */
+/* Reconciles the index. An index that cannot be opened now counts as one that is behind. */
 static int writer_start_index(struct store_writer *writer, struct error *error)
 {
 	int r = writer_reconcile(writer, error);
@@ -245,7 +251,7 @@ int store_writer_open_dry(const char *path, struct store_writer **ret_writer, st
 		return r;
 	if (access(writer->segments, R_OK | X_OK) < 0)
 		return error_set(error, -errno, "%s: %s", writer->segments, strerror(errno));
-	/* without one to believe, the folder says what is there */
+	/* without an index to trust, the folder is enough */
 	r = index_open(file, false, &writer->index, error);
 	if (r == -EPROTONOSUPPORT)
 		return error_prefix(error, r, "%s", path);
@@ -263,7 +269,9 @@ int store_writer_open(const char *path, struct store_writer **ret_writer, struct
 
 	if (!writer)
 		return -ENOMEM;
-	r = writer_name_folders(writer, error);
+	r = store_check_folder(path, error);
+	if (r == 0)
+		r = writer_name_folders(writer, error);
 	if (r == 0)
 		r = writer_make_folders(writer, error);
 	if (r == 0)
@@ -283,36 +291,36 @@ int store_writer_open(const char *path, struct store_writer **ret_writer, struct
 	return 0;
 }
 
-int store_writer_tell(struct store_writer *writer, const char *text, struct error *error)
+int store_writer_set_status(struct store_writer *writer, const char *text, struct error *error)
 {
 	int r = writer_check(writer, error);
 
 	return r < 0 ? r : status_file_write(writer->path, text, error);
 }
 
-int store_writer_leave(struct store_writer *writer, struct store_unsaved *left)
+int store_writer_note_unsaved(struct store_writer *writer, struct store_unsaved *unsaved)
 {
 	struct store_unsaved before;
 
-	if (!writer_holds(writer))
+	if (!writer_has_lock(writer))
 		return -EBUSY;
-	memcpy(left->boot_id, writer->boot_id, sizeof(left->boot_id));
-	left->first = writer->first_sequence;
-	/* what the one before us left may not be recovered yet, and is in these words, too */
+	memcpy(unsaved->boot_id, writer->boot_id, sizeof(unsaved->boot_id));
+	unsaved->first = writer->first_sequence;
+	/* the tapes of the previous note may not be recovered yet, so this note includes them */
 	if (unsaved_note_read(writer->path, &before) == 1 &&
-	    strcmp(before.boot_id, left->boot_id) == 0)
-		left->first = MIN(left->first, before.first);
-	return unsaved_note_write(writer->path, left);
+	    strcmp(before.boot_id, unsaved->boot_id) == 0)
+		unsaved->first = MIN(unsaved->first, before.first);
+	return unsaved_note_write(writer->path, unsaved);
 }
 
-int store_writer_left(const struct store_writer *writer, struct store_unsaved *ret_left)
+int store_writer_unsaved(const struct store_writer *writer, struct store_unsaved *ret_unsaved)
 {
-	return unsaved_note_read(writer->path, ret_left);
+	return unsaved_note_read(writer->path, ret_unsaved);
 }
 
-void store_writer_heard(struct store_writer *writer)
+void store_writer_clear_unsaved(struct store_writer *writer)
 {
-	if (writer_holds(writer))
+	if (writer_has_lock(writer))
 		unsaved_note_clear(writer->path);
 }
 
@@ -333,8 +341,7 @@ static const char *boot_of(const struct store_writer *writer, const struct tape 
 	return *boot_id ? boot_id : writer->boot_id;
 }
 
-/* Puts the segment into the index; with it, and by the files, those that could not be put there
- * before. */
+/* Adds the segment to the index, together with segments that could not be added before. */
 static int writer_put_into_index(struct store_writer *writer, const struct store_segment *segment,
 				 const struct tape *tape, const struct buffer *bytes,
 				 struct error *error)
@@ -373,13 +380,15 @@ static int writer_encode(struct tape *tape, enum segment_effort effort, struct b
 	if (r == -EFBIG)
 		return error_set(
 			error, r,
-			"a segment of %zu samples would be larger than %u MB; make them shorter",
+			"a segment of %zu samples would exceed %u MB; give a shorter --segment",
 			tape->samples.count, STORE_SEGMENT_MAX >> 20);
 	return r < 0 ? error_set(error, r, "out of memory while sealing a segment") : 0;
 }
 
-/* Who waits for room asks again and again: to make the segment for that each time would cost a good
- * part of a CPU. */
+/*
+ * Returns whether the segment still does not fit. A caller that waits for disk space retries often,
+ * and encoding the segment each time would cost a considerable part of a CPU.
+ */
 static bool is_unfit(const struct store_writer *writer, const char *name)
 {
 	struct statvfs about;
@@ -388,7 +397,7 @@ static bool is_unfit(const struct store_writer *writer, const char *name)
 	if (!writer->unfit_bytes || strcmp(writer->unfit, name) != 0 ||
 	    statvfs(writer->segments, &about) < 0)
 		return false;
-	/* what is kept for root is root's */
+	/* only root can use the reserved space */
 	blocks = geteuid() == 0 ? about.f_bfree : about.f_bavail;
 	return blocks * about.f_frsize < writer->unfit_bytes;
 }
@@ -405,39 +414,40 @@ static int write_segment(struct store_writer *writer, const char *name, const st
 	return r < 0 ? error_set(error, r, "%s/%s: %s", writer->segments, name, strerror(-r)) : 0;
 }
 
-/* Is the store ours? */
-static int writer_hold_here(struct store_writer *writer, struct tape *tape, const char *boot_id,
-			    char name[64], struct error *error)
+/*
+ * Checks that the store is ours, and names the segment. If the store was replaced after the tape
+ * began, the tape gets a new number.
+ */
+static int writer_prepare_seal(struct store_writer *writer, struct tape *tape, const char *boot_id,
+			       char name[64], struct error *error)
 {
 	int r;
 
 	pthread_mutex_lock(&writer->spool_lock);
-	r = writer_hold(writer, error);
+	r = writer_ensure_lock(writer, error);
 	if (r == 0 && strcmp(boot_id, writer->boot_id) == 0 &&
-	    tape->sequence >= writer->first_sequence && tape->sequence < writer->anew_from)
+	    tape->sequence >= writer->first_sequence && tape->sequence < writer->renumber_below)
 		tape->sequence = store_writer_number(writer);
 	pthread_mutex_unlock(&writer->spool_lock);
 	return r < 0 ? r : store_name(boot_id, tape->sequence, STORE_SUFFIX, name);
 }
 
-/* The index is that of the store that was there before. Whatever becomes of it, the segment is
- * safe. */
-static int tell_anew(struct store_writer *writer, struct error *error)
+/* Opens the index of the replaced store. Whatever happens to it, the segment is safe. */
+static int writer_reopen_index(struct store_writer *writer, struct error *error)
 {
 	writer->index = index_close(writer->index);
 	writer->behind = true;
-	writer->renewed++;
+	writer->replacements++;
 	writer_start_index(writer, NULL);
-	error_set(
-		error, 0,
-		"%s was removed or replaced while we recorded into it; what is recorded goes into the one that is there now",
-		writer->path);
+	error_set(error, 0,
+		  "%s: the store was removed or replaced; recording goes on in the new one",
+		  writer->path);
 	return 1;
 }
 
-uint64_t store_writer_renewed(const struct store_writer *writer)
+uint64_t store_writer_replacements(const struct store_writer *writer)
 {
-	return writer->renewed;
+	return writer->replacements;
 }
 
 int store_writer_seal(struct store_writer *writer, struct tape *tape, enum segment_effort effort,
@@ -451,14 +461,14 @@ int store_writer_seal(struct store_writer *writer, struct tape *tape, enum segme
 	int r;
 
 	if (store_name(boot_id, tape->sequence, STORE_SUFFIX, name) < 0)
-		return error_set(error, -EINVAL,
-				 "a tape of the boot \"%s\": no file can be called so", boot_id);
+		return error_set(error, -EINVAL, "boot id \"%s\" cannot be part of a file name",
+				 boot_id);
 	if (!tape->anchors.count)
 		return error_set(
 			error, -EINVAL,
-			"a tape of %zu samples without any anchor: nobody knows when that was",
+			"a tape of %zu samples lacks a clock anchor, so its time is unknown",
 			tape->samples.count);
-	r = writer_hold_here(writer, tape, boot_id, name, error);
+	r = writer_prepare_seal(writer, tape, boot_id, name, error);
 	if (r < 0)
 		return r;
 	if (is_unfit(writer, name))
@@ -477,7 +487,7 @@ int store_writer_seal(struct store_writer *writer, struct tape *tape, enum segme
 	pthread_mutex_unlock(&writer->spool_lock);
 	segment_summarize(tape, &summary);
 	store_describe(&summary, name, bytes.size, &segment);
-	r = atomic_exchange(&writer->anew, false) ? tell_anew(writer, error) : 0;
+	r = atomic_exchange(&writer->replaced, false) ? writer_reopen_index(writer, error) : 0;
 	r = MAX(r, writer_put_into_index(writer, &segment, tape, &bytes, error));
 	spool_files_remove(writer, boot_id, tape->sequence);
 	return r;
@@ -514,7 +524,7 @@ int store_writer_note_limits(struct store_writer *writer, const struct store_lim
 
 	if (r == 0)
 		r = store_limits_read(writer->path, &last, error);
-	/* a recorder that is started again and again must not fill the notes with it */
+	/* a recorder that restarts in a loop must not fill the notes */
 	if (r == 1 && last.max_age_ns == limits->max_age_ns &&
 	    last.max_bytes == limits->max_bytes &&
 	    last.keep_free_bytes == limits->keep_free_bytes && last.pin_ns == limits->pin_ns)

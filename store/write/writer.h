@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* What the parts of the writing side share: writer.c opens and seals, spool-files.c appends,
- * recovery.c and retention.c. */
+/*
+ * Shared by the parts of the writing side: writer.c opens and seals, spool-files.c appends,
+ * recovery.c recovers, retention.c removes.
+ */
 
 #include <limits.h>
 #include <pthread.h>
@@ -13,17 +15,21 @@
 #include "store/disk/index.h"
 #include "store/write/store-writer.h"
 
-/* A block comes too late by a tape or two. */
+/*
+ * The number of closed tapes that the writer remembers. A block may arrive when the next tape or
+ * two have begun.
+ */
 #define WRITER_CLOSED 64
 
 /*
  * Invariants:
- * (1) while the writer is open, and not dry, it holds a lock, and the lock file names its pid;
- * whether it is still the store's is looked at before anything is written; (2) every sound segment
- * file is in the index, or will be at the next open: sealing renames first and indexes second; (3)
- * next_sequence is above that of every segment and every spool of this boot, and the lock file
- * names it; (4) a spool is there until its segment is on the disk, and not begun again after that;
- * (5) the lock guards what stands below it in the struct, which is all that a second thread uses.
+ * (1) While the writer is open and not dry, it holds a lock, and the lock file names its pid.
+ * Before each write, it checks whether the lock is still the store's. (2) Every sound segment file
+ * is in the index, or will be at the next open. Sealing renames first and indexes second. (3)
+ * next_sequence is above the numbers of all segments and spools of this boot, and the lock file
+ *     names it.
+ * (4) A spool exists until its segment is on the disk, and is not started again after that.
+ * (5) spool_lock guards the members below it. A second thread uses only those.
  */
 struct store_writer {
 	char *path;
@@ -31,65 +37,78 @@ struct store_writer {
 	char spools[PATH_MAX];
 	char names[PATH_MAX];
 	int lock_fd;
-	/* of the file that it locks */
+	/* The identity of the locked file. */
 	_Atomic uint64_t lock_device, lock_inode;
-	/* NULL when it could not be opened */
+	/* NULL if it could not be opened. */
 	struct index *index;
-	/* without the lock; the index is for reading */
+	/* Without the lock, and with the index open for reading. */
 	bool dry;
 	char boot_id[40];
 	_Atomic uint64_t next_sequence;
-	/* below it are those of writers before us */
+	/* Smaller numbers belong to earlier writers. */
 	uint64_t first_sequence;
-	/* the store, or a part of it, was removed or replaced: what is known of it must be found
-	 * out */
-	atomic_bool anew;
-	/* and has no numbers of ours yet */
+	/* The store, or a part of it, was removed or replaced. Its state must be read again. */
+	atomic_bool replaced;
+	/* The replaced store does not have our numbers yet. */
 	bool replacing;
-	/* numbers below were given out before that, for tapes that get others */
-	uint64_t anew_from;
-	/* times */
-	uint64_t renewed;
-	/* a change could not be brought into the index */
+	/*
+	 * Smaller numbers were assigned before the replacement, to tapes that will get other
+	 * numbers.
+	 */
+	uint64_t renumber_below;
+	/* The number of replacements. */
+	uint64_t replacements;
+	/* The index lacks a change that failed. */
 	bool behind;
 	char sealed_last[64];
-	/* the segment that the disk had no room for when it was tried last: */
+	/* The segment for which the disk had no room at the last try, and its size. */
 	char unfit[64];
 	uint64_t unfit_bytes;
-	/* CLOCK_MONOTONIC, since when: */
+	/* When floor_bytes was set, by CLOCK_MONOTONIC. */
 	uint64_t floor_ns;
-	/* it gives no more than down to this for free space */
+	/* The store does not shrink below this size to free space. */
 	uint64_t floor_bytes;
-	/* while others fill the disk */
+	/* Set while others fill the disk. */
 	struct retention_plan_hold hold;
 	struct strings imported;
 
 	pthread_mutex_t spool_lock;
-	/* spools */
+	/* The open spools. */
 	array_of(struct spool_file) open;
-	/* numbers of tapes whose spools were removed, + 1; each at its remainder */
+	/*
+	 * The numbers of tapes whose spools were removed, plus 1. The place of a number is its
+	 * remainder modulo WRITER_CLOSED.
+	 */
 	uint64_t closed[WRITER_CLOSED];
 };
 
 struct spool_file {
 	uint64_t sequence;
 	int fd;
-	/* there may be something behind size */
+	/* The file may have bytes behind `size`. */
 	bool torn;
 	uint64_t size;
 };
 
-/* Takes the lock, in place of one that it has. 0; -EBUSY names the pid of who has it. */
+/*
+ * Takes the store's lock, and releases the one that the writer holds. Returns 0, or -EBUSY with the
+ * pid of the holder in the text.
+ */
 int writer_lock(struct store_writer *writer, struct error *error);
-/* Is the lock that it has the store's? From any thread. */
-bool writer_holds(const struct store_writer *writer);
-/* Before something is written, with the lock of the spools: takes the store's lock again, and makes
- * the store again, where they went. 0; -EBUSY as above. */
-int writer_hold(struct store_writer *writer, struct error *error);
-/* -EBUSY where the lock that it has is not the store's: for what can wait, or be left out. */
+/* Returns whether the present lock is still the store's. Any thread may call it. */
+bool writer_has_lock(const struct store_writer *writer);
+/*
+ * Call it before a write, with spool_lock held. If the store was replaced, takes its lock; if it
+ * was removed, creates it again. Returns 0, or -EBUSY as above.
+ */
+int writer_ensure_lock(struct store_writer *writer, struct error *error);
+/*
+ * Returns -EBUSY if the present lock is not the store's. Call it before work that can wait or be
+ * left out.
+ */
 int writer_check(const struct store_writer *writer, struct error *error);
 int writer_make_folders(struct store_writer *writer, struct error *error);
-/* Numbers go on above those of all files of this boot, whether they are sound or not. */
+/* Sets next_sequence above the numbers of all files of this boot, sound or not. */
 int writer_find_numbers(struct store_writer *writer, struct error *error);
 
 /* Closes all spools. */
@@ -98,10 +117,13 @@ void spool_files_close(struct store_writer *writer);
 /* Removes the spool of a tape of that boot, if it has one. */
 void spool_files_remove(struct store_writer *writer, const char *boot_id, uint64_t sequence);
 
-/* Is there something that the index does not know, or no index? */
+/* Returns whether the index lacks something or does not exist. */
 bool writer_is_behind(const struct store_writer *writer);
-/* Makes the index agree with the folder, a new index if it has to be. */
+/* Makes the index agree with the folder. Rebuilds it if necessary. */
 int writer_reconcile(struct store_writer *writer, struct error *error);
 
-/* Takes names out of the index; what cannot be is done before the next segment is indexed. */
+/*
+ * Removes rows from the index. If that fails, the writer removes them before it indexes the next
+ * segment.
+ */
 void writer_forget_rows(struct store_writer *writer, const struct store_segments *segments);

@@ -92,10 +92,10 @@ int contents_decode_header(const void *data, size_t size, struct segment_summary
 	if (version != SEGMENT_VERSION)
 		return error_set(
 			error, -EPROTONOSUPPORT,
-			"segment format version %u is not known to this perftape (it reads %u)",
+			"segment format version %u is unknown; this perftape reads version %u",
 			version, SEGMENT_VERSION);
 	if (size < CONTENTS_HEADER)
-		return error_set(error, -EBADMSG, "the header is cut short");
+		return error_set(error, -EBADMSG, "the header is truncated");
 	reader_init(&reader, (const uint8_t *)data + CONTENTS_HEADER - 4, 4);
 	if (reader_u32(&reader) != crc32c(0, data, CONTENTS_HEADER - 4))
 		return error_set(error, -EBADMSG, "damaged header (checksum)");
@@ -123,7 +123,7 @@ static struct contents_entry get_entry(struct reader *reader)
 	struct contents_entry entry = { 0 };
 	const char *name = reader_take(reader, CONTENTS_NAME);
 
-	/* it is for texts too: what is not a letter is shown as one */
+	/* texts quote the name, so replace unprintable bytes */
 	for (size_t i = 0; name && i < CONTENTS_NAME && name[i]; i++)
 		entry.name[i] = name[i] > ' ' && name[i] <= '~' ? name[i] : '?';
 	entry.flags = reader_u32(reader);
@@ -195,7 +195,7 @@ int contents_read(struct contents *contents, const struct segment_input *input, 
 		return r;
 	if (contents->summary.bytes > input->size || contents->summary.bytes < table_end(sections))
 		return error_set(error, -EBADMSG,
-				 "the file is cut short: %llu bytes of %llu are there",
+				 "the file is truncated: it has %llu of %llu bytes",
 				 (unsigned long long)input->size,
 				 (unsigned long long)contents->summary.bytes);
 	if (!contents_samples_fit(&contents->summary))

@@ -2,11 +2,11 @@
 #pragma once
 
 /*
- * What stands before the sections of a segment: the header with the summary, and the table of
+ * The bytes before the sections of a segment: the header with the summary, and the table of
  * contents. docs/FORMAT.md has the offsets.
  *
- * Invariant of a decoded one: the sections lie one behind the other, without a gap, from the end of
- * the table to the end of the segment. So there is no byte that no checksum covers.
+ * Invariant of decoded contents: the sections follow each other without a gap, from the end of the
+ * table to the end of the segment. So a checksum covers every byte.
  */
 
 #include "base/array.h"
@@ -22,8 +22,10 @@
 /* A reader that does not know the section must refuse the segment. */
 #define CONTENTS_INCOMPATIBLE 1u
 
-/* Samples take memory when they are read: a segment has no more than its bytes may tell of, which
- * is far beyond any real one. */
+/*
+ * Limits the number of samples in relation to the segment's bytes, far above any real segment,
+ * because decoding samples takes memory.
+ */
 #define CONTENTS_SAMPLES_FREE (1u << 20)
 #define CONTENTS_SAMPLES_A_BYTE 1024
 
@@ -37,11 +39,11 @@ static inline bool contents_samples_fit(const struct segment_summary *summary)
 struct contents_entry {
 	char name[CONTENTS_NAME + 1];
 	uint32_t flags;
-	/* of the stored bytes */
+	/* Covers the stored bytes. */
 	uint32_t crc;
 	uint64_t offset;
 	uint64_t stored;
-	/* what its columns unpack to */
+	/* The size of the unpacked columns. */
 	uint64_t raw;
 };
 
@@ -52,13 +54,19 @@ struct contents {
 
 void contents_done(struct contents *contents);
 
-/* Header and table; sets offsets and the summary's bytes. The sections are to follow. */
+/*
+ * Appends the header and the table. Sets the sections' offsets and the summary's size. The caller
+ * appends the sections.
+ */
 void contents_encode(struct contents *contents, struct buffer *bytes);
 
-/* The header from the first CONTENTS_HEADER bytes: 0, -EBADMSG, -EPROTONOSUPPORT with a text. */
+/*
+ * Decodes the header from the first CONTENTS_HEADER bytes. Returns 0, or -EBADMSG or
+ * -EPROTONOSUPPORT with a text.
+ */
 int contents_decode_header(const void *data, size_t size, struct segment_summary *ret_summary,
 			   uint32_t *ret_sections, struct error *error);
 
-/* Both, from the input. contents is to be done() also on failure. */
+/* Reads header and table from the input. The caller calls contents_done() also on failure. */
 int contents_read(struct contents *contents, const struct segment_input *input,
 		  struct error *error);

@@ -9,7 +9,7 @@ void group_start(uint32_t *order, size_t count)
 		order[i] = i;
 }
 
-/* One pass of a radix sort: from `from` to `to` by one byte of the key. */
+/* One pass of a radix sort, from `from` to `to`, by one byte of the key. */
 static void group_pass(uint32_t *to, const uint32_t *from, size_t count, const uint32_t *keys,
 		       unsigned int shift)
 {
@@ -27,8 +27,10 @@ static void group_pass(uint32_t *to, const uint32_t *from, size_t count, const u
 		to[starts[keys[from[i]] >> shift & 255]++] = from[i];
 }
 
-/* The bits that not all keys have, or lack: a byte that all share orders nothing, and to count it
- * would take as long as to order by it. */
+/*
+ * Returns the bits in which the keys differ. A byte that all keys share needs no pass, and counting
+ * it would take as long as sorting by it.
+ */
 static uint32_t find_differing(const uint32_t *order, size_t count, const uint32_t *keys)
 {
 	uint32_t any = 0, all = UINT32_MAX;

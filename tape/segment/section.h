@@ -2,11 +2,11 @@
 #pragma once
 
 /*
- * The bytes of one section: columns one behind the other, each packed on its own, so that a reader
- * takes them as streams and numbers of one kind lie together.
+ * The bytes of a section: columns one after the other, each packed by itself. So a reader can take
+ * them as streams, and similar numbers are adjacent.
  *
- * A column is varint raw size, varint stored size, and the stored bytes: as they are where both
- * sizes are the same, else one zstd frame.
+ * A column is a varint raw size, a varint stored size, and the stored bytes. If both sizes are
+ * equal, the bytes are not packed. Otherwise they are one zstd frame.
  */
 
 #include "base/bytes.h"
@@ -14,52 +14,56 @@
 #include "pack/zstd.h"
 
 /*
- * What a few bytes may unpack to: memory must not follow a claim. A column that packs better than
- * that is kept as it is; of real samples there is none.
+ * A column may unpack to at most this size, plus this ratio of its stored bytes, so that a claimed
+ * size does not decide how much memory we use. The writer stores a column that packs better
+ * unpacked. Real samples do not reach that ratio.
  */
 #define COLUMN_RAW_FREE (1u << 20)
 #define COLUMN_RAW_RATIO 1024
 
-/* What numbers are in columns of: a byte of each, then the next byte of each. */
+/* Numbers are stored as one column for each of their bytes. */
 #define PLANES 4
 
 struct section_writer {
-	/* NULL: pack nothing */
+	/* NULL: pack nothing. */
 	struct zstd_packer *packer;
 	struct buffer *to;
-	/* of the section in there */
+	/* The begin of the section in `to`. */
 	size_t start;
 	uint64_t raw_bytes;
 };
 
-/* 0, -ENOMEM (also when the column's own buffer failed). */
+/* Packs and appends a column. Returns 0, or -ENOMEM, also if the column's own buffer failed. */
 int section_put(struct section_writer *writer, const struct buffer *column);
-/* Four columns, the least bytes first; one of zeros only is empty. */
+/* Appends four columns, the least significant bytes first. A column of zeros is empty. */
 int section_put_planes(struct section_writer *writer, const uint32_t *numbers, size_t count);
 
-/* Reading: each take is the next column. What it gives lives until the reader is done. */
+/*
+ * Reads a section: each take returns the next column. Columns are valid until
+ * section_reader_done().
+ */
 #define SECTION_COLUMNS_MAX 24
 
 struct section_reader {
 	struct zstd_unpacker *unpacker;
 	struct reader stored;
-	/* so far */
+	/* The unpacked bytes so far. */
 	uint64_t raw_bytes;
 	void *owned[SECTION_COLUMNS_MAX];
 	size_t owned_count;
 };
 
 void section_reader_done(struct section_reader *section);
-/* 0, -EBADMSG, -ENOMEM */
+/* Takes the next column. Returns 0, -EBADMSG or -ENOMEM. */
 int section_take(struct section_reader *section, struct reader *ret_column);
 
 struct planes {
-	/* NULL: zeros */
+	/* NULL: zeros. */
 	const uint8_t *bytes[PLANES];
 	size_t count;
 };
 
-/* Columns of exactly so many numbers. */
+/* Takes four columns of exactly `count` numbers. */
 int section_take_planes(struct section_reader *section, size_t count, struct planes *ret_planes);
 
 static inline uint32_t planes_at(const struct planes *planes, size_t at)
@@ -72,10 +76,13 @@ static inline uint32_t planes_at(const struct planes *planes, size_t at)
 	return number;
 }
 
-/* A count of rows, of which each takes at least one byte of what is left in `rows`. */
+/*
+ * Reads a number of rows. Each row takes at least one byte of the rest of `rows`, so a larger count
+ * fails the column.
+ */
 int column_count(struct reader *column, const struct reader *rows, size_t *ret_count);
 
-/* A number of a row that is there: below count, else the column fails. */
+/* Reads a row number. A number that is not below `count` fails the column. */
 static inline uint32_t column_row(struct reader *column, size_t count)
 {
 	uint64_t row = reader_varint(column);

@@ -8,37 +8,39 @@
 #define GRID_PERIOD_MAX (1ull << 40)
 
 /*
- * Codes of the thread column: up to RECENT_MAX - 1 the place in the CPU's list of threads that ran
- * there, the last one first; a thread that the segment has not had yet, which is the next number;
- * any other thread, whose number is in the next column.
+ * Codes of the thread column. Up to RECENT_MAX - 1: the place in the CPU's list of threads, with
+ * the last one that ran first. THREAD_NEW: the next thread of the segment, at its first use.
+ * THREAD_OTHER: any other thread, with its number in the next column.
  */
-#define RECENT_MAX 254
+#define CACHE_MAX 254
 #define THREAD_NEW 254
 #define THREAD_OTHER 255
 
-struct lru_cache {
-	uint32_t threads[RECENT_MAX];
+struct thread_cache {
+	uint32_t threads[CACHE_MAX];
 	size_t count;
 };
 
-static size_t segment_block_lru_cache_find(const struct lru_cache *recent, uint32_t thread)
+static size_t thread_cache_find(const struct thread_cache *cache, uint32_t thread)
 {
 	size_t at = 0;
 
-	while (at < recent->count && recent->threads[at] != thread)
+	while (at < cache->count && cache->threads[at] != thread)
 		at++;
 	return at;
 }
 
-/* Puts a thread first that was at a place; behind the last one it is new to the list, and the last
- * one of a full list leaves. */
-static void recent_move(struct lru_cache *recent, size_t at, uint32_t thread)
+/*
+ * Moves a thread to the front. A place behind the last one means that the thread is new to the
+ * list; then the last thread of a full list leaves it.
+ */
+static void thread_cache_move(struct thread_cache *cache, size_t at, uint32_t thread)
 {
-	if (at == recent->count && recent->count < RECENT_MAX)
-		recent->count++;
-	at = MIN(at, recent->count - 1);
-	memmove(recent->threads + 1, recent->threads, at * sizeof(*recent->threads));
-	recent->threads[0] = thread;
+	if (at == cache->count && cache->count < CACHE_MAX)
+		cache->count++;
+	at = MIN(at, cache->count - 1);
+	memmove(cache->threads + 1, cache->threads, at * sizeof(*cache->threads));
+	cache->threads[0] = thread;
 }
 
 int block_init(struct block *block, size_t count)
@@ -92,7 +94,7 @@ static int64_t block_time(const struct block *block, size_t place)
 	return (int64_t)(microseconds(segment_block_at(block, place)->time_ns) - block->begin_us);
 }
 
-/* Where the run of one CPU that starts at a place ends. */
+/* Returns the end of the run of one CPU that starts at a place. */
 static size_t run_end(const struct block *block, size_t start)
 {
 	size_t end = start + 1;
@@ -103,7 +105,7 @@ static size_t run_end(const struct block *block, size_t start)
 	return end;
 }
 
-/* The period that all samples have, or 0. */
+/* Returns the common period of all samples, or 0. */
 static uint64_t same_period(const struct block *block)
 {
 	for (size_t i = 1; i < block->count; i++)
@@ -119,7 +121,10 @@ static int compare_int64(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* How far behind a grid of that phase the samples of a run typically are: the median of some. */
+/*
+ * Returns the typical delay of a run's samples behind a grid with that phase: the median of some of
+ * them.
+ */
 static int64_t typical_delay(const struct block *block, size_t start, size_t end, int64_t phase_us,
 			     uint64_t period_ns)
 {
@@ -139,7 +144,10 @@ static int64_t typical_delay(const struct block *block, size_t start, size_t end
 	return delays[count / 2];
 }
 
-/* A first guess may be half a period off, on either side; the second one is not. */
+/*
+ * Returns the phase of a run's grid. The first guess may be off by half a period in either
+ * direction, so a second pass corrects it.
+ */
 static int64_t run_phase(const struct block *block, size_t start, size_t end, uint64_t period_ns)
 {
 	int64_t phase_us = block_time(block, start);
@@ -148,7 +156,7 @@ static int64_t run_phase(const struct block *block, size_t start, size_t end, ui
 	return phase_us + typical_delay(block, start, end, phase_us, period_ns);
 }
 
-/* Times of one CPU's run. */
+/* Encodes the times of one CPU's run. */
 static void segment_block_put_times(struct block *block, size_t start, size_t end,
 				    struct timer_grid grid)
 {
@@ -174,15 +182,15 @@ static void segment_block_put_times(struct block *block, size_t start, size_t en
 static void segment_block_put_threads(struct block *block, struct encoding *encoding, size_t start,
 				      size_t end)
 {
-	struct lru_cache recent = { 0 };
+	struct thread_cache cache = { 0 };
 
 	for (size_t i = start; i < end; i++) {
 		uint32_t thread = segment_block_at(block, i)->thread,
 			 known = encoding->thread_count;
 		uint32_t number = encoding_thread(encoding, thread);
-		size_t at = segment_block_lru_cache_find(&recent, number);
+		size_t at = thread_cache_find(&cache, number);
 
-		if (at < recent.count) {
+		if (at < cache.count) {
 			buffer_u8(&block->threads, at);
 		} else if (number == known) {
 			buffer_u8(&block->threads, THREAD_NEW);
@@ -190,12 +198,14 @@ static void segment_block_put_threads(struct block *block, struct encoding *enco
 			buffer_u8(&block->threads, THREAD_OTHER);
 			buffer_varint(&block->others, number);
 		}
-		recent_move(&recent, at, number);
+		thread_cache_move(&cache, at, number);
 	}
 }
 
-/* What is not a timer has no period that says when the next sample comes: most samples would be
- * escapes. */
+/*
+ * Returns the period of the grid, or 0 if the block gets no grid. Without a timer event, most
+ * samples would be escapes.
+ */
 static uint64_t choose_period(struct block *block, uint64_t period_ns)
 {
 	size_t escapes = 0, end;
@@ -215,7 +225,7 @@ static uint64_t choose_period(struct block *block, uint64_t period_ns)
 	return escapes > block->count / 2 ? 0 : period_ns;
 }
 
-/* Everything that goes by runs of a CPU. */
+/* Encodes the columns that are ordered by runs of a CPU. */
 static void segment_block_put_runs(struct block *block, struct encoding *encoding)
 {
 	uint64_t period = same_period(block), grid_ns = choose_period(block, period);
@@ -245,7 +255,7 @@ static void segment_block_put_runs(struct block *block, struct encoding *encodin
 		buffer_varint(&block->periods, segment_block_at(block, i)->period);
 }
 
-/* The stack column: ranks of leaf nodes, by comm. */
+/* Encodes the stack column: ranks of leaf nodes, grouped by comm. */
 static int put_ranks(struct block *block, const struct trie *trie, const uint32_t *paths,
 		     struct section_writer *writer)
 {
@@ -258,7 +268,7 @@ static int put_ranks(struct block *block, const struct trie *trie, const uint32_
 	return section_put_planes(writer, block->values, block->count);
 }
 
-/* The leaf column: which of the function's leaves, by function. */
+/* Encodes the leaf column: the number among the function's leaves, grouped by function. */
 static int put_leaves(struct block *block, const struct dictionary *dictionary,
 		      struct section_writer *writer)
 {
@@ -293,8 +303,9 @@ int block_encode(struct block *block, struct encoding *encoding,
 }
 
 /*
- * Rows are in the order of the columns, by CPU and time; `sorted` are their numbers in time order.
- * The columns of stacks are in the order of groups that only the trie tells.
+ * A block that is being read. `rows` are in the order of the columns, by CPU and time, and `sorted`
+ * has their numbers in time order. The columns of stacks are ordered by groups, which only the trie
+ * shows.
  */
 struct incoming {
 	const struct block_place *place;
@@ -334,25 +345,25 @@ static int take_times(struct incoming *in, struct tape_sample *rows, size_t coun
 static int segment_block_take_threads(struct incoming *in, struct tape_sample *rows, size_t count,
 				      size_t thread_count)
 {
-	struct lru_cache recent = { 0 };
+	struct thread_cache cache = { 0 };
 
 	for (size_t i = 0; i < count; i++) {
 		uint8_t code = reader_u8(&in->threads);
-		size_t at = code < RECENT_MAX ? code : recent.count;
+		size_t at = code < CACHE_MAX ? code : cache.count;
 		uint64_t thread;
 
 		if (code == THREAD_NEW)
 			thread = in->next_thread++;
 		else if (code == THREAD_OTHER)
 			thread = reader_varint(&in->others);
-		else if (at < recent.count)
-			thread = recent.threads[at];
+		else if (at < cache.count)
+			thread = cache.threads[at];
 		else
 			return -EBADMSG;
 		if (thread >= thread_count)
 			return -EBADMSG;
 		rows[i].thread = thread;
-		recent_move(&recent, at, thread);
+		thread_cache_move(&cache, at, thread);
 	}
 	return 0;
 }
@@ -386,7 +397,7 @@ static int segment_block_take_runs(struct incoming *in, const struct tape *tape)
 	return r == 0 && at != in->place->count ? -EBADMSG : r;
 }
 
-/* In time order; more than moving rows about costs, as they come in a run for each CPU. */
+/* The sort by time moves only these pairs, because moving whole rows is slow. */
 struct timed {
 	uint64_t time_ns;
 	uint32_t row;
@@ -416,7 +427,7 @@ static int segment_block_take_columns(struct incoming *in, struct section_reader
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(columns); i++)
 		r = section_take(section, columns[i]);
-	/* a byte for each sample: from here on the count is no mere claim */
+	/* the column has a byte for each sample, so from here on the number of samples is proven */
 	return r == 0 && in->threads.size != in->place->count ? -EBADMSG : r;
 }
 
@@ -504,12 +515,12 @@ struct incoming *incoming_free(struct incoming *incoming)
 	return NULL;
 }
 
-/* What placing a block takes: keys[] says whose group a row is in. */
+/* The memory for placing a block. keys[] has the group of each row. */
 struct placing {
 	uint32_t *order, *scratch, *keys;
 };
 
-/* A row's leaf node; its function is left in the row's frame. */
+/* Finds each row's leaf node, and stores the function of the leaf in the row's `frame`. */
 static int place_ranks(const struct incoming *in, const struct tape *tape,
 		       const struct block_source *source, const struct placing *placing)
 {

@@ -2,17 +2,20 @@
 #pragma once
 
 /*
- * One block of samples, a section "samples". In it samples are ordered by CPU, then by time; the
- * stack column is grouped by comm and the leaf column by function, which the columns before tell.
+ * One block of samples, in a section "samples". Its samples are sorted by CPU, then by time. The
+ * stack column is grouped by comm and the leaf column by function. A reader knows these groups from
+ * the columns before.
  */
 
 #include "tape/segment/segment-trie.h"
 
-/* No block is longer, so that no time in it overflows anything. */
+/* The maximum length of a block, so that its times do not overflow. */
 #define BLOCK_US_MAX (1ull << 40)
 
-/* One block on its way out: `order` are its samples by CPU and time, numbers from the block's
- * first. */
+/*
+ * A block that is being encoded. `order` has the numbers of its samples, from the block's first, by
+ * CPU and time.
+ */
 struct block {
 	const struct tape_sample *samples;
 	size_t count;
@@ -25,44 +28,49 @@ struct block {
 	struct buffer head, times, escapes, threads, others, periods;
 };
 
-/* Room for blocks of so many samples. */
+/* Allocates memory for blocks of `count` samples. Returns 0 or -ENOMEM. */
 int block_init(struct block *block, size_t count);
 void block_done(struct block *block);
-/* The samples are in time order and span less than BLOCK_US_MAX; paths are theirs. */
+/*
+ * Encodes a block. The samples must be in time order and span less than BLOCK_US_MAX. `paths` are
+ * their paths in the trie.
+ */
 int block_encode(struct block *block, struct encoding *encoding,
 		 const struct dictionary *dictionary, const struct trie *trie,
 		 const struct tape_sample *samples, const uint32_t *paths, size_t count);
 
-/* What the section "blocks" says of one. */
+/* The description of a block in the section "blocks". */
 struct block_place {
 	const struct contents_entry *entry;
-	/* of its first sample */
+	/* The time of the first sample. */
 	uint64_t begin_us;
 	uint64_t last_us;
 	uint64_t count;
-	/* row of the tape */
+	/* The row of its first sample in the tape. */
 	size_t first;
 };
 
-/* What the stacks of a block's samples are told by. */
+/* The tables from which incoming_place() finds the stacks of samples. */
 struct block_source {
 	const struct functions *functions;
 	const struct leaves *leaves;
-	/* which of the trie's comms a string is, by string; UINT32_MAX: none */
+	/* Maps strings to the trie's comms; UINT32_MAX if the string is not one of them. */
 	const uint32_t *comms;
 };
 
 /*
- * A block on its way in, in two steps, each of which may be done side by side for several blocks:
- * reading it takes the tape's threads, and all but its samples' stacks is known then; placing it
- * takes the trie. -EBADMSG also where the text of the error says nothing yet.
+ * A block that is being decoded, in two steps. Several threads may do each step for different
+ * blocks. Reading needs the tape's threads and decodes everything but the stacks. Placing needs the
+ * trie.
+ *
+ * Either may return -EBADMSG without setting a text.
  */
 struct incoming;
 int incoming_read(const struct decoding *decoding, const struct block_place *place,
 		  struct incoming **ret_incoming);
 struct incoming *incoming_free(struct incoming *incoming);
 DEFINE_CLEANUP(incoming, struct incoming *, incoming_free)
-/* Puts the block's samples, in time order, into room for as many. */
+/* Writes the block's samples, in time order, to `samples`, which has room for them. */
 int incoming_place(struct incoming *incoming, const struct tape *tape,
 		   const struct block_source *source, struct tape_sample *samples);
 

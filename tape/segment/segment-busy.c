@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "tape/segment/segment-busy.h"
 
-/* What a cell has in columns of its own, besides where it is. */
+/* The columns of a cell, besides its position. */
 enum column {
 	BUSY,
 	KERNEL,
@@ -109,7 +109,7 @@ static int segment_busy_take_threads(struct reader *rows, struct busy *busy)
 	return 0;
 }
 
-/* Runs of cells of one CPU, in slots one behind the other in the list. */
+/* Encodes the positions as runs of consecutive slots of one CPU. */
 static void segment_busy_put_runs(const struct busy *busy, struct buffer *rows)
 {
 	const struct busy_cell *cells = busy->cells.items;
@@ -128,7 +128,7 @@ static void segment_busy_put_runs(const struct busy *busy, struct buffer *rows)
 	}
 }
 
-/* There are as many cells as their columns are long: no run takes memory that is not there. */
+/* The columns prove the number of cells, so a run cannot claim memory. */
 static int segment_busy_take_runs(struct reader *rows, size_t count, struct busy *busy)
 {
 	uint64_t cpu = 0, slot = 0, slots = busy->slots.count, more;
@@ -167,7 +167,7 @@ static void segment_busy_put_cell(const struct busy_cell *cell, struct buffer co
 	buffer_u8(&columns[FUNCTION_SHARE], cell->function_share);
 }
 
-/* Columns of bytes are as long as there are cells; the others are read one by one. */
+/* A column of bytes has one byte for each cell. The other columns are read value by value. */
 static int segment_busy_take_columns(struct reader columns[COLUMNS], struct busy *busy)
 {
 	uint32_t threads = busy->threads.count + 1, names = strings_count(&busy->names);
@@ -276,8 +276,8 @@ int busy_take(struct section_reader *section, struct busy *busy)
 	return r < 0 ? r : take_cells(section, &columns[4], busy);
 }
 
-static int take_and_forget(const struct decoding *decoding, struct section_reader *section,
-			   void *context)
+static int take_and_drop(const struct decoding *decoding, struct section_reader *section,
+			 void *context)
 {
 	struct busy busy;
 	int r = busy_take(section, &busy);
@@ -288,7 +288,7 @@ static int take_and_forget(const struct decoding *decoding, struct section_reade
 
 int busy_check(const struct decoding *decoding, const struct contents_entry *entry)
 {
-	return decoding_section(decoding, entry, take_and_forget, NULL);
+	return decoding_section(decoding, entry, take_and_drop, NULL);
 }
 
 struct busy_decoder {

@@ -3,18 +3,23 @@
 
 #include "tape/segment/grouping.h"
 
-/* What a module without symbols is cut into: ranks within 4 KB are small numbers again. */
+/*
+ * The size of pseudo-functions in a module without symbols. Ranks within 4 KB are small numbers
+ * again.
+ */
 #define PAGE_MASK 4095ull
 
-/* A frame that is used, on its way into a function. */
+/* A frame that is used, before it belongs to a function. */
 struct used_frame {
 	uint64_t start;
 	uint32_t module;
 	uint32_t frame;
 };
 
-/* How often the tape's frames are used: as a caller in how many stacks, as a leaf by how many
- * samples. */
+/*
+ * The uses of one of the tape's frames: the number of stacks that have it as a caller, and of
+ * samples that have it as a leaf.
+ */
 struct frame_uses {
 	uint32_t sites;
 	uint32_t leaves;
@@ -55,7 +60,7 @@ static int segment_dictionary_compare_used(const void *a, const void *b, void *c
 	return (x->address > y->address) - (x->address < y->address);
 }
 
-/* The used frames but for those of module 0, by function. The caller frees. */
+/* Sorts the used frames by function, without those of module 0. The caller frees *ret_used. */
 static int sort_used(const struct tape *tape, const struct frame_uses *uses,
 		     struct used_frame **ret_used, size_t *ret_count)
 {
@@ -92,7 +97,7 @@ static int compare_use(const void *a, const void *b)
 	return (left->offset > right->offset) - (left->offset < right->offset);
 }
 
-/* Sites or leaves of one function, most used first. */
+/* Encodes the sites or leaves of one function, the most used first. */
 static int put_places(struct dictionary *dictionary, struct by_use *list, size_t count, bool leaves)
 {
 	struct buffer *column = leaves ? &dictionary->leaves : &dictionary->sites;
@@ -112,7 +117,7 @@ static int put_places(struct dictionary *dictionary, struct by_use *list, size_t
 	return buffer_failed(column) ? -ENOMEM : 0;
 }
 
-/* The frames `used[0]` to `used[count - 1]` are one function. */
+/* Adds a function whose frames are used[0] to used[count - 1]. */
 static int segment_dictionary_add_function(struct dictionary *dictionary, const struct tape *tape,
 					   const struct used_frame *used, size_t count,
 					   const struct frame_uses *uses, struct by_use *scratch)
@@ -203,7 +208,10 @@ void dictionary_done(struct dictionary *dictionary)
 	buffer_done(&dictionary->leaves);
 }
 
-/* Twice the logarithm: what is used 1.4 times as much weighs one more. */
+/*
+ * Returns twice the binary logarithm of the uses: a function with 1.4 times the uses weighs one
+ * more.
+ */
 static uint8_t function_weight(uint64_t uses)
 {
 	uint8_t bits = uses ? 64 - __builtin_clzll(uses) : 0;
@@ -211,7 +219,10 @@ static uint8_t function_weight(uint64_t uses)
 	return 2 * bits + (bits > 1 ? uses >> (bits - 2) & 1 : 0);
 }
 
-/* Numbers of functions, by weight, the heaviest first, then by number. The caller frees. */
+/*
+ * Sorts function numbers by weight, the heaviest first, then by number. The caller frees
+ * *ret_by_rank.
+ */
 static int rank_functions(const uint8_t *weights, size_t count, uint32_t **ret_by_rank)
 {
 	_cleanup_free_ uint32_t *order = malloc(count * sizeof(*order));
@@ -245,7 +256,7 @@ int dictionary_rank(struct dictionary *dictionary)
 	return r;
 }
 
-/* Each module's row, and how many functions follow of it. */
+/* Encodes each module's row, and the number of its functions. */
 static int segment_dictionary_encode_modules(const struct dictionary *dictionary,
 					     struct encoding *encoding, struct buffer *counts)
 {
@@ -272,7 +283,7 @@ static int segment_dictionary_encode_modules(const struct dictionary *dictionary
 	return encoding_column(encoding, &column, "modules", CONTENTS_INCOMPATIBLE);
 }
 
-/* The columns of a function, without the offsets of its frames. */
+/* The columns of functions, without the offsets of their frames. */
 struct function_columns {
 	struct buffer counts, starts, symbols, sites, leaves, weights;
 };
@@ -359,7 +370,7 @@ static int segment_dictionary_decode_modules(const struct decoding *decoding,
 	return r == 0 && reader_failed(&column) ? -EBADMSG : r;
 }
 
-/* The frames of one function's list of offsets. */
+/* Decodes the frames of one function from its list of offsets. */
 static int segment_dictionary_take_frames(struct tape *tape, const struct tape_frame *start,
 					  struct reader *offsets, uint32_t count,
 					  uint32_t *ret_first)
@@ -466,6 +477,6 @@ int dictionary_decode(const struct decoding *decoding, struct functions *functio
 	if (r < 0)
 		return r;
 	if (!entry)
-		return error_set(decoding->error, -EBADMSG, "section function is missing");
+		return error_set(decoding->error, -EBADMSG, "the segment lacks section function");
 	return decoding_section(decoding, entry, decode_functions, functions);
 }

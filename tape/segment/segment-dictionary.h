@@ -2,11 +2,12 @@
 #pragma once
 
 /*
- * Modules, functions, and the frames in them: the sections "modules" and "function". A function is
- * what has one symbol and one start in a module; a frame without a symbol belongs to a
- * pseudo-function of 4 KB. A frame that calls is a site of its function, one that was sampled is a
- * leaf of it; what is both is in both lists. Both are in the order of their use, so that their
- * numbers are small where they are many.
+ * Modules, functions and their frames: the sections "modules" and "function". A function has one
+ * symbol and one start in a module. Frames without a symbol belong to pseudo-functions of 4 KB.
+ *
+ * A frame that calls another is a site of its function. A sampled frame is a leaf of it. A frame
+ * that is both is in both lists. The lists are sorted by use, so that frequent frames have small
+ * numbers.
  */
 
 #include "tape/segment/segment-internal.h"
@@ -14,16 +15,16 @@
 struct dictionary_function {
 	uint32_t module;
 	uint32_t symbol;
-	/* wraps: a frame's address is start + its offset */
+	/* A frame's address is this start plus the frame's offset; the sum may wrap. */
 	uint64_t start;
 	uint64_t uses;
-	/* by its uses, as the trie knows it */
+	/* Its rank by uses, which the trie refers to. */
 	uint32_t rank;
 	uint32_t sites;
 	uint32_t leaves;
 };
 
-/* Where a frame of the tape is. */
+/* The place of one of the tape's frames. */
 struct dictionary_place {
 	uint32_t function;
 	uint32_t site;
@@ -31,35 +32,35 @@ struct dictionary_place {
 };
 
 struct dictionary {
-	/* 0 is the unknown one */
+	/* Function 0 is the unknown one. */
 	array_of(struct dictionary_function) functions;
-	/* of the tape's frames */
+	/* Indexed by frame of the tape. */
 	struct dictionary_place *places;
-	/* 1: a sample has it, or one of its callees */
+	/* 1 if a sample has the stack, or one that the stack calls. */
 	uint8_t *used_stacks;
-	/* the columns of offsets */
+	/* The columns of offsets. */
 	struct buffer sites;
 	struct buffer leaves;
 };
 
 int dictionary_build(struct dictionary *dictionary, const struct tape *tape);
 void dictionary_done(struct dictionary *dictionary);
-/* Once their uses are known: gives functions their ranks. */
+/* Ranks the functions. The caller has set their uses. */
 int dictionary_rank(struct dictionary *dictionary);
 int dictionary_encode(const struct dictionary *dictionary, struct encoding *encoding);
 
-/* Decoded: the rows of the tape's frames that are a function's. */
+/* Decoded: the frames of a function, as rows of the tape. */
 struct function_frames {
 	uint32_t first_site, sites;
 	uint32_t first_leaf, leaves;
 };
 
 struct functions {
-	/* 0 is the unknown one, of frame 0 */
+	/* Function 0 is the unknown one, of frame 0. */
 	array_of(struct function_frames) rows;
 	uint32_t *by_rank;
 };
 
 void functions_done(struct functions *functions);
-/* Fills the tape's modules and frames. */
+/* Decodes the tape's modules and frames. */
 int dictionary_decode(const struct decoding *decoding, struct functions *functions);

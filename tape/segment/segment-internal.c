@@ -4,8 +4,8 @@
 #include <stdio.h>
 
 /*
- * Levels were measured: from 9 to 15 sealing takes three and a half times the CPU, for 6 % of the
- * bytes. The recorder lives on CPUs that others need.
+ * Measured: level 15 takes 3.5 times the CPU of level 9 to seal, for 6 % fewer bytes. The recorder
+ * runs on CPUs that others need.
  */
 #define LEVEL_USUAL 9
 #define LEVEL_HASTY 1
@@ -143,7 +143,7 @@ static int section_error(const struct decoding *decoding, const struct contents_
 int decoding_read(const struct decoding *decoding, const struct contents_entry *entry,
 		  uint8_t **ret_stored)
 {
-	/* the contents lie within the input: no claim allocates more than is there */
+	/* the contents proved that the section is within the input, so no claim allocates more */
 	_cleanup_free_ uint8_t *stored = malloc(entry->stored ? entry->stored : 1);
 	int r;
 

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * What the parts of the segment's codec share: the state of one encoding and of one decoding, and
- * how sections refer to strings. Each part (segment-rows, -dictionary, -trie, -samples) has its
- * encoder and, under it, its decoder.
+ * Shared by the parts of the segment's codec: the state of one encoding and of one decoding, and
+ * the references of sections to strings. Each part (segment-rows, -dictionary, -trie, -samples) has
+ * its encoder and, below it, its decoder.
  */
 
 #include "tape/segment/contents.h"
@@ -15,18 +15,17 @@ struct encoding {
 	const struct tape *tape;
 	struct zstd_packer *packer;
 	size_t limit;
-	/* the sections */
+	/* The sections. */
 	struct buffer body;
 	struct contents contents;
 
-	/* Strings and threads get numbers as they are first referred to; what nothing refers to is
-	 * not kept. */
-	/* of the tape's strings; 0: none yet, and that of "" */
+	/* Strings and threads get numbers at their first use. Unused ones are not stored. */
+	/* The numbers of the tape's strings. 0 means none yet, and is the number of "". */
 	uint32_t *string_numbers;
-	/* the tape's, in the order of their numbers from 1 */
+	/* The tape's strings in the order of their numbers, from 1. */
 	uint32_t *strings;
 	uint32_t string_count;
-	/* of the tape's threads, and one more; 0: none yet */
+	/* The numbers of the tape's threads, plus 1. 0 means none yet. */
 	uint32_t *thread_numbers;
 	uint32_t *threads;
 	uint32_t thread_count;
@@ -36,12 +35,14 @@ int encoding_init(struct encoding *encoding, const struct tape *tape, enum segme
 		  size_t limit);
 void encoding_done(struct encoding *encoding);
 
-/* A section from begin to end lies in the body, with an entry in the contents. -EFBIG when it is
- * larger than the limit. */
+/*
+ * Begins and ends a section. encoding_end() moves it into the body and adds it to the contents.
+ * Returns 0, or -EFBIG if it exceeds the limit.
+ */
 void encoding_begin(struct encoding *encoding, struct section_writer *ret_writer);
 int encoding_end(struct encoding *encoding, const struct section_writer *writer, const char *name,
 		 uint32_t flags);
-/* The whole of a section of one column. None when the column is empty. */
+/* Encodes a section of one column. An empty column makes no section. */
 int encoding_column(struct encoding *encoding, const struct buffer *column, const char *name,
 		    uint32_t flags);
 
@@ -49,9 +50,9 @@ uint32_t encoding_string(struct encoding *encoding, uint32_t string);
 uint32_t encoding_thread(struct encoding *encoding, uint32_t thread);
 
 /*
- * How a column refers to strings: 0 is the empty one; others are 1 + the zigzag difference to the
- * number after the last one in this column that was not the empty one. What is named in the order
- * of its numbers so costs bytes of 1.
+ * A column's references to strings. 0 is the empty string. Others are 1 plus the zigzag difference
+ * to the expected number: the one after the last non-empty string of this column. So strings in the
+ * order of their numbers become bytes of 1.
  */
 struct string_column {
 	uint32_t last;
@@ -67,23 +68,23 @@ struct decoding {
 	struct zstd_unpacker *unpacker;
 	struct tape *tape;
 	struct error *error;
-	/* every byte is to be checked */
+	/* Check every byte. */
 	bool whole;
 };
 
 uint32_t string_column_take(struct string_column *strings, const struct tape *tape,
 			    struct reader *column);
 
-/* The entry of a section; NULL when the segment has none. */
+/* Returns the entry of a section, or NULL if the segment does not have it. */
 const struct contents_entry *decoding_find(const struct decoding *decoding, const char *name);
-/* The stored bytes, checked; the caller frees *ret_stored. */
+/* Reads the stored bytes and checks their checksum. The caller frees *ret_stored. */
 int decoding_read(const struct decoding *decoding, const struct contents_entry *entry,
 		  uint8_t **ret_stored);
-/* -EBADMSG, with a text. */
+/* Returns -EBADMSG and sets a text. */
 int decoding_bad_value(const struct decoding *decoding, const struct contents_entry *entry);
 /*
- * Decodes a section: `decode` takes its columns. What it leaves is damage, and so is a section that
- * unpacks to another size than the contents say. The text of a failure names the section.
+ * Decodes a section: decode() reads its columns. Bytes that decode() does not read are damage, and
+ * so is an unpacked size that differs from the contents. The text of an error names the section.
  */
 int decoding_section(const struct decoding *decoding, const struct contents_entry *entry,
 		     int (*decode)(const struct decoding *decoding, struct section_reader *section,

@@ -2,12 +2,12 @@
 #pragma once
 
 /*
- * Frames, stacks and samples of a segment, the three that need each other, decoded into a tape that
- * has its strings and threads: one after the other, or side by side. While one thread makes the
- * stacks, others unpack the blocks of samples; then all put samples into the tape.
+ * Decodes the frames, stacks and samples of a segment, which depend on each other. The tape already
+ * has its strings and threads. With several threads, one decodes the stacks while the others unpack
+ * blocks of samples. Then all write samples into the tape.
  */
 
 #include "tape/segment/segment-internal.h"
 
-/* Those parts of the three that are wanted. */
-int together_decode(const struct decoding *decoding, unsigned int threads);
+/* Decodes the wanted ones of frames, stacks and samples. */
+int segment_parallel_decode(const struct decoding *decoding, unsigned int threads);

@@ -2,12 +2,12 @@
 #include "tape/segment/segment-rows.h"
 
 /*
- * Each kind of row: an encoder, and under it its decoder, which reads rows until the column ends.
- * Numbers that grow slowly are kept as differences to the row before; those wrap, so that no value
- * is a special case.
+ * Each kind of row has an encoder and, below it, a decoder, which reads rows until the column ends.
+ * Numbers that grow slowly are stored as differences to the previous row. The differences wrap, so
+ * that no value is a special case.
  */
 
-/* A time as the zigzag difference to the one before. */
+/* Puts a time as the zigzag difference to the previous one. */
 static void segment_rows_put_time(struct buffer *column, uint64_t *last_ns, uint64_t time_ns)
 {
 	buffer_varint(column, zigzag((int64_t)(time_ns - *last_ns)));
@@ -49,8 +49,11 @@ static int segment_rows_decode_strings(struct tape *tape, struct reader *column)
 		if (strings_add(&tape->strings, text, size, &id) < 0)
 			return -ENOMEM;
 		if (id != expected)
-			return -EBADMSG; /* empty, or twice the same: numbers would be wrong from
-					    here on */
+			/*
+			 * refuse an empty or repeated string, because the numbers of later strings
+			 * would be wrong
+			 */
+			return -EBADMSG;
 	}
 	return 0;
 }
@@ -88,7 +91,7 @@ static int segment_rows_decode_facts(struct tape *tape, struct reader *column)
 	return r;
 }
 
-/* The other clocks as differences of their offsets to the perf clock, which hardly change. */
+/* Stores the other clocks as changes of their offsets to the perf clock, which hardly change. */
 static void segment_rows_encode_anchors(struct encoding *encoding, struct buffer *column)
 {
 	struct tape_anchor last = { 0 };
@@ -118,7 +121,8 @@ static int segment_rows_decode_anchors(struct tape *tape, struct reader *column)
 		uint64_t step_ns = reader_varint(column);
 
 		if ((tape->anchors.count && !step_ns) || last.perf_ns + step_ns < last.perf_ns)
-			return -EBADMSG; /* they are in time order */
+			/* anchors must be in time order */
+			return -EBADMSG;
 		last.perf_ns += step_ns;
 		last.realtime_ns += step_ns + (uint64_t)unzigzag(reader_varint(column));
 		last.monotonic_ns += step_ns + (uint64_t)unzigzag(reader_varint(column));
@@ -129,7 +133,7 @@ static int segment_rows_decode_anchors(struct tape *tape, struct reader *column)
 	return r;
 }
 
-/* Threads that come new mostly have the numbers behind those of the one before. */
+/* Most new threads have the next pid and tid after the previous thread. */
 static void segment_rows_encode_threads(struct encoding *encoding, struct buffer *column)
 {
 	struct string_column comms = { 0 }, cgroups = { 0 };
@@ -199,7 +203,8 @@ static int segment_rows_decode_losses(struct tape *tape, struct reader *column)
 		struct tape_loss loss;
 
 		loss.kind = take_u32(column);
-		loss.cpu = take_u32(column) - 1u; /* 0 is TAPE_ALL_CPUS */
+		/* 0 is TAPE_ALL_CPUS */
+		loss.cpu = take_u32(column) - 1u;
 		loss.from_ns = segment_rows_take_time(column, &last_ns);
 		loss.to_ns = loss.from_ns + (uint64_t)unzigzag(reader_varint(column));
 		loss.count = reader_varint(column);
@@ -351,8 +356,8 @@ static int segment_rows_decode_incidents(struct tape *tape, struct reader *colum
 }
 
 /*
- * Of each gauge its name and how many points, then their times, then their values. Gauges are read
- * at the same moments, so that the times of one are bytes that the packer has seen before.
+ * Stores for each gauge its name and number of points, then the times, then the values. Gauges are
+ * read at the same moments, so zstd packs the same times of the next gauge well.
  */
 static void segment_rows_encode_gauges(struct encoding *encoding, struct buffer *column)
 {
@@ -413,16 +418,54 @@ static int segment_rows_decode_gauges(struct tape *tape, struct reader *column)
 	return r;
 }
 
-/* In the order in which they are decoded: rows come behind what they refer to. */
+static void segment_rows_encode_usual(struct encoding *encoding, struct buffer *column)
+{
+	const struct tape *tape = encoding->tape;
+	struct string_column names = { 0 };
+
+	for (size_t i = 0; i < tape->usual.count; i++) {
+		const struct tape_usual *row = &tape->usual.items[i];
+
+		buffer_varint(column, row->kind);
+		string_column_put(&names, encoding, column, row->name);
+		buffer_varint(column, row->count);
+		for (uint32_t at = 0; at < row->count; at++)
+			buffer_varint(column, tape->usual_values.items[row->first + at]);
+	}
+}
+
+static int segment_rows_decode_usual(struct tape *tape, struct reader *column)
+{
+	struct string_column names = { 0 };
+	int r = 0;
+
+	while (r == 0 && reader_left(column)) {
+		struct tape_usual row = { .kind = take_u32(column) };
+		size_t count;
+
+		row.name = string_column_take(&names, tape, column);
+		r = column_count(column, column, &count);
+		if (r < 0 || tape->usual_values.count + count > UINT32_MAX)
+			return -EBADMSG;
+		row.first = tape->usual_values.count;
+		row.count = count;
+		while (r == 0 && count--)
+			r = array_push(&tape->usual_values, reader_varint(column));
+		if (r == 0)
+			r = array_push(&tape->usual, row);
+	}
+	return r;
+}
+
+/* All kinds of rows, in the order of decoding: rows come after the rows that they refer to. */
 static const struct rows {
 	const char *name;
-	/* that need them; 0: always */
+	/* The parts of a segment that need these rows; 0: always decoded. */
 	unsigned int parts;
 	int (*decode)(struct tape *tape, struct reader *column);
-	void (*encode)(
-		/* NULL: not of the context */
-		struct encoding *encoding, struct buffer *column);
-	/* The same where not every byte is to be checked. NULL: there is nothing to be saved. */
+	/* NULL: rows_encode_context() leaves the rows out. */
+	void (*encode)(struct encoding *encoding, struct buffer *column);
+	/* A faster decoder, if not every byte needs a check; NULL: use decode(). */
 	int (*quick)(struct tape *tape, struct reader *column);
 } all_rows[] = {
 	{ "strings", 0, segment_rows_decode_strings, NULL, fill_strings },
@@ -435,6 +478,7 @@ static const struct rows {
 	{ "incident", SEGMENT_CONTEXT, segment_rows_decode_incidents, segment_rows_encode_incidents,
 	  NULL },
 	{ "gauges", SEGMENT_CONTEXT, segment_rows_decode_gauges, segment_rows_encode_gauges, NULL },
+	{ "usual", SEGMENT_CONTEXT, segment_rows_decode_usual, segment_rows_encode_usual, NULL },
 };
 
 int rows_encode_context(struct encoding *encoding)

@@ -2,19 +2,19 @@
 #pragma once
 
 /*
- * The sections that are rows of numbers and strings, one column each: "strings", "facts",
- * "anchors", "threads", "losses", "events", "lines", "incident", "gauges". One that has no rows is
- * not there.
+ * The sections that are plain rows of numbers and strings, with one column each: "strings",
+ * "facts", "anchors", "threads", "losses", "events", "lines", "incident", "gauges", "usual". A
+ * section without rows is not stored.
  */
 
 #include "tape/segment/segment-internal.h"
 
-/* Those that a tape's samples do not refer to. */
+/* Encodes the rows that samples do not refer to. */
 int rows_encode_context(struct encoding *encoding);
-/* To come behind all that refers to threads. */
+/* Encodes the threads. Call it after everything that refers to threads. */
 int rows_encode_threads(struct encoding *encoding);
-/* To come last: all that was referred to. */
+/* Encodes the strings that were referred to. Call it last. */
 int rows_encode_strings(struct encoding *encoding);
 
-/* Strings, facts and anchors, and the others that are wanted. */
+/* Decodes strings, facts and anchors, and the other rows that are wanted. */
 int rows_decode(const struct decoding *decoding);

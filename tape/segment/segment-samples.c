@@ -3,11 +3,13 @@
 
 #include "tape/clocks.h"
 
-/* Blocks are of so much time, but not smaller: their headers and the starts of their columns would
- * be dear. */
+/*
+ * A block spans at least this time and this number of samples. Smaller blocks would spend too much
+ * on headers and on the starts of columns.
+ */
 #define BLOCK_US 10000000ull
 #define BLOCK_SAMPLES 16384
-/* How many samples from `first` are a block. */
+/* Returns how many samples from `first` on are a block. */
 static size_t block_size(const struct tape *tape, size_t first)
 {
 	const struct tape_sample *samples = tape->samples.items;
@@ -18,7 +20,8 @@ static size_t block_size(const struct tape *tape, size_t first)
 		uint64_t time_us = microseconds(samples[end].time_ns);
 
 		if (time_us == last_us)
-			continue; /* one moment is not cut in two */
+			/* a block does not end within one moment */
+			continue;
 		if (time_us - begin_us >= BLOCK_US_MAX ||
 		    (time_us - begin_us >= BLOCK_US && end - first >= BLOCK_SAMPLES))
 			break;
@@ -84,7 +87,7 @@ static int decode_directory(const struct decoding *decoding, struct section_read
 	return r < 0 ? r : sum == decoding->contents.summary.samples ? 0 : -EBADMSG;
 }
 
-/* The i-th section "samples" is the i-th block. */
+/* Finds the entries: the i-th section "samples" is the i-th block. */
 static int find_entries(const struct decoding *decoding, struct blocks *blocks)
 {
 	size_t found = 0;
@@ -129,7 +132,7 @@ int blocks_find(const struct decoding *decoding, struct blocks *blocks)
 	if (r == 0)
 		r = find_entries(decoding, blocks);
 	if (r == -EBADMSG && !decoding->error->text[0])
-		error_set(decoding->error, r, "section blocks does not fit the rest");
+		error_set(decoding->error, r, "section blocks disagrees with the other sections");
 	if (r < 0)
 		return r;
 	keep_wanted(decoding, blocks);

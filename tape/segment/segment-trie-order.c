@@ -3,8 +3,10 @@
 
 #include "tape/segment/grouping.h"
 
-/* For each stack, what orders it among its siblings: the rank of its frame's function, then the
- * site. */
+/*
+ * Computes a key for each stack that orders it among its siblings: the rank of its frame's
+ * function, then the site.
+ */
 static int sibling_keys(const struct tape *tape, const struct dictionary *dictionary,
 			uint32_t *ret_keys)
 {
@@ -30,7 +32,7 @@ static int sibling_keys(const struct tape *tape, const struct dictionary *dictio
 	return 0;
 }
 
-/* Depth-first numbers of the stacks that are used, out of their order by parent and key. */
+/* Computes the depth-first numbers of the used stacks, which are sorted by parent and key. */
 static void number_sorted(const struct tape *tape, const uint32_t *sorted, size_t count,
 			  const uint32_t *sizes, uint32_t *next, uint32_t *ret_numbers)
 {
@@ -45,7 +47,10 @@ static void number_sorted(const struct tape *tape, const uint32_t *sorted, size_
 	}
 }
 
-/* Where each used stack comes in a depth-first walk over all of the tape's; the caller frees. */
+/*
+ * Numbers the used stacks in a depth-first walk over all stacks of the tape. The caller frees
+ * *ret_numbers.
+ */
 static int number_stacks(const struct tape *tape, const struct dictionary *dictionary,
 			 uint32_t **ret_numbers)
 {
@@ -64,7 +69,7 @@ static int number_stacks(const struct tape *tape, const struct dictionary *dicti
 	for (size_t i = 0; i < stacks; i++)
 		keys[i] = tape->stacks.items[i].parent;
 	group_by(sorted, scratch, count, keys);
-	/* from here on the keys are the sizes of subtrees */
+	/* from here on, the keys are the sizes of subtrees */
 	for (size_t i = 0; i < stacks; i++)
 		keys[i] = dictionary->used_stacks[i];
 	for (size_t i = stacks; i-- > 1;)

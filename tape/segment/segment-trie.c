@@ -37,7 +37,7 @@ static int add_path(struct trie *trie, struct table *table, const struct path *p
 	return 0;
 }
 
-/* The forest of a comm; comm_numbers is by string, 0: none yet. */
+/* Returns the forest of a comm. comm_numbers is indexed by string; 0 means none yet. */
 static int add_comm(struct trie *trie, uint32_t *comm_numbers, uint32_t string, uint32_t *ret_comm)
 {
 	if (!comm_numbers[string]) {
@@ -133,15 +133,14 @@ static void trie_columns_done(struct trie_columns *columns)
 	array_done(&columns->functions);
 }
 
-/* The walk over the forests: where it is. */
+/* The position of the walk over the forests. */
 struct walk {
-	array_of(uint32_t)
-		/* callers from the root: of the path before, and of this one */
-		chains[2];
+	/* The callers from the root, of the previous path and of this one. */
+	array_of(uint32_t) chains[2];
 	unsigned int current;
-	/* of the node before */
+	/* The depth of the previous node. */
 	size_t depth;
-	/* of this comm so far */
+	/* The nodes of this comm so far. */
 	size_t nodes;
 };
 
@@ -160,7 +159,7 @@ static int walk_to(struct walk *walk, const struct tape *tape, uint32_t stack)
 	return 0;
 }
 
-/* How many callers a path has in common with the one before. */
+/* Returns how many callers a path shares with the previous path. */
 static size_t walk_common(const struct walk *walk)
 {
 	__auto_type chain = &walk->chains[walk->current];
@@ -173,7 +172,7 @@ static size_t walk_common(const struct walk *walk)
 	return common;
 }
 
-/* A node at a depth, behind one at walk->depth: 0 pops is its child, 1 its sibling. */
+/* Puts a node at a depth, after a node at walk->depth: 0 pops make it a child, 1 a sibling. */
 static int put_node(struct walk *walk, struct trie_columns *columns, size_t depth,
 		    uint32_t function_rank)
 {
@@ -262,7 +261,7 @@ void leaves_done(struct leaves *leaves)
 	array_done(&leaves->comm_first);
 }
 
-/* The rows of a function's frames as a caller. */
+/* The frames of a function as a caller. */
 struct rank_sites {
 	uint32_t first, count;
 };
@@ -270,30 +269,35 @@ struct rank_sites {
 struct trie_readers {
 	struct reader comms, nodes, pops, sites, counts;
 	struct planes functions;
-	/* the node */
+	/* The current node. */
 	size_t at;
-	/* the stacks from the root, which is stack 0 */
+	/* The stacks from the root, which is stack 0. */
 	uint32_t *path;
-	/* by rank: those that are met most lie together */
+	/* Indexed by rank, so that the most frequent ones are adjacent in memory. */
 	struct rank_sites *sites_of;
 	size_t ranks;
 };
 
-/* A walk over one comm's nodes. It is a local, and so are its columns: what others know of would be
- * read anew after each row that is written. */
+/*
+ * The walk over one comm's nodes. The walk and its columns are local variables. Otherwise the
+ * compiler would read them again after each row that it writes.
+ */
 struct forest {
 	struct reader pops, sites, counts;
 	uint32_t *path;
-	/* of the last node of the path */
+	/* The depth of the path's last node. */
 	size_t depth;
-	/* there is room for all */
+	/* An array that is large enough for all stacks. */
 	struct tape_stack *stacks;
 	uint32_t stack_count;
 	uint32_t *leaf_stacks, *leaf_functions, *leaf_counts;
 	size_t leaf_count;
 };
 
-/* Each takes a byte at least of its column, so that there is room for it. */
+/*
+ * take_leaf() and take_caller() each read at least one byte of a column per row. So the rows that
+ * they write do not exceed the sizes of these columns.
+ */
 static inline int take_leaf(struct forest *forest, const struct functions *functions,
 			    uint32_t function)
 {
@@ -322,7 +326,7 @@ static inline int take_caller(struct forest *forest, const struct rank_sites *si
 	return 0;
 }
 
-/* A node is a leaf node when the next one is not its child. */
+/* A node is a leaf node if the next one is not its child. */
 static inline int take_nodes(struct forest *forest, const struct trie_readers *columns,
 			     const struct functions *functions, size_t nodes)
 {
@@ -337,7 +341,7 @@ static inline int take_nodes(struct forest *forest, const struct trie_readers *c
 		uint64_t next = i + 1 < nodes ? reader_varint(&forest->pops) : 1;
 		uint32_t rank = planes_at(&planes, at++);
 
-		/* behind a caller, pop is 0 and the caller is the last of the path */
+		/* after a caller, pop is 0 and the caller is the last node of the path */
 		if (pop > forest->depth + 1 || rank >= ranks)
 			return -EBADMSG;
 		forest->depth -= pop ? pop - 1 : 0;
@@ -380,7 +384,7 @@ static int take_forest(struct trie_readers *columns, const struct functions *fun
 	return r;
 }
 
-/* How many nodes all comms have; each takes a byte of pops. */
+/* Adds up the nodes of all comms. Each node has a byte in the column of pops. */
 static int sum_nodes(struct reader nodes, const struct reader *pops, size_t *ret_sum)
 {
 	*ret_sum = 0;
@@ -431,7 +435,7 @@ static int segment_trie_take_columns(struct section_reader *section, struct trie
 	return r < 0 ? r : section_take(section, &columns->counts);
 }
 
-/* As many as there are bytes for, at once: arrays that grow are copied again and again. */
+/* Reserves rows for all bytes at once, because a growing array is copied again and again. */
 static int reserve_rows(const struct trie_readers *columns, struct tape *tape,
 			struct leaves *leaves)
 {
@@ -489,7 +493,7 @@ static int decode_trie(const struct decoding *decoding, struct section_reader *s
 	return r;
 }
 
-/* The leaf nodes have all the samples that the header counts. */
+/* Checks that the leaf nodes have as many samples as the header states. */
 static int check_counts(const struct decoding *decoding, const struct leaves *leaves)
 {
 	uint64_t samples = 0;
@@ -538,7 +542,7 @@ int trie_decode(const struct decoding *decoding, const struct functions *functio
 	int r;
 
 	if (!entry)
-		return error_set(decoding->error, -EBADMSG, "section trie is missing");
+		return error_set(decoding->error, -EBADMSG, "the segment lacks section trie");
 	r = decoding_section(decoding, entry, decode_trie, &target);
 	if (r == 0)
 		r = check_counts(decoding, leaves);

@@ -2,51 +2,55 @@
 #pragma once
 
 /*
- * The stacks: the section "trie". A forest for each comm: interior nodes are callers, a frame each;
- * a leaf node is the function that a sample was in, with how many samples were. Nodes stand in
- * depth-first order. A sample's column holds the rank of its leaf node among those of its comm, by
- * how many samples they have: no table from ranks to nodes is needed, and a whole segment's sum is
- * known without its samples.
+ * The stacks: the section "trie". There is a forest for each comm. Interior nodes are callers, one
+ * frame each. A leaf node is a function in which samples were taken, with the number of these
+ * samples. Nodes are in depth-first order.
+ *
+ * The column of a sample has the rank of its leaf node within the comm, by number of samples. So
+ * ranks need no table of nodes, and the sum over a segment is known without its samples.
  */
 
 #include "tape/segment/segment-dictionary.h"
 
-/* The distinct (comm, callers, leaf function) of a tape's samples, each a leaf node. */
+/* The distinct (comm, callers, leaf function) of a tape's samples. Each is a leaf node. */
 struct trie {
-	/* strings of the tape, in the order of the forests */
+	/* Strings of the tape, in the order of the forests. */
 	array_of(uint32_t) comms;
-	/* of each path, by the order of the forests */
+	/* For each path, the number of its forest. */
 	array_of(uint32_t) comm;
 	array_of(uint32_t) stack;
 	array_of(uint32_t) function;
 	array_of(uint32_t) count;
-	/* of each path */
+	/* Indexed by path. */
 	uint32_t *rank;
 	uint32_t *sample_path;
 };
 
-/* Also adds the leaves' uses to the dictionary's functions, and ranks them. */
+/* Builds the trie. Adds the leaves' uses to the dictionary's functions and ranks them. */
 int trie_build(struct trie *trie, const struct tape *tape, struct dictionary *dictionary);
 void trie_done(struct trie *trie);
 int trie_encode(struct trie *trie, const struct dictionary *dictionary, struct encoding *encoding);
 
-/* Decoded: leaf nodes in depth-first order. */
+/* Decoded: the leaf nodes in depth-first order. */
 struct leaves {
-	/* the tape's */
+	/* Stacks of the tape. */
 	array_of(uint32_t) stack;
 	array_of(uint32_t) function;
-	/* which of the comms */
+	/* Indexes of `comms`. */
 	array_of(uint32_t) comm;
 	array_of(uint32_t) count;
-	/* of the first comm, then of the second; only for samples */
+	/*
+	 * The leaf nodes of the first comm by rank, then those of the second, and so on. Only set
+	 * if samples are wanted.
+	 */
 	uint32_t *by_rank;
-	/* strings of the tape */
+	/* Strings of the tape. */
 	array_of(uint32_t) comms;
-	/* of each comm, and one more: where its leaf nodes begin */
+	/* The first leaf node of each comm, and the total at the end. */
 	array_of(uint32_t) comm_first;
 };
 
 void leaves_done(struct leaves *leaves);
-/* Fills the tape's stacks, and its sums if they are wanted. */
+/* Decodes the tape's stacks, and its sums if they are wanted. */
 int trie_decode(const struct decoding *decoding, const struct functions *functions,
 		struct leaves *leaves);

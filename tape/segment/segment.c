@@ -9,7 +9,7 @@
 #include "tape/segment/segment-samples.h"
 #include "tape/segment/segment-parallel.h"
 
-/* Frames, stacks and samples: the three need each other. */
+/* Encodes frames, stacks and samples, which depend on each other. */
 static int segment_encode_samples(struct encoding *encoding)
 {
 	struct dictionary dictionary = { 0 };
@@ -45,7 +45,10 @@ static int encode_sections(struct encoding *encoding)
 {
 	int r = 0;
 
-	/* first, so that its strings have small numbers in the order of the functions */
+	/*
+	 * encode the samples first, so that their strings get small numbers in the order of the
+	 * functions
+	 */
 	if (encoding->tape->samples.count)
 		r = segment_encode_samples(encoding);
 	if (r == 0 && encoding->tape->samples.count)
@@ -116,10 +119,10 @@ struct segment_input segment_input_file(int fd, uint64_t offset, uint64_t size)
 	};
 }
 
-static const char *const row_sections[] = { "strings", "facts",	     "anchors", "threads",
-					    "losses",  "events",     "lines",	"incident",
-					    "gauges",  SEGMENT_BUSY, NULL };
-/* Those that are there with samples only. */
+static const char *const row_sections[] = { "strings", "facts",	 "anchors",    "threads",
+					    "losses",  "events", "lines",      "incident",
+					    "gauges",  "usual",	 SEGMENT_BUSY, NULL };
+/* Sections that only a tape with samples has. */
 static const char *const sample_sections[] = { "modules", "function", "trie",
 					       "blocks",  "samples",  NULL };
 
@@ -130,8 +133,10 @@ static bool is_among(const char *const *names, const char *name)
 	return *names;
 }
 
-/* Refuses what cannot be read without being understood; checks what will not be read if all is to
- * be checked. */
+/*
+ * Refuses unknown sections that are required. Checks the sections that will not be read, if every
+ * byte needs a check.
+ */
 static int check_sections(const struct decoding *decoding)
 {
 	for (size_t i = 0; i < decoding->contents.entries.count; i++) {
@@ -141,12 +146,12 @@ static int check_sections(const struct decoding *decoding)
 
 		if (is_among(sample_sections, entry->name) && !decoding->contents.summary.samples)
 			return error_set(decoding->error, -EBADMSG,
-					 "section %s of a segment without samples", entry->name);
+					 "section %s in a segment without samples", entry->name);
 		if (is_among(row_sections, entry->name) || is_among(sample_sections, entry->name)) {
 			if (decoding_find(decoding, entry->name) != entry &&
 			    strcmp(entry->name, "samples") != 0)
 				return error_set(decoding->error, -EBADMSG,
-						 "section %s is there twice", entry->name);
+						 "section %s occurs twice", entry->name);
 			r = decoding->whole && strcmp(entry->name, SEGMENT_BUSY) == 0
 				    ? busy_check(decoding, entry)
 				    : 0;
@@ -155,10 +160,9 @@ static int check_sections(const struct decoding *decoding)
 			continue;
 		}
 		if (entry->flags & CONTENTS_INCOMPATIBLE)
-			return error_set(
-				decoding->error, -EPROTONOSUPPORT,
-				"section %s is newer than this perftape, and the segment cannot be read without it",
-				entry->name);
+			return error_set(decoding->error, -EPROTONOSUPPORT,
+					 "section %s is required but unknown; use a newer perftape",
+					 entry->name);
 		r = decoding->whole ? decoding_read(decoding, entry, &stored) : 0;
 		if (r < 0)
 			return r;
@@ -182,7 +186,7 @@ static int decode_sections(struct decoding *decoding, unsigned int threads)
 	if (r == 0)
 		r = rows_decode(decoding);
 	if (r == 0 && summary->samples && want->parts & (SEGMENT_SAMPLES | SEGMENT_SUMS))
-		r = together_decode(decoding, threads);
+		r = segment_parallel_decode(decoding, threads);
 	return r;
 }
 
@@ -204,7 +208,7 @@ static int decode_tape(const struct segment_input *input, const struct segment_w
 	zstd_unpacker_free(decoding.unpacker);
 	if (r < 0)
 		return r;
-	tape_filled(tape);
+	tape_freeze(tape);
 	*ret_tape = take_ptr(tape);
 	return 0;
 }
@@ -215,7 +219,7 @@ int segment_decode(const struct segment_input *input, const struct segment_want 
 	int r = want->threads > 1 ? decode_tape(input, want, want->threads, ret_tape, NULL)
 				  : -EAGAIN;
 
-	/* alone it takes less memory, and says of what is damaged what comes first */
+	/* one thread needs less memory, and reports the first damage in the file */
 	return r < 0 ? decode_tape(input, want, 1, ret_tape, error) : r;
 }
 
@@ -245,7 +249,7 @@ int segment_peek(const void *data, size_t size, uint64_t file_bytes,
 
 	if (r < 0 || ret_summary->bytes <= file_bytes)
 		return r;
-	return error_set(error, 1, "the file is cut short: %llu bytes of %llu are there",
+	return error_set(error, 1, "the file is truncated: it has %llu of %llu bytes",
 			 (unsigned long long)file_bytes, (unsigned long long)ret_summary->bytes);
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The tables of a block that tell what else happened: facts, anchors, events, lines of the log,
- * incidents, gauges, losses. */
+/*
+ * The tables of a block that samples do not refer to: facts, anchors, events, lines of the log,
+ * incidents, gauges, losses.
+ */
 #include "tape/spool/spool-rows.h"
 
 static void encode_fact_rows(const struct tape_fact *facts, size_t from, size_t count,
@@ -248,14 +250,16 @@ static int spool_context_decode_losses(struct spool_rows *rows, struct reader *r
 	return r;
 }
 
-/* How many points of a gauge are in blocks already. */
+/* Returns how many points of a gauge are in blocks already. */
 static uint32_t points_before(const struct spool_mark *mark, size_t gauge)
 {
 	return gauge < mark->points.count ? mark->points.items[gauge] : 0;
 }
 
-/* Names of the gauges that are new; of each gauge how many points are new; then these, the value as
- * the difference to the gauge's last. */
+/*
+ * Encodes the names of new gauges, then the number of new points of each gauge, then these points.
+ * A value is the difference to the gauge's previous value.
+ */
 static void spool_context_encode_gauges(const struct tape *tape, const struct spool_mark *mark,
 					struct buffer *raw)
 {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The tables of a block that samples refer to, and the samples, which are what the drain thread
- * waits for: these go by columns. */
+/*
+ * The tables of a block that samples refer to, and the samples. The drain thread waits for the
+ * encoding of samples, so it goes column by column.
+ */
 #include "tape/spool/spool-rows.h"
 
-/* The least that a row of samples takes: a byte a column. And the most. */
+/* The least and the most bytes that a row of samples takes; at least a byte in each column. */
 #define SAMPLE_BYTES_MIN 6
 #define SAMPLE_BYTES_MAX 45
 
@@ -38,7 +40,11 @@ static int spool_dictionary_decode_strings(struct spool_rows *rows, struct reade
 			return -EBADMSG;
 		r = strings_add(strings, text, size, &id);
 		if (r == -E2BIG || (r == 0 && id != expected))
-			return -EBADMSG; /* twice the same: numbers would be wrong from here on */
+			/*
+			 * refuse a repeated string, because the numbers of later strings would be
+			 * wrong
+			 */
+			return -EBADMSG;
 		reader_take(raw, size + 1);
 		left -= size + 1;
 	}
@@ -87,7 +93,10 @@ static int spool_dictionary_decode_modules(struct spool_rows *rows, struct reade
 	return r;
 }
 
-/* A process may come to stand for a module that is there long since: then all are written again. */
+/*
+ * Encodes the processes of modules. If a known module got another process, encodes all of them
+ * again.
+ */
 static void encode_pids(const struct tape *tape, const struct spool_mark *mark, struct buffer *raw)
 {
 	size_t from = pids_hash(tape, mark->pids) == mark->pids_hash ? mark->pids : 0;

@@ -26,11 +26,11 @@ void spool_rows_done(struct spool_rows *rows)
 }
 
 /*
- * Takes back what a block that is damaged after all has put there before that was seen. Strings may
- * stay, and pids: they tell nothing by themselves.
+ * Removes what a damaged block added before the damage was found. Strings and pids may stay,
+ * because they mean nothing by themselves.
  */
-static void take_back(struct tape *tape, const struct spool_mark *mark, size_t gauges,
-		      size_t points)
+static void undo_block(struct tape *tape, const struct spool_mark *mark, size_t gauges,
+		       size_t points)
 {
 	tape->modules.count = mark->modules;
 	tape->frames.count = mark->frames;
@@ -73,7 +73,7 @@ int spool_rows_decode(struct spool_rows *rows, const void *data, size_t size, ui
 	if (r == 0 && (reader_left(&raw) || rows->tape->samples.count - mark.samples != samples))
 		r = -EBADMSG;
 	if (r < 0)
-		take_back(rows->tape, &mark, gauges, points);
+		undo_block(rows->tape, &mark, gauges, points);
 	return r;
 }
 
@@ -90,7 +90,7 @@ static void first_of_gauges(struct tape *tape, const uint32_t *owners)
 	}
 }
 
-/* The points came block by block; a gauge has its own side by side, in time order. */
+/* Groups the points by gauge, in time order. They came block by block. */
 static int gather_points(struct tape *tape, const uint32_t *owners)
 {
 	struct tape_point *gathered, *scratch = tape->points.items;
@@ -123,8 +123,8 @@ int spool_rows_finish(struct spool_rows *rows, struct tape **ret_tape)
 	if (tape_sort_samples(tape) < 0 || tape_sort_events(tape) < 0 ||
 	    gather_points(tape, rows->owners.items) < 0)
 		return -ENOMEM;
-	/* a tape that was read is not filled any further */
-	tape_filled(tape);
+	/* nothing more is added to the tables of a decoded tape */
+	tape_freeze(tape);
 	*ret_tape = take_ptr(rows->tape);
 	return 0;
 }

@@ -2,44 +2,50 @@
 #pragma once
 
 /*
- * What stands in a block of the spool: rows of every table, since the mark. Only spool.c, the
- * codecs and their tests use it.
+ * The rows in a block of the spool: rows of every table since the mark. Only spool.c, the codecs
+ * and their tests use this.
  *
- * Rows are varints; where numbers are near the ones before, differences. Each decoder stands under
- * its encoder and checks that every number refers to a row that is there. A count is never believed
- * beyond the bytes that follow.
+ * Rows consist of varints. Numbers that are near the previous ones are stored as differences. Each
+ * decoder stands below its encoder and checks that every number refers to a row that exists. A
+ * count is limited by the bytes that follow.
  */
 
 #include "tape/spool/spool.h"
 
-/* Of later moments the microsecond behind them has no number: a tape could not say that they lie
- * before its end. */
+/*
+ * The first time unit without a number for the unit after it. A tape could not end after such a
+ * time.
+ */
 #define SPOOL_TIME_UNITS (UINT64_MAX / TAPE_TIME_UNIT_NS)
 
-/* A tape that is filled block by block. Its points are gathered by gauge at the end: a gauge grows
- * with each block. */
+/*
+ * A tape that is decoded block by block. Points are grouped by gauge at the end, because each block
+ * adds to the gauges.
+ */
 struct spool_rows {
 	struct tape *tape;
-	/* of each point the gauge */
+	/* The gauge of each point. */
 	array_of(uint32_t) owners;
-	/* of each gauge the last one */
+	/* The last value of each gauge. */
 	array_of(int64_t) values;
 };
 int spool_rows_init(struct spool_rows *rows);
 void spool_rows_done(struct spool_rows *rows);
 
-/* Appends what came into the tape since the mark. Failure is in the buffer. */
+/* Appends the rows that the tape got since the mark. An error is in the buffer. */
 void spool_rows_encode(const struct tape *tape, const struct spool_mark *mark, struct buffer *raw);
-/* The rows of a block that has so many samples. 0, -ENOMEM, -EBADMSG: then none of them are there.
+/*
+ * Decodes the rows of a block with `samples` samples. Returns 0, -ENOMEM or -EBADMSG. On failure
+ * the tape has none of them.
  */
 int spool_rows_decode(struct spool_rows *rows, const void *raw, size_t size, uint32_t samples);
-/* Puts everything into its order, and gives the tape away. 0 or -ENOMEM. */
+/* Sorts all rows and gives the tape to the caller. Returns 0 or -ENOMEM. */
 int spool_rows_finish(struct spool_rows *rows, struct tape **ret_tape);
 
-/* The tables of a block, in order: rows come after what they refer to. */
+/* The tables of a block. Rows come after the rows that they refer to. */
 struct spool_table {
 	void (*encode)(const struct tape *tape, const struct spool_mark *mark, struct buffer *raw);
-	/* 0, -ENOMEM, -EBADMSG; a failed reader is damage too. */
+	/* Returns 0, -ENOMEM or -EBADMSG. A failed reader is damage, too. */
 	int (*decode)(struct spool_rows *rows, struct reader *raw);
 };
 #define SPOOL_DICTIONARY_TABLES 7
@@ -47,7 +53,7 @@ struct spool_table {
 extern const struct spool_table spool_dictionary[SPOOL_DICTIONARY_TABLES];
 extern const struct spool_table spool_context[SPOOL_CONTEXT_TABLES];
 
-/* Sets the mark to where the tape is, but for the gauges. */
+/* Sets the mark to the tape's counts, except for gauges. */
 void spool_mark_counts(const struct tape *tape, struct spool_mark *mark);
 
 static inline uint64_t pids_hash(const struct tape *tape, size_t count)
@@ -65,8 +71,10 @@ static inline int read_count(struct reader *raw, size_t row_bytes, size_t *ret_c
 	return 0;
 }
 
-/* Makes room in an array of the tape for the rows that follow, each of row_bytes at least; `count`
- * is set to how many. */
+/*
+ * Reads a count of rows into `count`, each of at least row_bytes, and reserves room for them in an
+ * array.
+ */
 #define READ_ROWS(array, raw, row_bytes, count)                              \
 	({                                                                   \
 		int _r = read_count((raw), (row_bytes), &(count));           \
@@ -105,7 +113,9 @@ static inline void put_signed(struct buffer *raw, int64_t value)
 	buffer_varint(raw, zigzag(value));
 }
 
-/* The difference to what stood before; both wrap, so that any two numbers have one. */
+/*
+ * A difference to the previous number. Both functions wrap, so any two numbers have a difference.
+ */
 static inline void put_difference(struct buffer *raw, uint64_t value, uint64_t before)
 {
 	put_signed(raw, (int64_t)(value - before));

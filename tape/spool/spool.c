@@ -14,13 +14,13 @@
  *   8   4  version
  *   12  4  number of the block, from 0
  *   16  8  sequence of the tape
- *   24  8  its begin
- *   32  8  until
+ *   24  8  begin of the tape
+ *   32  8  the time that the recording reached
  *   40  4  samples in this block
  *   44  4  raw size of the rows
  *   48  4  size of the frame
  *   52  4  CRC-32C of the frame
- *   56  40 boot id, ended by a NUL
+ *   56  40 boot id, NUL-terminated
  *   96  4  CRC-32C of all of the above
  */
 #define MAGIC "PERFSPOL"
@@ -28,7 +28,7 @@
 #define HEADER_SIZE 100
 #define CRC_AT 96
 #define RAW_MAX (1u << 28)
-/* What a disk writes at once, or not at all. */
+/* A disk writes this many bytes completely or not at all. */
 #define SECTOR 512
 
 struct header {
@@ -100,7 +100,7 @@ int spool_encode(const struct tape *tape, struct spool_mark *mark, uint64_t unti
 	return 0;
 }
 
-/* What is known of a block before it is there. */
+/* Puts the part of a header that is known before the block exists. */
 static void put_expected(struct buffer *bytes, uint32_t number, uint64_t sequence,
 			 uint64_t begin_ns)
 {
@@ -126,10 +126,12 @@ static void spool_put_header(struct buffer *bytes, const struct spool_block *blo
 	buffer_u32(bytes, crc32c(0, bytes->data + start, CRC_AT));
 }
 
-/* The frame first, whose size and checksum the header has; then the header, for which room was
- * left. */
-static int spool_pack_here(const struct spool_block *block, struct zstd_packer *packer,
-			   struct buffer *bytes)
+/*
+ * Packs the frame first, because the header has its size and checksum. Then fills in the header,
+ * for which it left room.
+ */
+static int spool_pack_block(const struct spool_block *block, struct zstd_packer *packer,
+			    struct buffer *bytes)
 {
 	const struct buffer *raw = &block->raw;
 	size_t start = bytes->size, end;
@@ -153,16 +155,17 @@ static int spool_pack_here(const struct spool_block *block, struct zstd_packer *
 int spool_pack(const struct spool_block *block, struct zstd_packer *packer, struct buffer *bytes)
 {
 	size_t start = bytes->size;
-	int r = spool_pack_here(block, packer, bytes);
+	int r = spool_pack_block(block, packer, bytes);
 
 	if (r < 0) {
 		bytes->size = start;
-		bytes->failed = false; /* what was there before still is */
+		/* the bytes before are still valid */
+		bytes->failed = false;
 	}
 	return r;
 }
 
-/* Is there a sound header? Its block may reach beyond the end. */
+/* Returns whether there is a sound header. Its block may reach beyond the end. */
 static bool spool_read_header(const void *data, size_t size, size_t at, struct header *ret_header)
 {
 	struct header header;
@@ -199,7 +202,7 @@ static bool spool_is_whole(const struct header *header, size_t size, size_t at)
 	return header->stored <= size - at - HEADER_SIZE;
 }
 
-/* The first sound header from there on. False at the end. */
+/* Finds the first sound header at or after *at. Returns false at the end. */
 static bool find_header(const void *data, size_t size, size_t *at, struct header *ret_header)
 {
 	const uint8_t *bytes = data, *found;
@@ -213,8 +216,10 @@ static bool find_header(const void *data, size_t size, size_t *at, struct header
 	return false;
 }
 
-/* The sound header behind one: where its block ends, or else, when bytes were cut out of it,
- * wherever one is. */
+/*
+ * Finds the sound header after this one. It is at the end of the block, or elsewhere if bytes were
+ * cut out.
+ */
 static bool next_header(const void *data, size_t size, size_t *at, struct header *header)
 {
 	size_t behind = *at + HEADER_SIZE, end = behind + header->stored;
@@ -229,7 +234,7 @@ static bool next_header(const void *data, size_t size, size_t *at, struct header
 	return find_header(data, size, at, header);
 }
 
-/* Of one recording, and so of one file? */
+/* Returns whether both headers belong to the same recording, and so to the same file. */
 static bool spool_belongs(const struct header *header, const struct header *first)
 {
 	return header->version == first->version && header->sequence == first->sequence &&
@@ -263,8 +268,7 @@ int spool_peek(const void *data, size_t size, struct spool_summary *ret_summary,
 		summary.samples += header.samples;
 	}
 	if (!known)
-		return error_set(error, -EBADMSG,
-				 "not a spool of perftape, or no block of it is whole");
+		return error_set(error, -EBADMSG, "not a perftape spool, or it has no whole block");
 	if (first.version != VERSION)
 		return refuse_version(first.version, error);
 	summary.sequence = first.sequence;
@@ -290,7 +294,7 @@ static int unpack_bit(void *context, const uint8_t *data, size_t size)
 	return buffer_failed(&unpacking->raw) ? -ENOMEM : 0;
 }
 
-/* What the frame expands to, bit by bit: a header may claim what it likes. */
+/* Expands the frame piece by piece, because a header may claim any size. */
 static int spool_unpack(struct unpacking *unpacking, const struct header *header,
 			const uint8_t *frame)
 {
@@ -318,14 +322,14 @@ static int decode_block(const struct header *header, const uint8_t *frame,
 					 header->samples);
 }
 
-/* Where the sound blocks end, and the number of the next one. */
-struct progress_line {
+/* The end of the sound blocks, and the number of the next one. */
+struct progress {
 	size_t at;
 	uint32_t number;
 };
 
 static int decode_blocks(const void *data, size_t size, const struct header *first,
-			 struct spool_rows *rows, struct progress_line *progress)
+			 struct spool_rows *rows, struct progress *progress)
 {
 	struct unpacking unpacking = { 0 };
 	struct header header;
@@ -348,8 +352,8 @@ static int decode_blocks(const void *data, size_t size, const struct header *fir
 }
 
 /*
- * A file may have got its size before what is in it: where the power went between the two its last
- * sectors are zeros. Where they begin, or where the file ends.
+ * Returns where the trailing zeros begin, or the end of the file. After a power loss, a file may
+ * have its new size but not its content.
  */
 static size_t written_size(const uint8_t *data, size_t size, size_t from)
 {
@@ -360,9 +364,9 @@ static size_t written_size(const uint8_t *data, size_t size, size_t from)
 	return end == from ? end : MIN((end + SECTOR - 1) / SECTOR * SECTOR, size);
 }
 
-/* Can what follows be the beginning of the next block? */
+/* Returns whether the rest may be the beginning of the next block. */
 static bool is_torn(const void *data, size_t size, const struct header *first,
-		    struct progress_line progress)
+		    struct progress progress)
 {
 	size_t written = written_size(data, size, progress.at), left = written - progress.at;
 	size_t behind = progress.at + HEADER_SIZE;
@@ -379,9 +383,12 @@ static bool is_torn(const void *data, size_t size, const struct header *first,
 						   expected.data, MIN(left, expected.size)) == 0;
 }
 
-/* What the headers from there on say that there was, and up to where they say it. */
+/*
+ * Adds a loss with all samples that the headers in the rest state. *timed_bytes is set to the end
+ * of the last of these headers.
+ */
 static int add_damage(const void *data, size_t size, const struct header *first,
-		      struct progress_line progress, struct tape *tape, uint64_t *told_bytes)
+		      struct progress progress, struct tape *tape, uint64_t *timed_bytes)
 {
 	struct tape_loss loss = {
 		.kind = TAPE_LOSS_DAMAGED,
@@ -399,7 +406,7 @@ static int add_damage(const void *data, size_t size, const struct header *first,
 		loss.to_ns = MAX(loss.to_ns, header.until_ns);
 		loss.count += header.samples;
 		progress.number = header.number + 1;
-		*told_bytes = MIN(progress.at + HEADER_SIZE + header.stored, size);
+		*timed_bytes = MIN(progress.at + HEADER_SIZE + header.stored, size);
 	}
 	loss.count = MAX(loss.count, 1u);
 	tape->end_ns = loss.to_ns;
@@ -407,16 +414,16 @@ static int add_damage(const void *data, size_t size, const struct header *first,
 }
 
 static int spool_finish(const void *data, size_t size, const struct header *first,
-			struct progress_line progress, struct spool_rows *rows,
-			struct spool_end *end, struct tape **ret_tape)
+			struct progress progress, struct spool_rows *rows, struct spool_end *end,
+			struct tape **ret_tape)
 {
-	*end = (struct spool_end){ .good_bytes = progress.at, .told_bytes = progress.at };
+	*end = (struct spool_end){ .good_bytes = progress.at, .timed_bytes = progress.at };
 	if (progress.at < size) {
 		end->torn = is_torn(data, size, first, progress);
 		end->damaged = !end->torn;
 	}
 	if (end->damaged &&
-	    add_damage(data, size, first, progress, rows->tape, &end->told_bytes) < 0)
+	    add_damage(data, size, first, progress, rows->tape, &end->timed_bytes) < 0)
 		return -ENOMEM;
 	if (spool_rows_finish(rows, ret_tape) < 0)
 		return -ENOMEM;
@@ -428,14 +435,14 @@ int spool_decode(const void *data, size_t size, struct tape **ret_tape, struct s
 		 struct error *error)
 {
 	_cleanup_(spool_rows_done) struct spool_rows rows = { 0 };
-	struct progress_line progress = { 0 };
+	struct progress progress = { 0 };
 	struct header first;
 	struct spool_end end;
 	int r;
 
 	if (!spool_read_header(data, size, 0, &first) || first.number != 0)
 		return error_set(error, -EBADMSG,
-				 "the first block is damaged, or this is no spool");
+				 "not a perftape spool, or its first block is damaged");
 	if (first.version != VERSION)
 		return refuse_version(first.version, error);
 	r = spool_rows_init(&rows);
@@ -448,7 +455,7 @@ int spool_decode(const void *data, size_t size, struct tape **ret_tape, struct s
 	if (r < 0)
 		return r;
 	if (!progress.number)
-		return error_set(error, -EBADMSG, "the first block is damaged, or not whole");
+		return error_set(error, -EBADMSG, "the first block is damaged or incomplete");
 	r = spool_finish(data, size, &first, progress, &rows, &end, ret_tape);
 	if (r < 0)
 		return r;

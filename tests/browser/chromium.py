@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A headless Chromium, driven through two pipes by its own protocol: no port, no driver, no network."""
 
+import base64
 import json
 import os
+import pathlib
 import shutil
 import subprocess
 import tempfile
@@ -40,7 +42,11 @@ class Chromium:
         read_there, write_there = (self.move(fd) for fd in (read_there, write_there))
         self.process = subprocess.Popen(
             [program, *FLAGS, f"--user-data-dir={self.folder.name}", "about:blank"],
-            preexec_fn=pipes, pass_fds=(3, 4), close_fds=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            preexec_fn=pipes,
+            pass_fds=(3, 4),
+            close_fds=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
         os.close(read_there)
         os.close(write_there)
@@ -84,14 +90,30 @@ class Chromium:
             if "method" in answer:
                 self.events.append(answer)
 
-    def open(self, path):
-        self.events.clear()
-        self.call("Page.navigate", url=f"file://{path}")
-        while not any(event["method"] == "Page.loadEventFired" for event in self.events):
+    def wait(self, *methods):
+        while not any(event["method"] in methods for event in self.events):
             self.events.append(self.message())
 
+    def open(self, path, fragment=""):
+        self.events.clear()
+        self.call("Page.navigate", url=f"file://{path}" + ("#" + fragment if fragment else ""))
+        self.wait("Page.loadEventFired")
+
+    def back(self):
+        """Goes back within the document."""
+        self.events.clear()
+        history = self.call("Page.getNavigationHistory")
+        entry = history["entries"][history["currentIndex"] - 1]["id"]
+        self.call("Page.navigateToHistoryEntry", entryId=entry)
+        self.wait("Page.navigatedWithinDocument")
+
+    def picture(self, path, **area):
+        """Writes a screenshot; with x, y, width and height, of this area also beyond the window."""
+        more = {"clip": {**area, "scale": 1}, "captureBeyondViewport": True} if area else {}
+        pathlib.Path(path).write_bytes(base64.b64decode(self.call("Page.captureScreenshot", **more)["data"]))
+
     def run(self, script):
-        """The value of an expression in the page; an exception there is one here."""
+        """The value of an expression in the page. An exception there is one here."""
         answer = self.call("Runtime.evaluate", expression=script, returnByValue=True)
         if "exceptionDetails" in answer:
             raise RuntimeError(str(answer["exceptionDetails"]))
@@ -110,7 +132,7 @@ class Chromium:
         self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
 
     def complaints(self):
-        """What went wrong in the page, and what it asked the network for."""
+        """Errors in the page, and its requests to the network."""
         bad = [event for event in self.events if event["method"] in ("Runtime.exceptionThrown", "Log.entryAdded")]
         asked = [
             event["params"]["request"]["url"] for event in self.events if event["method"] == "Network.requestWillBeSent"

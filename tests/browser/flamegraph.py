@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Flame graphs in a real browser: they are drawn, searched, zoomed, walked; nothing is asked of the network,
-nothing thrown.
+"""Flame graphs in a real browser: they are drawn, searched, zoomed and walked, also with keys, from a link, in the dark
+and without their script. They ask nothing of the network, and throw no error.
 
 Usage: flamegraph.py PERFTAPE FIXTURE
 """
 
 import gzip
+import itertools
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -17,21 +19,24 @@ import xml.dom.minidom
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "tools")]
 import chromium  # noqa: E402
+import colours  # noqa: E402
 import tap  # noqa: E402
 
 GOLDEN = HERE.parent / "golden"
-# of what is shown: [name, left edge and width in pixels, shown text, classes]
+# each visible frame: [name, left edge and width in pixels, shown text, classes]
 SHOWN = """frames.filter(f => f.g.style.display !== "none").map(f => {
     const box = f.rect.getBoundingClientRect();
     return [f.name, Math.round(box.left), Math.round(box.width), f.text.textContent, [...f.g.classList].slice(1).join(" ")];
 })"""
 
 
+def middle(browser, element):
+    return browser.run(f"(b => [b.left + b.width / 2, b.top + b.height / 2])(({element}).getBoundingClientRect())")
+
+
 def place(browser, name):
     """The middle of a frame."""
-    return browser.run(
-        f"(() => {{ const b = frames.find(f => f.name === {name!r}).rect.getBoundingClientRect(); return [b.left + b.width / 2, b.top + 8]; }})()"
-    )
+    return middle(browser, f"frames.find(f => f.name === {name!r}).rect")
 
 
 def shown(browser):
@@ -58,14 +63,14 @@ def check_drawn(browser):
 def check_details(browser):
     browser.hover(*place(browser, "do_syscall_64"))
     wrongs = differs(
-        "under the pointer", browser.run("find('details').textContent"), "do_syscall_64   20 samples, 20.00 %"
+        "under the pointer", browser.run("find('details').textContent"), "do_syscall_64   20 samples, 20.00 %, kernel"
     )
     browser.click(*place(browser, "main"))
     browser.hover(*place(browser, "work.isra.0"))
     wrongs += differs(
-        "of what is zoomed",
+        "details of the zoomed frame",
         browser.run("find('details').textContent"),
-        "work.isra.0   60 samples, 60.00 %, 61.22 % of what is zoomed",
+        "work.isra.0   60 samples, 60.00 %, program, 61.22 % of what is zoomed",
     )
     browser.run("zoom(all)")
     return wrongs
@@ -95,7 +100,7 @@ def check_search(browser):
     wrongs += differs(
         "after Escape", [browser.run("find('matched').textContent"), browser.run("search.value")], ["", ""]
     )
-    # what is in one that matched is counted with it; what is no expression is text
+    # the frames inside one that matched count with it; a text that is not an expression is searched as a text
     for text, share in (
         ("main|work", "98.00 % matched"),
         ("(*Man", "2.00 % matched"),
@@ -125,6 +130,267 @@ def check_keys(browser):
     return wrongs + differs("Escape", browser.run("zoomed.name"), "all")
 
 
+def details(browser):
+    return browser.run("find('details').textContent")
+
+
+def matched(browser):
+    return browser.run("find('matched').textContent")
+
+
+def check_hits(browser):
+    """Walks n and N from hit to hit, around the end, and zooms out to a hit that is not in the picture."""
+    browser.key("/")
+    for letter in "^(work|do_|x$)":
+        browser.key(letter)
+    browser.key("Enter")
+    wrongs = differs(
+        "the first hit", [browser.run("picked.name"), matched(browser)], ["x", "hit 1 of 3, 98.00 % matched"]
+    )
+    for key, name, hit in (
+        ("n", "work.isra.0", "hit 2 of 3, 98.00 % matched"),
+        ("n", "do_syscall_64", "hit 3 of 3, 98.00 % matched"),
+        ("n", "x", "hit 1 of 3, 98.00 % matched"),
+        ("N", "do_syscall_64", "hit 3 of 3, 98.00 % matched"),
+    ):
+        browser.key(key)
+        wrongs += differs(key, [browser.run("picked.name"), matched(browser)], [name, hit])
+    browser.run("zoom(picked)")
+    browser.key("N")
+    wrongs += differs(
+        "zoomed for a hit", [browser.run("picked.name"), browser.run("zoomed.name")], ["work.isra.0", "all"]
+    )
+    browser.run("look('nothing like it')")
+    browser.key("n")
+    wrongs += differs("without a hit", browser.run("picked.name"), "work.isra.0")
+    browser.run("look('')")
+    return wrongs
+
+
+def check_help(browser):
+    shown = "getComputedStyle(find('help')).display !== 'none'"
+    wrongs = differs("the help at first", browser.run(shown), False)
+    browser.key("?")
+    wrongs += differs("the help after ?", browser.run(shown), True)
+    text = browser.run("find('help').textContent")
+    wrongs += [f"the help lacks {key!r}: {text}" for key in ("/", "n, N", "Escape", "Home", "?") if key not in text]
+    # all of its text is inside its box, and the box inside its place
+    box = "(e => { const b = e.getBoundingClientRect(); return [b.top, b.left, b.bottom, b.right]; })"
+    outer, inner = (browser.run(f"{box}({what})") for what in ("find('help')", "find('help').firstElementChild"))
+    fits = inner[0] >= outer[0] and inner[1] >= outer[1] and inner[2] <= outer[2] and inner[3] <= outer[3]
+    wrongs += [] if fits else [f"the help is cut off: {inner} in {outer}"]
+    last = browser.run(f"find('help').contains(document.elementFromPoint({inner[3] - 20}, {inner[2] - 3}))")
+    wrongs += differs("the help's last line is in the picture", last, True)
+    browser.key("Escape")
+    wrongs += differs("the help after Escape", browser.run(shown), False)
+    browser.click(*middle(browser, "find('keys')"))
+    wrongs += differs("the help after a click", browser.run(shown), True)
+    browser.key("Escape")
+    return wrongs
+
+
+def state(browser):
+    """What a link brings back, and what the page shows of it."""
+    return browser.run("[zoomed.name, term, search.value, find('matched').textContent]")
+
+
+def check_link(browser):
+    """Opens the address of a zoomed and searched picture anew, and goes back through the zooms."""
+    path = GOLDEN / "usual.svg"
+    browser.open(path)
+    wrongs = differs("the address at first", browser.run("location.hash"), "")
+    browser.click(*place(browser, "main"))
+    browser.click(*place(browser, "do_syscall_64"))
+    browser.run("look('^do_|a&b=c#d|100 %')")
+    seen, link = state(browser), browser.run("location.href")
+    wrongs += differs("before", seen, ["do_syscall_64", "^do_|a&b=c#d|100 %", "", "20.00 % matched"])
+    seen[2] = seen[1]
+    browser.open("/dev/null")
+    browser.open(path, link.partition("#")[2])
+    wrongs += differs("from the link", state(browser), seen)
+    browser.open(path)
+    browser.click(*place(browser, "main"))
+    browser.click(*place(browser, "do_syscall_64"))
+    for name in ("main", "all"):
+        browser.back()
+        wrongs += differs("back", browser.run("zoomed.name"), name)
+    # an address by hand or of another picture
+    for fragment in ("zoom=99,99", "zoom=x", "search=%", "zoom=__proto__&search=((", "%00%ff"):
+        browser.open("/dev/null")
+        browser.open(path, fragment)
+        wrongs += differs(fragment, [browser.run("zoomed.name"), len(shown(browser))], ["all", 10])
+    return wrongs + browser.complaints()
+
+
+def check_roles(browser):
+    """Looks at what a reader aloud gets, and at the keyboard's focus."""
+    browser.open(GOLDEN / "usual.svg")
+    nodes = browser.call("Accessibility.getFullAXTree")["nodes"]
+    rows = [(node["role"]["value"], node.get("name", {}).get("value")) for node in nodes if not node.get("ignored")]
+    items = [name for role, name in rows if role == "treeitem"]
+    wrongs = differs("functions read aloud", len(items), 10)
+    wrongs += [] if "main 98 samples, 98.00 %, program" in items else [f"names read aloud: {items}"]
+    wrongs += [
+        f"no {row}"
+        for row in (("tree", "functions, each above what it calls"), ("searchbox", "search"))
+        if row not in rows
+    ]
+    wrongs += differs(
+        "document",
+        browser.run("[document.title, root.getAttribute('lang'), root.firstElementChild.localName]"),
+        ["CPU stacks", "en", "title"],
+    )
+    wrongs += differs(
+        "levels", browser.run("frames.slice(0, 3).map(f => f.g.getAttribute('aria-level'))"), ["1", "2", "3"]
+    )
+    browser.run("all.g.focus()")
+    wrongs += differs("the focused one", details(browser), "all   100 samples, 100.00 %")
+    for _ in range(2):
+        browser.key("ArrowDown")
+    wrongs += differs("focus after two keys", browser.run("byGroup.get(document.activeElement).name"), "main")
+    wrongs += differs("what Tab stops at", browser.run("[...area.querySelectorAll('[tabindex]')].length"), 1)
+    wrongs += differs("its frame", browser.run("getComputedStyle(picked.rect).strokeWidth"), "2.5px")
+    return wrongs
+
+
+FILLS = """(() => {
+    const g = frames[4].g, before = g.getAttribute("class"), rows = {};
+    for (const kind of "ackpgjvu")
+        for (const shade of "0123")
+            for (const state of ["", " above", " found", " picked"]) {
+                g.setAttribute("class", kind + shade + state);
+                const rect = getComputedStyle(g.children[1]), text = getComputedStyle(g.children[2]);
+                rows[kind + shade + state] = [rect.fill, rect.fillOpacity, text.fill];
+            }
+    g.setAttribute("class", before);
+    return rows;
+})()"""
+
+
+def rgb(text):
+    return [int(part) for part in re.findall(r"\d+", text)[:3]]
+
+
+def check_text(browser, ground, searched):
+    wrongs = []
+    browser.run(f"area.classList.toggle('searched', {str(searched).lower()})")
+    for name, (fill, opacity, text) in browser.run(FILLS).items():
+        ratio = colours.contrast(rgb(text), colours.over(rgb(fill), float(opacity), ground))
+        wrongs += [] if ratio >= 4.5 else [f"text on {name}, searched {searched}: {ratio:.2f}"]
+    browser.run("area.classList.remove('searched')")
+    return wrongs
+
+
+def check_kinds(browser):
+    """The kinds of code differ in lightness by a quarter. What is grey differs in lightness or in colour."""
+    fills = browser.run(FILLS)
+    wrongs = []
+    for one, other in itertools.combinations("kpgjvcu", 2):
+        pairs = [(rgb(fills[one + a][0]), rgb(fills[other + b][0])) for a in "0123" for b in "0123"]
+        ratio = min(colours.contrast(*pair) for pair in pairs)
+        seen = min(colours.distance(*pair, vision) for pair in pairs for vision in colours.VISIONS)
+        if ratio < (1.2 if other in "cu" else 1.25) and (other not in "cu" or seen < 15):
+            wrongs.append(f"{one} and {other}: contrast {ratio:.2f}, distance {seen:.0f}")
+    return wrongs
+
+
+def check_colours(browser):
+    wrongs, grounds = [], []
+    browser.open(GOLDEN / "usual.svg")
+    for scheme in ("light", "dark"):
+        browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        ground = rgb(browser.run("getComputedStyle(find('ground')).fill"))
+        grounds.append(colours.luminance(ground))
+        wrongs += [
+            f"{scheme}: {wrong}" for searched in (False, True) for wrong in check_text(browser, ground, searched)
+        ]
+        wrongs += [f"{scheme}: {wrong}" for wrong in check_kinds(browser)]
+        for what in ("#title", ".head"):
+            text = rgb(browser.run(f"getComputedStyle(root.querySelector({what!r})).fill"))
+            ratio = colours.contrast(text, ground)
+            wrongs += [] if ratio >= 4.5 else [f"{scheme}: {what} on the ground: {ratio:.2f}"]
+    browser.call("Emulation.setEmulatedMedia", features=[])
+    light = grounds[0] > 0.9 and grounds[1] < 0.05
+    return wrongs + ([] if light else [f"the grounds of light and dark: {grounds}"])
+
+
+def height(browser):
+    return browser.run("root.getBoundingClientRect().height")
+
+
+def check_folded(browser):
+    """A broken stack of 127 frames and one sample: its rows come when it is zoomed."""
+    browser.open(GOLDEN / "folded-rows.svg")
+    folded = "find('folded').textContent"
+    low = height(browser)
+    wrongs = [] if low < 250 else [f"the picture is {low} high"]
+    wrongs += differs(
+        "the note", browser.run(folded), "125 more rows, of frames narrower than a pixel: zoom in to see them"
+    )
+    wrongs += differs("rows", browser.run("new Set(frames.filter(shown).map(f => f.y)).size"), 4)
+    browser.run("zoom(frames.find(f => f.name === 'junk'))")
+    wrongs += [] if height(browser) > 2000 else [f"zoomed, the picture is {height(browser)} high"]
+    wrongs += differs("the note when zoomed", browser.run(folded), "")
+    wrongs += differs("frames when zoomed", browser.run("frames.filter(shown).length"), 129)
+    browser.key("Home")
+    wrongs += differs("the height after it", height(browser), low)
+    # a hit in a folded row
+    browser.run("look('junk')")
+    for _ in range(3):
+        browser.key("n")
+    wrongs += differs(
+        "the third hit is shown",
+        browser.run("[shown(picked), picked.rect.getBoundingClientRect().width > 10]"),
+        [True, True],
+    )
+    return wrongs + browser.complaints()
+
+
+def check_reversed(browser):
+    browser.open(GOLDEN / "reversed.svg")
+    rows = shown(browser)
+    wrongs = differs(
+        "under all",
+        browser.run("frames.filter(f => f.y === all.y + ROW).map(f => f.name).sort()"),
+        [
+            "Lorg/Main;::run",
+            "[unknown]",
+            "clock_gettime",
+            "do_syscall_64",
+            "k8s.io/cadvisor.(*Manager).run",
+            "main",
+            "work.isra.0",
+        ],
+    )
+    wrongs += differs("work", rows["work.isra.0"][1], 720)
+    callers = "frames.filter(f => holds(frames.find(f => f.name === 'work.isra.0'), f)).map(f => f.name)"
+    wrongs += differs("callers", browser.run(callers), ["work.isra.0", "main", "x"])
+    legend = browser.run("root.textContent.includes('below a function: its callers')")
+    return wrongs + differs("the legend says it", legend, True) + browser.complaints()
+
+
+def check_scriptless(browser):
+    """Without its script the picture is whole, without folded rows, and has no search field that does nothing."""
+    browser.call("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        browser.open(GOLDEN / "folded-rows.svg")
+        drawn = browser.run(
+            "[...document.querySelectorAll('#frames g')].filter(g => getComputedStyle(g).display !== 'none').length"
+        )
+        boxes = browser.run(
+            "[...document.querySelectorAll('foreignObject')].filter(e => getComputedStyle(e).display !== 'none').length"
+        )
+        note = browser.run("document.getElementById('folded').textContent")
+        tall = browser.run("document.documentElement.getBoundingClientRect().height")
+        names = browser.run("[...document.querySelectorAll('#frames text')].map(e => e.textContent)")
+    finally:
+        browser.call("Emulation.setScriptExecutionDisabled", value=False)
+    wrongs = differs("frames", drawn, 12) + differs("search fields and help", boxes, 0)
+    wrongs += differs("the note", note, "125 more rows, of frames narrower than a pixel")
+    wrongs += [] if tall < 250 else [f"the picture is {tall} high"]
+    return wrongs + ([] if "main" in names else [f"names in frames: {names}"])
+
+
 def check_resize(browser):
     browser.call("Emulation.setDeviceMetricsOverride", width=600, height=800, deviceScaleFactor=1, mobile=False)
     wrongs = differs("all in a narrow window", shown(browser)["all"][:2], [0, 600])
@@ -149,25 +415,27 @@ def check_hostile(browser):
     return wrongs + differs("title", title, "<b>\ufffd[31m&\ufffd")
 
 
+# an incident of the fixture
+MOMENT = "2025-03-01T12:00:30Z"
+
+
 def make(perftape, folder, name, *words):
     command = [
         perftape,
         "flamegraph",
         "--store",
         f"{folder}/recorded",
-        "--at",
-        "2025-03-01T12:00:30Z",
         "-q",
         "-o",
         f"{folder}/{name}",
-        *words,
+        *(words or ("--at", MOMENT)),
     ]
-    subprocess.run(command, check=True)
+    subprocess.run(command, check=True, env={**os.environ, "TZ": "UTC"})
     return pathlib.Path(folder, name)
 
 
 def check_command(browser, perftape, folder):
-    path = make(perftape, folder, "a.svg", "--title", "a & b")
+    path = make(perftape, folder, "a.svg", "--at", MOMENT, "--title", "a & b")
     xml.dom.minidom.parse(str(path))
     browser.open(path)
     wrongs = differs("title", browser.run("find('title').textContent"), "a & b")
@@ -188,21 +456,69 @@ def check_command(browser, perftape, folder):
             ]
         ),
     )
-    packed = make(perftape, folder, "a.svgz", "--title", "a & b").read_bytes()
+    packed = make(perftape, folder, "a.svgz", "--at", MOMENT, "--title", "a & b").read_bytes()
     wrongs += differs("the packed file", gzip.decompress(packed), path.read_bytes())
+    browser.open(make(perftape, folder, "reversed.svg", "--at", MOMENT, "--reverse"))
+    under = "frames.filter(f => f.y === all.y + ROW).map(f => f.name).sort()"
+    wrongs += differs("reversed", browser.run(under), ["mem_cgroup_nr_lru_pages", "native_safe_halt"])
     return wrongs + browser.complaints()
+
+
+HOST = "host example, event cpu-clock at 97 Hz"
+INCIDENT = "incident 42, ena.tx_stall of 0000:20:03.0, queue 5 on CPU 12, stalled for 6.5 s"
+HEADS = (
+    (
+        (),
+        "example: CPU stacks, ena.tx_stall of 0000:20:03.0 at 2025-03-01T12:00:30+00:00",
+        [HOST, f"{INCIDENT}, at 2025-03-01T12:00:30.000+00:00"],
+    ),
+    (
+        ("--incident", "42", "--cpu", "1", "--utc"),
+        "example: CPU stacks, ena.tx_stall of 0000:20:03.0 at 2025-03-01T12:00:30Z",
+        [HOST, f"note: {INCIDENT}", "only CPU 1"],
+    ),
+    (
+        ("--from", "2025-03-01T12:00:00Z", "--to", "2025-03-01T12:00:20Z"),
+        "example: CPU stacks from 2025-03-01T12:00:00+00:00",
+        [HOST],
+    ),
+)
+
+
+def check_heads(browser, perftape, folder):
+    """The picture says whose it is, when, and what the kernel complained about."""
+    wrongs = []
+    for words, title, lines in HEADS:
+        browser.open(make(perftape, folder, "head.svg", *words))
+        wrongs += differs("title", browser.run("[document.title, find('title').textContent]"), [title, title])
+        heads = browser.run("[...root.querySelectorAll('.head')].map(e => e.textContent)")
+        wrongs += [f"no {line!r} in {heads}" for line in lines if line not in heads]
+        wrongs += differs("lines about the incident", sum("incident 42" in head for head in heads), len(lines) > 1)
+    return wrongs
 
 
 def checks(browser, perftape, fixture):
     browser.open(GOLDEN / "usual.svg")
-    for check in (check_drawn, check_details, check_zoom, check_search, check_keys, check_resize):
+    for check in (
+        check_drawn,
+        check_details,
+        check_zoom,
+        check_search,
+        check_keys,
+        check_hits,
+        check_help,
+        check_resize,
+    ):
         yield check.__name__.replace("check_", "") + " in a browser", check(browser)
     yield "nothing was thrown or asked of the network", browser.complaints()
+    for check in (check_link, check_roles, check_colours, check_folded, check_reversed, check_scriptless):
+        yield check.__name__.replace("check_", "") + " in a browser", check(browser)
     browser.open(GOLDEN / "hostile.svg")
     yield "hostile names in a browser", check_hostile(browser) + browser.complaints()
     with tempfile.TemporaryDirectory(prefix="perftape-flamegraph-") as folder:
         subprocess.run([fixture, f"{folder}/recorded"], check=True)
         yield "what the command writes", check_command(browser, perftape, folder)
+        yield "whose picture it is", check_heads(browser, perftape, folder)
 
 
 def main():

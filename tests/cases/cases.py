@@ -3,16 +3,24 @@
 """The command line: what is typed, and exactly what comes out.
 
 A .txt file beside this one holds cases: a line `$ perftape ARGS`, the lines that must come out (both streams), and
-`= EXIT CODE`. A `>&-` at the end closes standard output, as in a shell. With UPDATE_CASES=1 in the
-environment the files are written anew from what comes out: read the difference.
+`= EXIT CODE`. A `>&-` at the end closes standard output, as in a shell. With UPDATE_CASES=1 in the environment, the
+output replaces the files: read the difference.
 
-There is no store but `recorded`, which fixture.c makes anew for each file, `wrong`, a copy of it with a wrong
-row in its index,
-`cut`, a copy with an empty segment and one without its end, and `taken`, one without the file of its second
-segment; and `spiky`, of saturated CPUs. What differs from one machine to the next, sizes and the time of day,
-is shown as `N`.
+The stores:
 
-Usage: cases.py PERFTAPE FIXTURE [FILE]       FILE.txt; without it, all files
+- `recorded`, which fixture.c makes anew for each file;
+- `wrong`, a copy with a wrong row in its index;
+- `cut`, a copy with an empty segment and one without its end;
+- `taken`, a copy without the file of its second segment;
+- `spiky`, with saturated CPUs;
+- `torn.tape`, the first segment of `recorded` without its end.
+
+`N` stands for what differs between machines: sizes and the time of day.
+
+If a file NAME.play stands beside NAME.txt, PERFTAPE is the program that runs on a machine which that script
+plays (tests/played/README.md).
+
+Usage: cases.py PERFTAPE FIXTURE [FILE]       FILE.txt; without it, all files that have no NAME.play
 """
 
 import contextlib
@@ -29,13 +37,15 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "tools"))
+sys.path[:0] = [str(HERE), str(HERE.parent / "tools")]
+import perf_data  # noqa: E402
 import tap  # noqa: E402
 
 
 NUMBERS = (
     (re.compile(r"\b[0-9.]+ ([kMGTP]?B)\b"), r"N \1"),
     (re.compile(r" +[0-9.]+(?=  \S+\.tape)"), " N"),
+    (re.compile(r" +(kB(?=  segment)|-(?=  \())"), r" \1"),
     (re.compile(r"\bN [kMGTP]?B(?= (of the disk|stay))"), "N B"),
     (re.compile(r'("(?:now|[a-z_]*bytes)":)("[^"]*"|[0-9]+)'), r"\1N"),
 )
@@ -48,7 +58,7 @@ def mask(text):
 
 
 def put_logs(folder):
-    """The logs that cases read, last changed on 2026-01-02, since their stamps say no year; each packed too."""
+    """The logs of the cases, last changed on 2026-01-02, because their stamps have no year. Each exists packed, too."""
     for path in sorted((HERE.parent / "data").glob("*.log")):
         data = path.read_bytes()
         forms = {
@@ -75,12 +85,14 @@ def put_stores(fixture, folder):
     with contextlib.closing(sqlite3.connect(f"{folder}/wrong/index.sqlite")) as index, index:
         index.execute("UPDATE segments SET samples = samples + 1 WHERE sequence = 0")
     segments = sorted(pathlib.Path(folder, "cut", "segments").glob("*.tape"))
+    shutil.copy(segments[0], f"{folder}/torn.tape")
+    os.truncate(f"{folder}/torn.tape", segments[0].stat().st_size - 1)
     os.truncate(segments[0], 0)
     os.truncate(segments[1], segments[1].stat().st_size - 1)
     sorted(pathlib.Path(folder, "taken", "segments").glob("*.tape"))[1].unlink()
 
 
-def run(perftape, words, folder, columns):
+def run(perftape, words, folder, name):
     environment = {
         "PATH": os.environ["PATH"],
         "TZ": "UTC",
@@ -93,17 +105,20 @@ def run(perftape, words, folder, columns):
         for name, value in os.environ.items()
         if name.endswith("SAN_OPTIONS") or name.startswith("PERFTAPE_MUTANT")
     }
-    environment |= {"COLUMNS": columns} if columns else {}
+    environment |= {"COLUMNS": "80"} if name == "narrow" else {}
+    script = HERE / f"{name}.play"
+    if script.exists():
+        environment |= {"PERFTAPE_PLAY": str(script), "PERFTAPE_PLAY_FOLDER": f"{folder}/machine"}
     closed = words[-1:] == [">&-"]
     command = ["sh", "-c", 'exec "$@" >&-', "sh", perftape, *words[:-1]] if closed else [perftape, *words]
     done = subprocess.run(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env=environment, cwd=folder
     )
-    return mask(done.stdout.decode().replace(folder, "DIR")) + f"= {done.returncode}\n"
+    return mask(done.stdout.decode().replace(folder, "DIR").replace(perftape, "perftape")) + f"= {done.returncode}\n"
 
 
 def split(text):
-    """(command line, what is expected) of each case; what stands before the first is kept as it is."""
+    """(command line, expected output) of each case. The lines before the first case stay as they are."""
     parts = text.split("$ perftape")
     head = parts.pop(0)
     return head, [(line, rest) for line, _, rest in (part.partition("\n") for part in parts)]
@@ -115,7 +130,7 @@ def check_file(perftape, fixture, path, folder):
     update = os.environ.get("UPDATE_CASES")
     written = head
     for line, expected in cases:
-        got = run(perftape, shlex.split(line), folder, "80" if path.stem == "narrow" else None)
+        got = run(perftape, shlex.split(line), folder, path.stem)
         written += f"$ perftape{line}\n{got}\n"
         wrongs = (
             []
@@ -130,8 +145,11 @@ def check_file(perftape, fixture, path, folder):
 def main():
     with tempfile.TemporaryDirectory(prefix="perftape-cases-") as folder:
         put_logs(folder)
+        perf_data.put_files(folder)
         programs = [os.path.abspath(path) for path in sys.argv[1:3]]
-        paths = [HERE / f"{name}.txt" for name in sys.argv[3:]] or sorted(HERE.glob("*.txt"))
+        # On a real machine, the cases of a played one would record until somebody stops them.
+        real = [path for path in sorted(HERE.glob("*.txt")) if not path.with_suffix(".play").exists()]
+        paths = [HERE / f"{name}.txt" for name in sys.argv[3:]] or real
         checks = [check for path in paths for check in check_file(*programs, path, folder)]
     return tap.run(checks)
 

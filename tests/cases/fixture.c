@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Makes the store that the cases look at: two segments of one boot with 20 s between them, the
- * second with losses; a minute later one of another boot; and one that was cut off. Or, at 97 Hz,
- * one with saturated CPUs. Usage: fixture DIR [spiky]
+ * Makes the store of the cases: two segments of one boot with 20 s between them, the second with
+ * losses; a minute later a segment of another boot; and a truncated one. With `spiky`: a store at
+ * 97 Hz with saturated CPUs. With `readers`: names on which readers of the text break. With `words
+ * FILE`: three samples for each NUL-terminated word of a file. Each word is a comm, a function and
+ * a file, of a separate process each. Usage: fixture DIR [spiky|readers|words FILE]
  */
 #include <fcntl.h>
 
+#include "base/file.h"
 #include "tape/tape-events.h"
+#include "tests/hostile.h"
 #include "tests/tapes.h"
 
-/* 2025-03-01T12:00:00Z: never within the last day. */
+/* 2025-03-01T12:00:00Z, which is never within the last day. */
 #define BEGIN_NS 1740830400000000000ull
 
 static struct tape *new_tape(const char *boot, unsigned int begin, unsigned int end)
@@ -22,7 +26,7 @@ static struct tape *new_tape(const char *boot, unsigned int begin, unsigned int 
 	return tape;
 }
 
-/* A sample a second on each of two CPUs: of a busy kubelet, and of an idle CPU. */
+/* One sample per second on each of two CPUs: a busy kubelet, and an idle CPU. */
 static void add_samples(struct tape *tape)
 {
 	uint32_t kubelet = tapes_thread(tape, 1240, 1262, "kubelet");
@@ -45,7 +49,7 @@ static void add_loss(struct tape *tape, uint32_t kind, unsigned int at, uint64_t
 }
 
 /* The line came 6.5 s after the stall had begun. */
-static void add_incident(struct tape *tape)
+static void add_incident(struct tape *tape, unsigned int second)
 {
 	static const char *const fields[][2] = {
 		{ TAPE_INCIDENT_ID, "42" },
@@ -57,7 +61,7 @@ static void add_incident(struct tape *tape)
 		{ "sched", "1" },
 		{ "queue_cpu", "12" },
 	};
-	uint64_t ns = TAPES_PERF + 30 * NSEC_PER_SEC;
+	uint64_t ns = TAPES_PERF + second * NSEC_PER_SEC;
 	struct tape_fields run = { tape->fields.count, ARRAY_SIZE(fields) };
 
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
@@ -82,7 +86,22 @@ static void add_incident(struct tape *tape)
 		 0);
 }
 
-/* A cgroup is made by a process, and goes without one; programs start. */
+static void add_dying(struct tape *tape, const struct tape_event *event, const char *prefix,
+		      uint64_t count, const char *maker)
+{
+	CHECK_EQ(tape_add_event(tape, event, TAPE_EVENT_DYING), 0);
+	CHECK_EQ(tape_add_event_field(tape, TAPE_DYING_PREFIX, prefix, strlen(prefix)), 0);
+	CHECK_EQ(tape_add_event_number(tape, TAPE_DYING_COUNT, count), 0);
+	CHECK_EQ(tape_add_event_number(tape, TAPE_DYING_OLDEST, 7200), 0);
+	CHECK_EQ(tape_add_event_field(tape, TAPE_DYING_MADE_BY, maker, strlen(maker)), 0);
+	if (*maker)
+		CHECK_EQ(tape_add_event_number(tape, TAPE_DYING_MADE_BY_PID, 812), 0);
+	CHECK_EQ(tape_add_event_field(tape, TAPE_DYING_REMOVED_BY, "systemd", 7), 0);
+	CHECK_EQ(tape_add_event_number(tape, TAPE_DYING_COUNTED, 86400), 0);
+	CHECK_EQ(tape_add_event_number(tape, TAPE_DYING_UNSURE, 0), 0);
+}
+
+/* A process makes a cgroup, the process that removes it is unknown, and programs start. */
 static void add_events(struct tape *tape)
 {
 	struct tape_event event = { .time_ns = tape->begin_ns + 31 * NSEC_PER_SEC, .cpu = 1 };
@@ -95,10 +114,15 @@ static void add_events(struct tape *tape)
 	event.time_ns += NSEC_PER_SEC;
 	CHECK_EQ(tape_add_count(tape, &event, "sched:sched_process_exec", 12, 5 * NSEC_PER_SEC), 0);
 	CHECK_EQ(tape_add_event_number(tape, "/bin/sh", 12), 0);
+	event.time_ns += 5 * NSEC_PER_SEC;
+	add_dying(tape, &event, "/system.slice/ecs-agent.service", 2400, "ecs-\033agent");
+	add_dying(tape, &event, "/pods/pod*", 7, "");
 }
 
-/* The queues' CPUs, read twice: one moves, of the other it is known only later on. Others that are
- * read once, or are no counters. */
+/*
+ * The CPUs of queues, read twice: one queue moves to another CPU, and another one is known only at
+ * the second reading. Other gauges are read once, or are not counters.
+ */
 static void add_figures(struct tape *tape)
 {
 	static const struct {
@@ -150,7 +174,7 @@ static void make_store(const char *path)
 
 	snprintf(store.path, sizeof(store.path), "%s", path);
 	add_samples(first);
-	add_incident(first);
+	add_incident(first, 30);
 	add_figures(first);
 	add_events(first);
 	tapes_store_put(&store, first);
@@ -163,10 +187,12 @@ static void make_store(const char *path)
 	CHECK_EQ(truncate(file, 100), 0);
 }
 
-enum task { IDLE, KUBELET, TRAINER, BUILD, UNSEEN };
+enum task { IDLE, KUBELET, TRAINER, BUILD, UNSEEN, COPY, PACK, PACKS = 12 };
 
-/* kubelet on CPU 3 in the kernel; a program on CPU 1; CPU 2 with its timer held up; then all with
- * much to do. */
+/*
+ * kubelet on CPU 3 in the kernel; a program on CPU 1; many processes on CPU 0; CPU 2 with a delayed
+ * timer; then all CPUs busy.
+ */
 static enum task task_of(uint32_t cpu, unsigned int second)
 {
 	if (second >= 50 && second < 56)
@@ -175,6 +201,9 @@ static enum task task_of(uint32_t cpu, unsigned int second)
 		return KUBELET;
 	if (cpu == 1 && second >= 10 && second < 13)
 		return TRAINER;
+	/* no thread has much of this CPU: one copies, then many short ones pack */
+	if (cpu == 0 && second >= 20 && second < 34)
+		return second < 23 ? COPY : PACK + second - 23;
 	return cpu == 2 && second >= 30 && second < 33 ? UNSEEN : IDLE;
 }
 
@@ -182,7 +211,7 @@ static struct tape *make_spiky(unsigned int begin, unsigned int end)
 {
 	struct tape *tape = new_tape("22222222-2222-3333-4444-555555555555", begin, end);
 	uint32_t program = tapes_module(tape, "/usr/bin/program", TAPE_MODULE_ELF);
-	const struct {
+	struct {
 		uint32_t thread, stack;
 	} tasks[] = {
 		[IDLE] = { tapes_thread(tape, 0, 0, "swapper/1"),
@@ -194,8 +223,15 @@ static struct tape *make_spiky(unsigned int begin, unsigned int end)
 			      tapes_call(tape, 0, program, 64, "train") },
 		[BUILD] = { tapes_thread(tape, 5000, 5000, "cc1"),
 			    tapes_call(tape, 0, program, 128, "") },
+		[COPY] = { tapes_thread(tape, 6000, 6000, "dd"),
+			   tapes_kernel(tape, "do_syscall_64;vfs_read;read_zero") },
+		[PACK... PACK + PACKS] = { 0, tapes_call(tape, 0, program, 192, "longest_match") },
 	};
 
+	for (int32_t i = 0; i < PACKS; i++)
+		tasks[PACK + i].thread = tapes_thread(tape, 7000 + i, 7000 + i, "gzip");
+	if (begin <= 47 && end > 47)
+		add_incident(tape, 47);
 	CHECK_EQ(tape_add_fact(tape, "cpus", "4"), 0);
 	CHECK_EQ(tape_add_fact(tape, "cpus_online", "0-3"), 0);
 	for (uint64_t ns = tape->begin_ns + TAPES_PERIOD / 2; ns < tape->end_ns; ns += TAPES_PERIOD)
@@ -212,7 +248,7 @@ static struct tape *make_spiky(unsigned int begin, unsigned int end)
 							TAPES_PERF + 30 * NSEC_PER_SEC,
 							TAPES_PERF + 33 * NSEC_PER_SEC, 291 }),
 			 0);
-	/* in its middle the wall clock is slewed forth and back, and less is known of it */
+	/* in its middle the wall clock is slewed forth and back, and its error grows */
 	for (unsigned int i = 0; i < 3; i++) {
 		uint64_t into_ns =
 			begin * NSEC_PER_SEC + 10 * NSEC_PER_SEC + i * 100 * NSEC_PER_MSEC;
@@ -232,11 +268,51 @@ static void make_spiky_store(const char *path)
 		tapes_store_put(&store, make_spiky(at, at + 20));
 }
 
+static void put_into(const char *path, struct tape *tape)
+{
+	struct tapes_store store;
+
+	snprintf(store.path, sizeof(store.path), "%s", path);
+	tapes_store_put(&store, tape);
+}
+
+/* Python could read an address that ends in def as the beginning of a function. */
+static void add_word(struct tape *tape, int pid, const char *comm, const char *symbol,
+		     const char *file)
+{
+	uint32_t module = tapes_module(tape, file, TAPE_MODULE_ELF);
+	uint32_t stack = tapes_call(tape, 0, module, 0x1000 + pid, "main");
+
+	stack = tapes_call(tape, stack, module, 0xdef, symbol);
+	tapes_sample(tape, TAPES_PERF + pid * NSEC_PER_MSEC, 0, tapes_thread(tape, pid, pid, comm),
+		     stack);
+}
+
+static void make_words_store(const char *path, const char *file)
+{
+	struct tape *tape = tapes_new(0, 1000);
+	_cleanup_free_ char *words = NULL;
+	size_t size;
+	int pid = 1;
+
+	CHECK_EQ(file_read(file, 64 << 20, &words, &size), 0);
+	for (const char *word = words; word < words + size; word += strlen(word) + 1) {
+		add_word(tape, pid++, word, "f", "/bin/x");
+		add_word(tape, pid++, "comm", word, "/bin/x");
+		add_word(tape, pid++, "comm", "f", word);
+	}
+	put_into(path, tape);
+}
+
 int main(int argc, char **argv)
 {
-	if (argc < 2 || argc > 3 || setjmp(check_failed))
+	if (argc < 2 || argc > 4 || setjmp(check_failed))
 		return 1;
-	if (argc == 3)
+	if (argc == 4)
+		make_words_store(argv[1], argv[3]);
+	else if (argc == 3 && strcmp(argv[2], "readers") == 0)
+		put_into(argv[1], readers_tape());
+	else if (argc == 3)
 		make_spiky_store(argv[1]);
 	else
 		make_store(argv[1]);

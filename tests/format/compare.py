@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""The reader in tape/ beside the one in read_tape.py, which was written from docs/FORMAT.md: both read the
-same, and what is damaged is refused.
+"""Compares the reader in tape/ with read_tape.py, which was written from docs/FORMAT.md: both read the same, and both
+refuse damage.
 
-Usage: compare.py made DUMP_TAPE WRITE_TAPE        segments of random tapes, and one that was saved
-       compare.py recorded DUMP_TAPE PERFTAPE      what is recorded here, within two seconds
+Usage: compare.py made DUMP_TAPE WRITE_TAPE        segments of random tapes, and a saved one
+       compare.py recorded DUMP_TAPE PERFTAPE      two seconds recorded on this host
 """
 
 import hashlib
@@ -20,18 +20,18 @@ import read_tape  # noqa: E402
 import tap  # noqa: E402
 
 WHAT, DUMP_TAPE, PROGRAM = sys.argv[1], *map(os.path.abspath, sys.argv[2:4])
-# Fewer in ./test: random tapes take the longest.
+# Fewer in ./test, because random tapes take the longest.
 IS_QUICK = os.environ.get("PERFTAPE_TIER") == "quick"
 SEEDS = range(1, 5 if IS_QUICK else 13)
 SEEDS_OF_LARGE = range(1, 2 if IS_QUICK else 3)
-# Written by `write-tape 120 timer` when the format was v1: whatever a later writer does, this has to stay readable, as
+# `write-tape 120 timer` wrote it when the format was v1. Whatever a later writer does, it has to stay readable, as
 # this text.
 SAVED = FORMAT / "saved.tape"
 SAVED_TEXT = "0002a8eb7bb68bf7c8ad5229275c5cac86d7351fd18d0a7865a8912403ee0a61"
 
 
 def dump(path):
-    """What the reader in tape/ says of the file, as lines, and its complaint."""
+    """The lines that the reader in tape/ prints for the file, and its complaint."""
     done = subprocess.run([DUMP_TAPE, path], capture_output=True, check=False)
     return done.stdout.decode("ascii").splitlines(), done.stderr.decode("utf-8", "replace").strip()
 
@@ -70,14 +70,14 @@ def compare_kind(folder, kind, seeds):
 
 
 def compare_busy(folder):
-    """There are CPUs that are busy, and in the words of either reader."""
+    """Some CPUs are busy, in the words of either reader."""
     path = write(folder, SEEDS[0], "timer")
     cells = sum(line.startswith("cell ") for line in dump(path)[0])
     return compare("busy", path) + ([] if cells else ["no CPU is busy"])
 
 
 def compare_several(folder):
-    """Segments one behind the other are one file."""
+    """Consecutive segments are one file."""
     path = folder / "several.tape"
     path.write_bytes(b"".join(write(folder, seed, "random").read_bytes() for seed in SEEDS[:3]))
     wrongs = compare("several", path)
@@ -96,7 +96,7 @@ def compare_saved():
 
 
 def refusal(data):
-    """Why read_tape.py does not read it; None when it does."""
+    """Why read_tape.py does not read it. None if it does."""
     try:
         read(data)
     except (read_tape.Damaged, read_tape.Refused) as error:
@@ -105,14 +105,14 @@ def refusal(data):
 
 
 def flipped_bytes():
-    """All of header and table of contents, and of what follows so many that no column of some size is left out."""
+    """All of header and table of contents, and at least a part of each column after them."""
     sound = SAVED.read_bytes()
     head = 1000
     for at in (*range(head), *range(head, len(sound), 11)):
         data = bytearray(sound)
         data[at] ^= 1 << at % 8
         why = refusal(bytes(data))
-        # the first twelve bytes say that this is a segment which we know, before its checksum is looked at
+        # the first twelve bytes identify a known segment, before anybody looks at its checksum
         if not why or (at >= 12 and not why.startswith("checksum of ")):
             yield f"byte {at}: {why or 'was read'}"
 

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Reads segments as docs/FORMAT.md has them, and prints all that they hold as the text that
-tests/dumped-tape.h describes.
+"""Reads segments by docs/FORMAT.md, and prints everything in them as the text that tests/dumped-tape.h describes.
 
-Written from that text alone, to find out whether it says all that a reader needs: it shares nothing with the
-reader in tape/. It stands in the order of the text, whose words it uses; what is down to columns is in
-sections.py. Beyond Python it takes the program zstd.
+It was written from that document alone, to find out whether the document says all that a reader needs. So it shares
+nothing with the reader in tape/. It has the order and the words of the document; sections.py has everything down to
+columns. Beyond Python it needs the program zstd.
 
 Usage: read_tape.py FILE.tape
 """
@@ -20,12 +19,12 @@ from sections import Bytes, Damaged, Refused, as_signed, check, read_header, rea
 MOST_MICROSECONDS = 1 << 40
 RECENT_THREADS = 254
 LOSSES_OF_SAMPLES = (1, 4, 5)
-# What a segment with samples has, but for modules where no frame is in any.
+# The sections of a segment with samples; without `modules` if no frame is in a module.
 OF_SAMPLES = ("function", "trie", "blocks", "samples")
 
 
 class References:
-    """Reads references to strings that count together; gives the strings."""
+    """Reads references to strings that count together, and returns the strings."""
 
     def __init__(self, strings):
         self.strings, self.last = strings, 0
@@ -192,6 +191,18 @@ def read_gauges(column, strings, begin):
         yield Gauge(name, list(zip(times, values)))
 
 
+class Usual(NamedTuple):
+    kind: int
+    name: bytes
+    values: list
+
+
+def read_usual(column, strings):
+    names = References(strings)
+    while column.more():
+        yield Usual(column.u32(), names.read(column), column.varints(column.varint()))
+
+
 # Modules, functions, frames
 
 
@@ -261,7 +272,7 @@ class LeafNode(NamedTuple):
 
 
 def read_trie(columns, strings, functions, by_rank):
-    """The names of the comms, and for each its leaf nodes as they stand."""
+    """The names of the comms, and the leaf nodes of each in their order."""
     names, node_counts, pops_of_all, *planes, sites, counts = columns
     texts = References(strings)
     comms = []
@@ -343,7 +354,7 @@ def read_head(column):
 
 
 def read_times(codes, escapes, grid, runs):
-    """Of all samples in microseconds from the block's begin."""
+    """The times of all samples in microseconds from the block's begin."""
     times = []
     for run in runs:
         slot = last = 0
@@ -385,7 +396,7 @@ def read_thread_numbers(codes, others, new, runs):
 
 
 def grouped(planes, groups):
-    """The number of each sample, where the planes have them ordered by the samples' groups."""
+    """The number of each sample. The planes have them ordered by the samples' groups."""
     order = sorted(range(len(groups)), key=groups.__getitem__)
     numbers = [0] * len(groups)
     for place, number in zip(order, read_planes(planes, len(groups))):
@@ -394,7 +405,7 @@ def grouped(planes, groups):
 
 
 def read_samples(columns, block, threads, functions, comms, ranked):
-    """Those of one block, as they stand."""
+    """The samples of one block, in their order."""
     head, codes, escapes, thread_codes, other_threads, periods = columns[:6]
     grid, period, new, runs = read_head(head)
     check(sum(run.samples for run in runs) == block.samples, "a block has not as many samples as it should have")
@@ -468,7 +479,7 @@ def read_slots(column):
 
 
 def read_names(column):
-    """Numbered from 1: what nothing is called is no name."""
+    """Numbered from 1. Number 0 means: no name."""
     names = [b""]
     data = column.take(len(column.data))
     check(not data or data[-1] == 0, "a name without its end")
@@ -528,7 +539,7 @@ def read_busy(columns):
 
 
 class Tape:
-    """A segment. Of header.samples == 0 it has no modules, no sums and no samples."""
+    """A segment. With header.samples == 0 it has no modules, no sums and no samples."""
 
     def __init__(self, data):
         self.header = read_header(data)
@@ -537,7 +548,7 @@ class Tape:
         begin = self.header.begin
 
         def column(name):
-            """That of a section of rows: one without rows where the section is not there."""
+            """The bytes of a section of rows: without rows if the section does not exist."""
             return of_one[name][0] if name in of_one else Bytes(b"", name)
 
         strings = read_strings(column("strings"))
@@ -549,6 +560,7 @@ class Tape:
         self.lines = list(read_lines(column("lines"), strings, begin))
         self.incidents = list(read_incidents(column("incident"), strings, begin))
         self.gauges = list(read_gauges(column("gauges"), strings, begin))
+        self.usual = list(read_usual(column("usual"), strings))
         self.modules = list(read_modules(column("modules"), strings))
         self.sums, self.samples = [], []
         self.busy = read_busy(of_one["busy"]) if "busy" in of_one else None
@@ -602,7 +614,7 @@ def quoted(text):
 
 
 def words_of(*words):
-    """Numbers as they are, strings in quotes, lists of pairs of strings one behind the other."""
+    """Numbers as they are, strings in quotes, lists of pairs of strings one after the other."""
     for word in words:
         if isinstance(word, list):
             yield from (quoted(text) for pair in word for text in pair)
@@ -615,12 +627,12 @@ def line_of(*words):
 
 
 class Frames:
-    """Frames as text, and the lines of the modules that were not there before."""
+    """Frames as text, and the lines of new modules."""
 
     def __init__(self, tape):
         self.tape = tape
         self.numbers = {}
-        self.callers = {}  # text of the callers of leaf nodes
+        self.callers = {}  # the text of the callers of leaf nodes
 
     def module(self, number):
         if number not in self.numbers:
@@ -633,7 +645,7 @@ class Frames:
         return f"{self.numbers[frame.module]}:{frame.address:x}:{quoted(frame.symbol)}+{frame.offset:x}"
 
     def lines(self, words, leaf, node):
-        """What a sample or sum has before its frames, with these."""
+        """The text before the frames of a sample or sum."""
         yield from self.module(leaf.module)
         if node not in self.callers:
             for frame in reversed(node.callers):
@@ -656,6 +668,8 @@ def lines_of(tape):
         yield line_of("gauge", gauge.name)
         for point in gauge.points:
             yield line_of("point", *point)
+    for row in tape.usual:
+        yield line_of("usual", row.kind, row.name, *row.values)
     frames = Frames(tape)
     for node in tape.sums:
         function = tape.functions[node.function]

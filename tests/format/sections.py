@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A segment as docs/FORMAT.md has it, down to the bytes of its columns: numbers, header, table of contents, columns."""
+"""A segment by docs/FORMAT.md, down to the bytes of its columns: numbers, header, table of contents, columns."""
 
 import struct
 import subprocess
@@ -8,7 +8,7 @@ from typing import NamedTuple
 HEADER = 136
 ENTRY = 40
 EMPTY_ALLOWANCE, MOST_EXPANSION = 1048576, 1024
-# The sections that we know, and how many columns each has.
+# The known sections, and the number of columns of each.
 COLUMNS = {
     "strings": 1,
     "facts": 1,
@@ -19,6 +19,7 @@ COLUMNS = {
     "lines": 1,
     "incident": 1,
     "gauges": 1,
+    "usual": 1,
     "modules": 1,
     "function": 8,
     "trie": 9,
@@ -29,11 +30,11 @@ COLUMNS = {
 
 
 class Damaged(Exception):
-    """These bytes are not what a writer wrote."""
+    """No writer wrote these bytes."""
 
 
 class Refused(Exception):
-    """These bytes may be sound, but are of a format that is newer than this reader."""
+    """These bytes may be sound, but their format is newer than this reader."""
 
 
 def check(condition, what):
@@ -49,7 +50,7 @@ def wrap(number, bits=64):
 
 
 def as_signed(number, bits=64):
-    """The number of so many bits in two's complement."""
+    """A number of some bits in two's complement."""
     return number - (1 << bits) if number >> (bits - 1) else number
 
 
@@ -58,7 +59,7 @@ def unzigzag(number):
 
 
 class Bytes:
-    """What is read from the front, and has to be read to its end."""
+    """Reads from the front. It must reach the end."""
 
     def __init__(self, data, name):
         self.data, self.name, self.at = data, name, 0
@@ -87,13 +88,13 @@ class Bytes:
         return unzigzag(self.varint())
 
     def u32(self):
-        """A varint of what has 32 bits: a CPU, a kind, a priority."""
+        """A varint of 32 bits: a CPU, a kind, a priority."""
         number = self.varint()
         check(number < 1 << 32, f"{self.name} has a number that is too large")
         return number
 
     def s32(self):
-        """A signed number of what has 32 bits."""
+        """A signed number of 32 bits."""
         number = self.signed()
         check(-(1 << 31) <= number < 1 << 31, f"{self.name} has a number that is too large")
         return number
@@ -159,7 +160,7 @@ def read_header(data):
 
 
 def read_sections(data, header):
-    """[(name, columns)] of the sections that we know, in their order."""
+    """[(name, columns)] of the known sections, in their order."""
     end = HEADER + ENTRY * header.sections
     contents = data[HEADER:end]
     check(crc32c(contents) == struct.unpack_from("<I", data, end)[0], "checksum of the table of contents")
@@ -207,9 +208,9 @@ def split_columns(stored, raw_size, name):
 
 def unpack_columns(columns):
     """
-    Unpacks them in place. One zstd does it for all: frames one behind the other are unpacked one behind the
-    other. That gives each column its own bytes when each frame is as long as it should be; of several that
-    are not, this tells only where their sum is not right either.
+    Unpacks columns in place. One zstd process does it for all, because it unpacks consecutive frames to consecutive
+    bytes. Each column gets its own bytes if each frame has the right length. If several lengths are wrong, this only
+    sees that their sum is wrong, too.
     """
     packed = [column for column in columns if len(column.data) != column.raw_size]
     if not packed:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Any text in place of each file that an audit reads beside those of the figures, on a host of
- * which one core is saturated; then what it says of that. */
+/*
+ * Fuzzes the files that an audit reads besides those of the gauges: any text in place of each, on a
+ * host with one saturated core. Then prints the report.
+ */
 #include <stdint.h>
 #include <string.h>
 
@@ -23,20 +25,22 @@ static const char *const files[] = { "/proc/7/stat",
 				     "/proc/stat",
 				     "/proc/vmstat",
 				     "/cg/cgroup.stat",
-				     "/proc/interrupts" };
+				     "/proc/interrupts",
+				     "/dev/kmsg" };
 static const char *const folders[] = { "/proc/7/task/7",
 				       "/proc/self",
 				       "/proc/pressure",
 				       "/proc/sys/kernel",
 				       "/cg/docker/0123456789abcdef0123456789abcdef",
-				       "/cg/system.slice/a.service" };
+				       "/cg/system.slice/a.service",
+				       "/dev" };
 
 static uint64_t now_ns(void *context)
 {
 	return *(uint64_t *)context;
 }
 
-/* The core has done nothing but run meanwhile. */
+/* During the wait, only the busy core's time changes. */
 static void wait_ns(void *context, uint64_t ns)
 {
 	*(uint64_t *)context += ns;
@@ -91,7 +95,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	audit_put_json(&report, &text);
 	check_json(&text);
 	audit_put_text(&report, &terminal, &text);
-	/* names may have any bytes: none of them moves a cursor */
+	/* names may contain any bytes, but none of them may move a cursor */
 	for (size_t i = 0; i < text.size; i++)
 		if (text.data[i] < ' ' && text.data[i] != '\n')
 			abort();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Any path in place of a cgroup's: the name is no longer than it, and that of a container has a
- * star. */
+/*
+ * Any path of a cgroup. The name must not be longer than the path, and the name of a container must
+ * contain a star.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Any paths, one a line, of cgroups that are made, removed and gone: what they fold to is bounded,
- * and gets no longer by what is folded after that; what is counted comes down again.
+ * Any paths, one per line, of cgroups that are made, removed and released. The number of folded
+ * paths must be bounded and must not grow after that. The counts must come down again.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -32,8 +32,9 @@ static void check_line(struct dead_cgroups *dying, const char *path, uint64_t id
 	const struct dead_cgroups_key key = { 1, id };
 
 	check_fold(path);
-	if (dead_cgroups_made(dying, &key, &(struct dying_by){ "make", 1 }) < 0 ||
-	    dead_cgroups_removed(dying, &key, path, &(struct dying_by){ "remove", 2 }, id + 1) < 0)
+	if (dead_cgroups_made(dying, &key, &(struct dying_process){ "make", 1 }) < 0 ||
+	    dead_cgroups_removed(dying, &key, path, &(struct dying_process){ "remove", 2 },
+				 id + 1) < 0)
 		abort();
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Any bytes as .eh_frame: it comes to an end, and every function takes some of the bytes. */
+/* Any bytes as .eh_frame. The walk must end, and every function must consume some of the bytes. */
 #include <stdint.h>
 #include <stdlib.h>
 

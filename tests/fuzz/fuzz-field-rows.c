@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The fields of a stored incident: what is read is written the same, and read the same again. */
+/*
+ * The fields of a stored incident. Decoded fields must be the same after encoding and decoding them
+ * again.
+ */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Any text in place of each file that a source reads: of a tree below /dev/shm, made once. */
+/*
+ * Any text in place of each file that a source reads. The files are in a tree below /dev/shm that
+ * is made once.
+ */
 #include <stdint.h>
 #include <string.h>
 
@@ -32,7 +35,9 @@ static const char *const folders[] = { "/proc/pressure",
 				       "/sys/class/net/eth0/device",
 				       "/sys/class/net/eth0/queues/tx-0" };
 
-/* What the others have, so that one file after the other is reached: of either version of cgroups.
+/*
+ * The contents of the other files, for both versions of cgroups, so that a source reaches the
+ * fuzzed file.
  */
 static void put_usual(bool v1)
 {
@@ -63,7 +68,7 @@ static int take_value(void *context, uint32_t id, int64_t value)
 	return 0;
 }
 
-/* The first byte says in which file's place the others stand, and which version it is. */
+/* The first byte chooses the file and the version of cgroups. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct interrupts interrupts;

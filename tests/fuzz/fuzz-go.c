@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Any bytes as a Go program's table of functions: what it finds must hold the address, and be found
- * again at its start. */
+/*
+ * Any bytes as a Go program's table of functions. A function that the table finds must contain the
+ * address, and must be found again at its start.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Any bytes as a perf map and as a jitdump: what is named lies behind its start, and has a name. */
+/*
+ * Any bytes as a perf map and as a jitdump. Each named address must lie after the start of its
+ * function, and the name must not be empty.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 

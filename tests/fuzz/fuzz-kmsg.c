@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Records of /dev/kmsg: what is taken from one lies within it. */
+/* Records of /dev/kmsg. Each field must lie within its record. */
 #include <assert.h>
 #include <errno.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Logs of all forms: what is found is within them, the same in any pieces, and what JSON is made of
- * it is JSON.
+ * Logs of all forms. Each incident must lie within the log, must not depend on how the log is split
+ * into pieces, and must have valid JSON.
  */
 #include <assert.h>
 #include <stdlib.h>

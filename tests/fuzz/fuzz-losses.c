@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a hostile ring says of losses: LOST, THROTTLE and samples at any time and of any CPU, idle
- * times that jump, limits that change, tapes that end in between. The input is moves of 14 bytes:
- * which, a CPU, a step of time, a number. Whatever it is, each lost sample is told once.
+ * Losses in a hostile ring buffer: LOST, THROTTLE and samples at any time and on any CPU, idle
+ * times that jump, limits that change, tapes that end in between. The input consists of moves of 14
+ * bytes: the kind, a CPU, a step of time, a number. Each lost sample must be reported once.
  */
 #include <stdlib.h>
 
@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 struct play {
 	struct losses losses;
 	uint64_t now_ns;
-	/* lost samples that tapes tell of */
+	/* lost samples that the tapes report */
 	uint64_t told;
 };
 
@@ -30,7 +30,7 @@ static int end_tape(struct play *play)
 		return r;
 	tape->begin_ns = play->now_ns / 2;
 	tape->end_ns = play->now_ns;
-	r = losses_give(&play->losses, tape, tape->end_ns);
+	r = losses_move_to_tape(&play->losses, tape, tape->end_ns);
 	for (size_t i = 0; i < tape->losses.count; i++) {
 		const struct tape_loss *loss = &tape->losses.items[i];
 
@@ -53,8 +53,8 @@ static int settle(struct play *play, uint64_t number)
 		 (unsigned int)(number >> 16));
 	r = cpu_idle_parse(text, &idle);
 	if (r == 0)
-		r = losses_idle(&play->losses, &idle);
-	if (r == 0 && losses_waiting(&play->losses))
+		r = losses_set_idle(&play->losses, &idle);
+	if (r == 0 && losses_settle_at(&play->losses))
 		r = losses_settle(&play->losses);
 	cpu_idle_done(&idle);
 	return r;
@@ -75,7 +75,7 @@ static int move(struct play *play, struct reader *reader)
 {
 	struct losses *losses = &play->losses;
 	uint8_t which = reader_u8(reader), number8 = reader_u8(reader);
-	/* a few of real CPUs, and some that no machine has */
+	/* a few real CPUs, and some numbers that no machine has */
 	uint32_t cpu = number8 < 250 ? number8 % 8 : UINT32_MAX - number8;
 	uint64_t step_ns = reader_u32(reader), number = reader_u64(reader) % COUNT_MAX;
 
@@ -103,7 +103,7 @@ static int move(struct play *play, struct reader *reader)
 	case 8:
 		return end_tape(play);
 	default:
-		/* late ones too */
+		/* may come late */
 		losses_sample(losses, cpu, play->now_ns - number % 2000000000, number & 1);
 		return 0;
 	}

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A plain main for the fuzz targets: runs each saved input once, then each of them cut short and
- * with single bytes changed, in a fixed pseudo-random order. It does 2000 rounds of that for each
- * input, and 100 in ./test. With clang, the same target is linked with libFuzzer instead (see
- * tests/README.md). TAP: one test an input.
+ * A plain main for the fuzz targets: runs each saved input once, then truncates each and changes
+ * single bytes, in a fixed pseudo-random order. It does 2000 rounds of this for each input, and 100
+ * in ./test. With clang, the same target is linked with libFuzzer instead (see docs/TESTING.md).
+ * TAP: one test for each input.
  *
  *   fuzz-NAME CORPUS_DIR [ROUNDS]
  */

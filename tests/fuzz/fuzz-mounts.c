@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Mounts as the kernel lists them: a line with a path, then the text. */
+/* Mounts as the kernel lists them. The input is a line with a path, then the text of the list. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	*line = 0;
 	mounts_is_remote(line + 1, text, 50, 1);
-	/* what is nowhere is on no mount */
+	/* an empty path is on no mount */
 	if (mounts_is_remote("", text, 50, 1))
 		abort();
 	return 0;

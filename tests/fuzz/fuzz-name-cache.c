@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Any bytes as a file of kept names, and as the rows of a sound block of one: what gets a name out
- * of it lies behind its start, and what is kept after that is found again.
+ * Any bytes as a file of kept names, and as the rows of a sound block of such a file. An address
+ * that gets a name from the file must lie at most one byte before the start of that name. Names
+ * that are saved later must be found again.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -15,7 +16,7 @@
 
 #define ADDRESS 0x1000
 #define ADDRESSES 4
-/* What is in front of the blocks. */
+/* The number of bytes before the blocks. */
 #define HEAD_SIZE (8 + 4 + NAME_KEY_SIZE + 4)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -55,7 +56,7 @@ static void save(struct addresses *addresses)
 	name_cache_save(cache, &key, addresses);
 }
 
-/* Where the names of the key are kept, and behind which head. */
+/* The file with the names of the key, and the header of this file. */
 static void start(void)
 {
 	_cleanup_(addresses_done) struct addresses addresses = { 0 };
@@ -83,7 +84,7 @@ static void load(struct addresses *addresses)
 		const struct address *address = &addresses->list.items[i];
 
 		if (address->state == ADDRESSES_NAMED)
-			check(address->start <= address->address &&
+			check(address->start <= address->address + 1 &&
 			      *addresses_name(addresses, address));
 	}
 }

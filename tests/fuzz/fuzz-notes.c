@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The notes. What comes out of any bytes goes in again and comes out the same. Checksums keep a
- * fuzzer out: so the input is taken as the body of a record too, under a checksum that is right.
+ * The notes. Records that are read from any bytes must be the same after writing and reading them
+ * again. A fuzzer does not get past the checksums, so the input is also used as the body of a
+ * record with a right checksum.
  */
 #include <stdlib.h>
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A pattern on the first line, a message on the rest: whatever a person writes, matching ends, and
- * fields lie within the message. */
+/*
+ * A pattern on the first line, a message on the rest. Whatever a user writes, matching must end,
+ * and fields must lie within the message.
+ */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

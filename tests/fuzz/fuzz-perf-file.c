@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Any bytes as a perf.data file, through all that a file goes through but the store: header and
- * features, the records out of their compression, in the order of their times, into a tape.
+ * Any bytes as a perf.data file, through the whole import except the store: header and features,
+ * decompression of the records, their order by time, a tape.
  */
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -17,9 +17,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct whole {
 	struct perf_data file;
-	struct reorder timeline;
+	struct reorder reorder;
 	struct tracker tracker;
-	struct tape_builder filler;
+	struct tape_builder builder;
 	uint64_t offset;
 	size_t given;
 };
@@ -45,7 +45,7 @@ static int take(void *context, const uint8_t *record, size_t size, uint64_t offs
 		return 0;
 	place = perf_data_place(&whole->file, record, size);
 	event = perf_data_event(&whole->file, place.id);
-	return reorder_add(&whole->timeline, place.time_ns,
+	return reorder_add(&whole->reorder, place.time_ns,
 			   event ? event - whole->file.events.items : 0, record, size);
 }
 
@@ -58,7 +58,7 @@ static int apply(void *context, const struct reorder_entry *entry, const uint8_t
 	if (perf_record_decode(&whole->file.events.items[entry->source].layout, bytes, entry->size,
 			       &record) != 0)
 		return 0;
-	r = record.type == PERF_TYPE_SAMPLE ? tape_builder_add(&whole->filler, &record, NULL)
+	r = record.type == PERF_TYPE_SAMPLE ? tape_builder_add(&whole->builder, &record, NULL)
 					    : tracker_apply(&whole->tracker, &record);
 	return MIN(r, 0);
 }
@@ -70,16 +70,16 @@ static void read_twice(struct whole *whole)
 	int r;
 
 	for (size_t i = 0; i < whole->file.build_ids.count; i++)
-		modules_know_build_id(&whole->tracker.modules, whole->file.build_ids.items[i].path,
-				      whole->file.build_ids.items[i].id,
-				      whole->file.build_ids.items[i].size);
-	/* and once more, as one that goes on from itself */
+		modules_add_build_id(&whole->tracker.modules, whole->file.build_ids.items[i].path,
+				     whole->file.build_ids.items[i].id,
+				     whole->file.build_ids.items[i].size);
+	/* once more as a file that continues itself */
 	for (int i = 0; i < 2; i++) {
 		whole->offset = 0;
 		r = perf_data_read(&whole->file, &stream, take, whole, &error);
 		if (r > 0 && !error.text[0])
 			abort();
-		reorder_flush(&whole->timeline, UINT64_MAX, NULL, apply, whole);
+		reorder_flush(&whole->reorder, UINT64_MAX, NULL, apply, whole);
 	}
 }
 
@@ -97,12 +97,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if ((r < 0) != (error.text[0] != 0) || r > 0)
 		abort();
 	if (r < 0 || tape_new(&tape) < 0 || tracker_init(&whole.tracker) < 0 ||
-	    tape_builder_init(&whole.filler, &whole.tracker) < 0)
+	    tape_builder_init(&whole.builder, &whole.tracker) < 0)
 		return 0;
-	tape_builder_start(&whole.filler, tape);
+	tape_builder_start(&whole.builder, tape);
 	read_twice(&whole);
-	reorder_done(&whole.timeline);
-	tape_builder_done(&whole.filler);
+	reorder_done(&whole.reorder);
+	tape_builder_done(&whole.builder);
 	tracker_done(&whole.tracker);
 	perf_data_done(&whole.file);
 	return 0;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Records from a hostile ring, through all that a record goes through: decoder, timeline, tracker,
- * filler. The input is 16 bytes of layout, then records one behind the other, each with the size
- * that its header says.
+ * Records of a hostile ring buffer, through decoder, reorder, tracker and tape_builder. The input
+ * is 16 bytes of layout, then consecutive records, each with the size that its header states.
  */
 #include <stdlib.h>
 
@@ -14,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 struct whole {
 	struct perf_layout layout;
 	struct tracker tracker;
-	struct tape_builder filler;
+	struct tape_builder builder;
 };
 
 static int apply(void *context, const struct reorder_entry *entry, const uint8_t *bytes)
@@ -26,8 +25,8 @@ static int apply(void *context, const struct reorder_entry *entry, const uint8_t
 	if (perf_record_decode(&whole->layout, bytes, entry->size, &record) != 0)
 		return 0;
 	if (record.type == PERF_TYPE_SAMPLE) {
-		tape_builder_prefetch(&whole->filler, &record, &chain);
-		return tape_builder_add(&whole->filler, &record, &chain);
+		tape_builder_prefetch(&whole->builder, &record, &chain);
+		return tape_builder_add(&whole->builder, &record, &chain);
 	}
 	if (tracker_apply(&whole->tracker, &record) < 0)
 		return -1;
@@ -37,7 +36,7 @@ static int apply(void *context, const struct reorder_entry *entry, const uint8_t
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct reorder timeline = { 0 };
+	struct reorder reorder = { 0 };
 	struct whole whole = { 0 };
 	struct tape *tape = NULL;
 	struct reader reader;
@@ -47,26 +46,26 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	whole.layout.read_format = reader_u32(&reader);
 	whole.layout.sample_id_all = reader_u32(&reader) & 1;
 	if (reader_failed(&reader) || tracker_init(&whole.tracker) < 0 || tape_new(&tape) < 0 ||
-	    tape_builder_init(&whole.filler, &whole.tracker) < 0)
+	    tape_builder_init(&whole.builder, &whole.tracker) < 0)
 		return 0;
-	tape_builder_start(&whole.filler, tape);
+	tape_builder_start(&whole.builder, tape);
 	while (reader_left(&reader) >= PERF_HEADER_SIZE) {
 		const uint8_t *at = reader.data + reader.position;
 		size_t claimed = at[6] | at[7] << 8;
 		size_t there = MIN(MAX(claimed, (size_t)PERF_HEADER_SIZE), reader_left(&reader));
 
-		reorder_add(&timeline, perf_record_place(&whole.layout, at, there).time_ns, 0, at,
+		reorder_add(&reorder, perf_record_place(&whole.layout, at, there).time_ns, 0, at,
 			    there);
 		reader_take(&reader, there);
 	}
-	reorder_flush(&timeline, UINT64_MAX, NULL, apply, &whole);
+	reorder_flush(&reorder, UINT64_MAX, NULL, apply, &whole);
 	if (tape_sort_samples(tape) == 0)
 		for (size_t i = 1; i < tape->samples.count; i++)
 			if (tape->samples.items[i].time_ns < tape->samples.items[i - 1].time_ns)
 				abort();
 	tape_free(tape);
-	reorder_done(&timeline);
-	tape_builder_done(&whole.filler);
+	reorder_done(&reorder);
+	tape_builder_done(&whole.builder);
 	tracker_done(&whole.tracker);
 	return 0;
 }

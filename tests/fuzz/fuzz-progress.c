@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a recorder tells of itself, from any bytes: what is understood is written, and read again
- * the same. */
+/*
+ * Any bytes as the recorder's status. A status that can be read must be the same after writing and
+ * reading it again.
+ */
 #include <stdlib.h>
 
 #include "base/cleanup.h"

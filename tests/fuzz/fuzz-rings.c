@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A recording out of hostile rings: their memory is a file that the input writes into where the
- * kernel would, so that records lie over the end of a ring, are cut short, out of order or
- * nonsense. From there they go the whole way: libperf, decoder, timeline, tracker, filler, losses,
- * into tapes and blocks of the spool. Whatever comes, each sample is in one tape, in its time, and
- * each lost one is told once.
+ * A recording from hostile ring buffers. Their memory is a file into which the input writes in
+ * place of the kernel. So records cross the end of a ring, are truncated, out of order or nonsense.
+ * They pass through libperf, decoder, reorder, tracker, tape_builder and losses into tapes and
+ * blocks of the spool. Each sample must be in one tape, in its time, and each lost sample must be
+ * reported once.
  *
- * The input: where in the rings it begins, then moves, each a byte that says which and what belongs
- * to it.
+ * The input states where in the rings it begins; then it consists of moves. A byte says which move
+ * it is, and its arguments follow.
  */
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -20,22 +20,22 @@
 #include "tests/played-events.h"
 #include "tests/tape-sound.h"
 
-/* Of samples, and of the sideband. */
+/* One ring for samples, and one for side-band records. */
 #define RINGS 2
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-uint64_t __wrap_sealer_number(struct sealer *sealer);
-bool __wrap_sealer_takes_block(struct sealer *sealer);
+uint64_t __wrap_sealer_next_number(struct sealer *sealer);
+bool __wrap_sealer_has_room(struct sealer *sealer);
 int __wrap_sealer_put_block(struct sealer *sealer, struct spool_block *block);
 int __wrap_sealer_put(struct sealer *sealer, struct tape *tape);
 
 #define RING_BYTES 8192
 #define BEGIN_NS (1000 * NSEC_PER_SEC)
-/* A record may lie hours ahead: not so many tapes then. */
+/* A record may lie hours ahead. Long segments keep the number of tapes small. */
 #define SEGMENT_NS (3600 * NSEC_PER_SEC)
 #define CPUS 4
 
-/* What the file of each ring is, and what came out in the end. */
+/* The file of each ring, and the results. */
 static struct {
 	int fd;
 	struct perf_event_mmap_page *page;
@@ -47,7 +47,7 @@ static struct {
 	uint64_t number;
 	uint64_t samples;
 	uint64_t lost;
-	/* samples in them */
+	/* number of samples in the tapes */
 	uint64_t blocks;
 	bool takes;
 } sealed;
@@ -60,12 +60,12 @@ static long play_open_event(struct perf_event_attr *attr, long pid, long cpu, lo
 			.fd);
 }
 
-uint64_t __wrap_sealer_number(struct sealer *sealer)
+uint64_t __wrap_sealer_next_number(struct sealer *sealer)
 {
 	return sealed.number++;
 }
 
-bool __wrap_sealer_takes_block(struct sealer *sealer)
+bool __wrap_sealer_has_room(struct sealer *sealer)
 {
 	return sealed.takes;
 }
@@ -116,7 +116,7 @@ static void close_ring(enum perf_ring ring)
 }
 
 struct play {
-	struct pipeline assembler;
+	struct pipeline pipeline;
 	struct pipeline_source sources[PIPELINE_RINGS];
 	enum perf_ring drained;
 	uint64_t now_ns;
@@ -135,9 +135,9 @@ static void write_record(enum perf_ring ring, const uint8_t *bytes, size_t size)
 }
 
 /*
- * What is in records is the input's. That a record's size is a multiple of 8, and as much was
- * written, is the kernel's word, on which libperf relies; only that it writes over what was not
- * read yet is not.
+ * Writes a record into a ring; the input contains the record's contents. The kernel promises that
+ * the size of a record is a multiple of 8, and that it wrote that many bytes; libperf relies on
+ * this. It does not promise to keep bytes that were not read yet.
  */
 static void write_ring(enum perf_ring ring, struct reader *input)
 {
@@ -160,7 +160,7 @@ static int collect(void *context, const uint8_t *record, size_t size)
 	struct perf_record_place place =
 		perf_record_place(play->sources[play->drained].layout, record, size);
 
-	return pipeline_add(&play->assembler, play->drained, &place, record, size);
+	return pipeline_add(&play->pipeline, play->drained, &place, record, size);
 }
 
 static int drain(struct play *play)
@@ -180,23 +180,23 @@ static int turn(struct play *play, uint64_t step_ns)
 	play->now_ns += step_ns;
 	anchor = (struct tape_anchor){ play->now_ns, play->now_ns, play->now_ns, play->now_ns, 1 };
 	if (r == 0)
-		r = pipeline_anchor(&play->assembler, &anchor);
+		r = pipeline_anchor(&play->pipeline, &anchor);
 	if (r == 0)
-		r = pipeline_flush(&play->assembler, play->now_ns - NSEC_PER_SEC / 10);
-	return r == 0 ? pipeline_spool(&play->assembler, play->now_ns - NSEC_PER_SEC / 10) : r;
+		r = pipeline_flush(&play->pipeline, play->now_ns - NSEC_PER_SEC / 10);
+	return r == 0 ? pipeline_spool(&play->pipeline, play->now_ns - NSEC_PER_SEC / 10) : r;
 }
 
 static int count(struct play *play, uint32_t cpu, uint64_t more)
 {
 	play->counted[cpu] += more;
-	return pipeline_counted(&play->assembler, cpu, play->counted[cpu], play->now_ns);
+	return pipeline_counted(&play->pipeline, cpu, play->counted[cpu], play->now_ns);
 }
 
-/* Its events are new then, and have lost nothing. */
+/* The CPU comes back online. Its events are new, and have lost nothing. */
 static int come_or_go(struct play *play, uint32_t cpu, bool online)
 {
 	play->counted[cpu] = 0;
-	return pipeline_cpu(&play->assembler, cpu, online, play->now_ns);
+	return pipeline_cpu(&play->pipeline, cpu, online, play->now_ns);
 }
 
 static int move(struct play *play, struct reader *input)
@@ -216,7 +216,7 @@ static int move(struct play *play, struct reader *input)
 		sealed.takes = which & 1;
 		return turn(play, reader_u32(input));
 	case 5:
-		return pipeline_rotate(&play->assembler, play->now_ns - NSEC_PER_SEC / 10);
+		return pipeline_rotate(&play->pipeline, play->now_ns - NSEC_PER_SEC / 10);
 	case 6:
 		return count(play, which / 16 % CPUS, reader_u16(input));
 	default:
@@ -227,16 +227,16 @@ static int move(struct play *play, struct reader *input)
 static int play_all(struct play *play, struct reader *input)
 {
 	struct tape_anchor anchor = { BEGIN_NS, BEGIN_NS, BEGIN_NS, BEGIN_NS, 1 };
-	int r = pipeline_anchor(&play->assembler, &anchor);
+	int r = pipeline_anchor(&play->pipeline, &anchor);
 
 	play->now_ns = BEGIN_NS;
 	if (r == 0)
-		r = pipeline_begin(&play->assembler, BEGIN_NS);
+		r = pipeline_begin(&play->pipeline, BEGIN_NS);
 	while (r == 0 && reader_left(input))
 		r = move(play, input);
 	if (r == 0)
 		r = drain(play);
-	return r == 0 ? pipeline_end(&play->assembler, play->now_ns, NULL) : r;
+	return r == 0 ? pipeline_end(&play->pipeline, play->now_ns, NULL) : r;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -268,12 +268,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		};
 		open_ring(ring, &attrs[ring], begin);
 	}
-	if (pipeline_init(&play.assembler, &options) == 0 && play_all(&play, &input) == 0 &&
-	    (sealed.samples != play.assembler.samples ||
-	     sealed.lost != play.assembler.losses.counts.lost))
+	if (pipeline_init(&play.pipeline, &options) == 0 && play_all(&play, &input) == 0 &&
+	    (sealed.samples != play.pipeline.samples ||
+	     sealed.lost != play.pipeline.losses.counts.lost))
 		abort();
 	for (int ring = 0; ring < RINGS; ring++)
 		close_ring(ring);
-	pipeline_done(&play.assembler);
+	pipeline_done(&play.pipeline);
 	return 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A segment whose checksums are made right first, which a fuzzer would not get past; the saved ones
- * have columns that are not packed. Whatever the bytes are, what is decoded keeps the invariants of
+ * A segment. The target corrects its checksums first, because a fuzzer does not get past them. The
+ * saved inputs contain columns without compression. A decoded tape must keep the invariants of
  * tape.h.
  */
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL, 1 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The sums are of all samples, and refer to what is there. */
+/* The sums must cover all samples, and refer only to rows that exist. */
 static bool sums_are_sound(const struct tape *tape)
 {
 	uint64_t sum = 0;
@@ -46,7 +46,7 @@ static void put(uint8_t *at, uint64_t value, size_t size)
 		at[i] = value >> (8 * i);
 }
 
-/* Magic, version, size, and the checksums of all sections that lie within. */
+/* Corrects magic, version, size, and the checksums of all sections that lie within the file. */
 static void mend(uint8_t *data, size_t size)
 {
 	size_t sections = MIN(get(data + 12, 4), (size - CONTENTS_HEADER - 4) / CONTENTS_ENTRY);

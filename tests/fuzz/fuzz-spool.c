@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A spool, and its rows behind the checksums, which a fuzzer would not get past: there the input is
- * u16 size, u16 samples and so many bytes for each block. Whatever they are, what is decoded keeps
- * the invariants of tape.h, and is one that clocks and cuts can take.
+ * A spool, and its rows behind the checksums, which a fuzzer does not get past. For the rows the
+ * input has blocks: u16 size, u16 number of samples, and `size` bytes. A decoded tape keeps the
+ * invariants of tape.h, and clocks and slices accept it.
  */
 #include <stdlib.h>
 
@@ -19,15 +19,15 @@ static void check(bool holds)
 		abort();
 }
 
-/* A window in the middle of what the anchors say that the tape covers. */
+/* A window in the middle of the tape, computed with its anchors. */
 static void run_cut(const struct tape *tape)
 {
 	_cleanup_(cleanup_tape) struct tape *part = NULL;
 	uint64_t from_ns, to_ns;
 
 	clocks_span(tape, tape->begin_ns, tape->end_ns, &from_ns, &to_ns);
-	check(tape_cut(tape, from_ns + (to_ns - from_ns) / 4, to_ns - (to_ns - from_ns) / 4,
-		       &part) == 0);
+	check(tape_slice(tape, from_ns + (to_ns - from_ns) / 4, to_ns - (to_ns - from_ns) / 4,
+			 &part) == 0);
 	check(!part || tape_is_sound(part));
 }
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Any bytes in place of what systemd answers: names that are told are strings within them. */
+/*
+ * Any bytes as an answer of systemd. Names that the reader returns must be strings within the
+ * bytes.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

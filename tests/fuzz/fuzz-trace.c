@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A format file, a NUL, and the bytes of an event that it is to describe. */
+/* A format file, a NUL, and the bytes of an event that the file describes. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (trace_format_parse("fuzz", (const char *)data, text_size, &format) < 0)
 		return 0;
-	/* of its own size, so that a look beyond its end is seen */
+	/* memory of exactly the event's size, so that the sanitizer sees a read beyond its end */
 	size -= text_size + !!end;
 	bytes = malloc(size ? size : 1);
 	if (!bytes)

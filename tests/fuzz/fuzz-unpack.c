@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Files that claim to be packed: whatever they are, unpacking ends, within its limit, and the
- * source is untouched when it fails.
+ * Files that claim to be packed. Unpacking must end, stay within its limit, and leave the source
+ * unchanged if it fails.
  */
 #include <stdlib.h>
 #include <sys/mman.h>

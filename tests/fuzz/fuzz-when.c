@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What people type as times: lines of --at, --before, --after, --from, --to and --cpu, in this
- * order, any of them empty. */
+/*
+ * Times that users type: lines of --at, --before, --after, --from, --to and --cpu, in this order.
+ * Any of them may be empty.
+ */
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -35,9 +37,22 @@ static void try_when(const char *text, bool utc)
 			assert((unsigned char)*at >= ' ');
 		return;
 	}
+	if (when.is_uptime)
+		return;
 	assert(when.realtime_ns >= 365 * 86400 * NSEC_PER_SEC);
 	assert(when.realtime_ns < 7289654400 * NSEC_PER_SEC);
 	assert(!when.ambiguous || !when.skipped);
+}
+
+static void try_find(const char *text, bool utc)
+{
+	struct when when = { 0 };
+	struct error error = { 0 };
+	int r = when_find(text, NOW, utc, &when, &error);
+
+	if (r < 0)
+		check_error(r, &error);
+	assert(r <= 0 || (when.realtime_ns >= 365 * 86400 * NSEC_PER_SEC && !when.is_uptime));
 }
 
 static void try_window(const struct window_request *request)
@@ -93,6 +108,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			continue;
 		try_when(lines[i], false);
 		try_when(lines[i], true);
+		try_find(lines[i], false);
+		try_find(lines[i], true);
 		try_cpus(lines[i]);
 	}
 	try_window(&(struct window_request){ .at = lines[0],

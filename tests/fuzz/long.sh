@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Runs one fuzz target under libFuzzer for as long as you like, from the saved inputs on. New inputs
-# go to build-fuzz/NAME/, and so does the one that crashes: it belongs into tests/fuzz/corpus/NAME/,
-# together with what mends it. Needs clang.
+# Runs one fuzz target under libFuzzer, from the saved inputs on. New inputs go to build-fuzz/NAME/,
+# and so does an input that crashes. Save that one in tests/fuzz/corpus/NAME/, in the commit that
+# fixes the crash. Needs clang.
 #
 # Usage: long.sh NAME SECONDS [LIBFUZZER-OPTION...]
 set -euo pipefail

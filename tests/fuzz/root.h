@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* A tree of files below /dev/shm, to be taken for a host's root; made once, removed at the end. */
+/*
+ * A tree of files below /dev/shm that stands for a host's root. It is made once, and removed at the
+ * end of the process.
+ */
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the house tests know of the tree: the tables of docs/ARCHITECTURE.md, and the includes and functions of C files.
+"""The tree as the house tests see it: the tables of docs/ARCHITECTURE.md, and the includes and functions of C files.
 
 A room is a folder that has C files. The table has one row for each room, and one row for all of tests/ and of bench/.
 """
@@ -11,7 +11,7 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"]+)"|<([^>]+)>)', re.M
 QUOTED = re.compile(r"`([^`]+)`")
 ATTRIBUTE = re.compile(r"__attribute__\(\([^()]*(?:\([^()]*\)[^()]*)*\)\)\s*")
 FUNCTION = re.compile(r"^(?![#/*} \t])[^;{}/#()]*?\b(\w+)\([^;{}]*\)\s*\n\{", re.MULTILINE)
-# Folders that look at the product and are no part of it.
+# Folders that test or measure the product, and are not a part of it.
 LOOKERS = ("tests", "bench")
 
 
@@ -74,7 +74,7 @@ def functions_in(text):
 
 
 def cycle_in(graph):
-    """One cycle of a graph {node: {nodes}}, as a list whose first node is also its last; [] when there is none."""
+    """One cycle of a graph {node: {nodes}}, as a list that begins and ends with the same node; [] without a cycle."""
     done = set()
 
     def walk(node, path):

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The program as people get it, in build/, which must be up to date. It has no faults for tests in
-# it. ./run adds little to it when there is nothing to do, and starts neither a package manager nor
-# meson. TAP.
+# The program as delivered, in build/, which must be up to date. It contains no faults for tests.
+# If there is nothing to do, ./run adds little time, and starts neither a package manager nor meson.
+# TAP.
 set -u
 
 tree=$(cd "$(dirname "$0")/../.." && pwd)
@@ -18,8 +18,7 @@ PATH=$top:$PATH
 RUNS=20
 MAX_MS=300
 
-# Milliseconds of CPU time that one of RUNS calls takes, the middle one of them. A busy machine
-# hardly changes them.
+# The median CPU time of RUNS calls, in milliseconds. A busy machine hardly changes it.
 time_of() {
 	local i TIMEFORMAT='%3U %3S'
 	for ((i = 0; i < RUNS; i++)); do
@@ -46,7 +45,7 @@ result 2 "./run adds less than $MAX_MS ms of CPU time when there is nothing to d
 
 [ ! -e "$top/calls" ] || sed 's/^/# /' "$top/calls"
 [ ! -e "$top/calls" ]
-result 3 "./run starts neither a package manager nor meson then" $?
+result 3 "then ./run starts neither a package manager nor meson" $?
 
 ! grep -q -a -e PERFTAPE_MUTATION -e PERFTAPE_MUTANT "$tree/build/perftape"
 result 4 "build/perftape has no faults that a test can switch on" $?

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""What tests/tools/mutate knows of C: which places of a file can have a fault, what the faults are, and how
-they are planted."""
+"""How tests/tools/mutate reads C: the places of a file that can have a fault, the faults, and how it plants them."""
 
 import pathlib
 import sys
@@ -141,7 +140,7 @@ def wrong_showing():
 
 
 def wrong_equivalents():
-    """Rows that describe no place of the tree any more."""
+    """Rows that no longer describe a place of the tree."""
     files = planted.sources(tap.TREE)
     for row in planted.equivalents(tap.TREE):
         if len(row) != 5:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""The format of all files: clang-format for C, .editorconfig for the rest, and no traces of the place where
-they were written."""
+"""The format of all files: clang-format for C, .editorconfig for the rest. No file names a folder of the machine on
+which it was written."""
 
 import pathlib
 import re
@@ -11,7 +11,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tools"))
 import tap  # noqa: E402
 
-# In two pieces, so that this line is not one.
+# In two pieces, so that this line does not match.
 TRACE = re.compile(r"(?<![\w.~}])/wo" r"rk/")
 
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Holds the #include lines of every C file against the tables of docs/ARCHITECTURE.md.
+"""Compares the #include lines of every C file with the tables of docs/ARCHITECTURE.md.
 
-Fails on an include that the tables forbid, on an entry that nobody needs, and on a cycle: between rooms, or between the
-headers of one room.
+Fails on an include that the tables forbid, on an entry that no file needs, and on a cycle between rooms or between
+the headers of one room.
 """
 
 import fnmatch
@@ -15,7 +15,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tools"))
 import tap  # noqa: E402
 from architecture import INCLUDE, LOOKERS, Rules, cycle_in, folder_of, opens, room_of, rules_of  # noqa: E402
 
-# Headers of C, POSIX, glibc and the kernel, which everyone may use.
+# Headers of C, POSIX, glibc and the kernel. Every room may include them.
 SYSTEM = """
 aio.h alloca.h argp.h arpa/* asm/* assert.h byteswap.h complex.h cpio.h ctype.h dirent.h dlfcn.h elf.h endian.h err.h errno.h error.h
 execinfo.h fcntl.h features.h fenv.h float.h fnmatch.h ftw.h getopt.h glob.h grp.h iconv.h inttypes.h iso646.h langinfo.h libgen.h
@@ -86,7 +86,7 @@ def unneeded(rules, tree):
 
 
 def cycles(rules, tree):
-    """The cycles that there must not be: (between what, the cycle)."""
+    """The cycles, none of which may exist: (between what, the cycle)."""
     table = {
         room: {other for entry in entries for other in rules.rooms_of(entry)} - {room}
         for room, entries in rules.may.items()
@@ -143,7 +143,7 @@ def made_up(files):
 
 
 def self_test():
-    """Made-up trees, each forbidden thing in one of them once: all of them must be found, and nothing else."""
+    """Made-up trees with each forbidden include once. The check must find all of them, and nothing else."""
     rules = Rules(TABLE)
     tree = made_up({**SOUND, **FORBIDDEN})
     for path in tree.own:

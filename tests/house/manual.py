@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""The manual cannot lie: every command and option of --help stands in the man page, and none that is not.
+"""The manual has exactly the commands and options of --help.
 
 Usage: manual.py PERFTAPE
 """
@@ -56,11 +56,12 @@ def main():
         checks.append((f"the manual of {command}", compare(command, text, own) if text else [f"no section {command}"]))
     checks.append(("the options of every command", compare("all", section(page, "OPTIONS OF EVERY COMMAND"), shared)))
     sections = set(re.findall(r"^\.SS (\w+)$", page, re.MULTILINE))
-    checks.append(("no command that is not there", sorted(sections - set(commands))))
+    checks.append(("the manual names only commands that exist", sorted(sections - set(commands))))
     readme = (tap.TREE / "README.md").read_text()
     known = set(shared).union(*(options_in(help_of(command)) for command in commands))
-    asked = set(re.findall(r"(?<![\w-])--([a-z][\w-]+)", readme))
-    checks.append(("the README names no option that is not there", sorted(asked - known)))
+    without_tests = re.sub(r"`\./test [^`]*`", "", readme)
+    asked = set(re.findall(r"(?<![\w-])--([a-z][\w-]+)", without_tests))
+    checks.append(("the README names only options that exist", sorted(asked - known)))
     return tap.run(checks)
 
 

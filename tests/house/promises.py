@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""What ./test promises: each live test of it shows a sentence of the README, and can fail.
+"""The promises of ./test: each of its live tests shows a sentence of the README, and can fail.
 
-Usage: promises.py PERFTAPE, in the build folder that it is from
+Usage: promises.py PERFTAPE, in the build folder of PERFTAPE
 """
 
 import json
@@ -17,7 +17,7 @@ import tap  # noqa: E402
 from architecture import is_product  # noqa: E402
 
 MUTATED = re.compile(r'\bmutated\("([^"]*)"\)')
-# It shows how mutated() is used.
+# Its comment shows how to use mutated().
 ITS_HEADER = pathlib.Path("base/mutation.h")
 
 
@@ -26,17 +26,17 @@ def fold(text):
 
 
 def wrong_promises(readme, functions):
-    """`functions` is what live files say of their tests."""
+    """`functions` has the rows that the live files list."""
     folded = fold(readme)
     for function in functions:
         if fold(function["promise"]) not in folded:
             yield f"{function['where']}: README.md does not say \"{function['promise']}\""
         if function["promise"] and not function["broken_by"]:
-            yield f"{function['where']}: has a promise, and no mutation that breaks it"
+            yield f"{function['where']}: has a promise, but no mutation breaks it"
 
 
 def wrong_mutations(places, functions, texts=()):
-    """What is wrong with mutations. `places` has the files in which the product asks for each one.
+    """Mistakes of mutations. `places` has the files of the product that ask for each one.
 
     `texts` has the content of the live files: a test may also switch a mutation on by itself.
     """
@@ -64,7 +64,7 @@ def files_that_are_declared(folder):
 
 
 def list_file(test, folder):
-    """({"name": ..., ...} of each test of a live file, what is wrong with its list)"""
+    """({"name": ..., ...} of each test of a live file, the mistakes of its list)"""
     done = subprocess.run([*test["cmd"], "--list"], cwd=folder, capture_output=True, text=True)
     try:
         functions = [json.loads(line) for line in done.stdout.splitlines()]
@@ -86,7 +86,7 @@ def undeclared(tree, tests):
 
 
 def wrong_build(perftape):
-    """Without mutations a live test could not be shown to fail."""
+    """Without mutations, nothing can show that a live test fails."""
     return [] if b"PERFTAPE_MUTATION" in pathlib.Path(perftape).read_bytes() else [f"{perftape}: has no mutations"]
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""The rooms as a reader finds them: their READMEs, how much is in them, and that a name means one thing."""
+"""The rooms as a reader finds them: READMEs, sizes, and names that mean one thing."""
 
 import collections
 import pathlib
@@ -13,19 +13,19 @@ from architecture import LOOKERS, QUOTED, folder_of, functions_in, is_product, r
 
 MAX_LINES = 600
 MAX_FILES = 40
-# Of what stands beside the rooms of these folders.
+# In a folder of rooms, beside its rooms.
 MAX_FILES_AT_TOP = 12
 FLOORS = ("recorder", "query", "cli")
 MAX_WORDS = 5
 MAX_SHARED_PERCENT = 2
-# These stand in many folders, and mean the same in each.
+# Many folders have these, with the same meaning.
 SAME_EVERYWHERE = ("README.md", "meson.build")
-# Inputs that fuzzing found: their names are of no interest.
+# Inputs that fuzzing found. Their names mean nothing.
 CORPUS = "tests/fuzz/corpus/"
 
 
 def visible(tree):
-    """The files that the rules are about: none in hidden folders, no corpus."""
+    """The files that the rules apply to: not those in hidden folders, nor the corpus."""
     for path in tap.files(tree):
         if not str(path).startswith(CORPUS) and not any(part.startswith(".") for part in path.parts):
             yield path
@@ -47,19 +47,19 @@ def tables_in(text):
 
 
 def may_use_in(text):
-    said = re.search(r"^- May use:(.*?)(?=^- |^$|\Z)", text, re.MULTILINE | re.DOTALL)
-    return QUOTED.findall(said[1]) if said else None
+    row = re.search(r"^- May use:(.*?)(?=^- |^$|\Z)", text, re.MULTILINE | re.DOTALL)
+    return QUOTED.findall(row[1]) if row else None
 
 
 def differences(where, what, is_there, is_said):
     for name in sorted(is_there - is_said):
         yield f"{where}: no row for {what} {name}"
     for name in sorted(is_said - is_there):
-        yield f"{where}: has a row for {what} {name}, which is not there"
+        yield f"{where}: has a row for {what} {name}, which does not exist"
 
 
 def wrong_room(where, text, allowed, stems):
-    """What is wrong with the README of a room."""
+    """The mistakes in the README of a room."""
     said = may_use_in(text)
     if said is None or set(said) != set(allowed):
         yield f"{where}: May use says {said}, the table of docs/ARCHITECTURE.md says {allowed}"
@@ -99,7 +99,7 @@ def wrong_counts(tree):
     for folder, count in counts.items():
         most = MAX_FILES_AT_TOP if folder in FLOORS else MAX_FILES
         if count > most:
-            yield f"{folder}/ has {count} files, and {most} are the most"
+            yield f"{folder}/ has {count} files, at most {most} may be there"
 
 
 def wrong_lines(tree):

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# ./run in a small made-up tree whose path has spaces: real ninja, a meson that only writes a build
-# file, an apt-get and a sudo that only say that they were called. The real thing is
-# packaging/try-clean-debian.sh. TAP.
+# ./run in a small made-up tree whose path has spaces. ninja is real; meson only writes a build file;
+# apt-get and sudo only report that they were called. packaging/try-clean-debian.sh uses the real
+# ones. TAP.
 set -u
 
 source=$(cd "$(dirname "$0")/../.." && pwd)
@@ -51,9 +51,9 @@ calls() { cat "$CALLS" 2>/dev/null; : >"$CALLS"; }
 
 here="$top/else where"
 check "configures, builds, runs, and stays where it was called" "$("$tree/run" -o 'a b' 2>/dev/null)" "$here 2 -o a b"
-check "starts no package manager to do it" "$(calls)" "meson setup $tree/build $tree"
+check "does so without a package manager" "$(calls)" "meson setup $tree/build $tree"
 
-check "records when it is not told what to do" "$("$tree/run" 2>&1)" "$here 1 record"
+check "records without arguments" "$("$tree/run" 2>&1)" "$here 1 record"
 check "and asks neither meson nor a package manager" "$(calls)" ""
 
 echo >>"$tree/program"
@@ -72,7 +72,7 @@ check "sets up again when the tree has moved" "$(calls)" "meson setup $tree/buil
 echo >>"$tree/program"
 PKG_CONFIG_LIBDIR=/nowhere PKG_CONFIG_PATH='' "$tree/run" >/dev/null 2>&1
 packages="libelf-dev liblzma-dev libsqlite3-dev libtraceevent-dev libzstd-dev .*zlib1g-dev"
-check "installs all that is missing at once, without what is only recommended" \
+check "installs everything that is absent at once, without recommended packages" \
 	"$(calls | grep -c "apt-get .*install -y --no-install-recommends $packages\$")" 1
 
 echo >>"$tree/program"
@@ -83,6 +83,6 @@ as_nobody=()
 said=$(PKG_CONFIG_LIBDIR=/nowhere PKG_CONFIG_PATH='' PATH="$stubs:$top/no-sudo" "${as_nobody[@]}" "$tree/run" 2>&1)
 case $said in
 *$'\n'*) ;;
-'perftape: '*': as root run: apt-get install '*libzstd-dev*) said=fine ;;
+'perftape: '*'; run as root: apt-get install '*libzstd-dev*) said=fine ;;
 esac
-check "one line says what to install to whom may not" "$said" fine
+check "one line says what to install, to a user who may not install it" "$said" fine

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""How ./test chooses, runs and counts tests: the modules behind it, with tests that are made up here."""
+"""How ./test chooses, runs and counts tests: its modules, with made-up tests."""
 
 import contextlib
 import io
@@ -23,7 +23,7 @@ import tap  # noqa: E402
 
 RUN_TESTS = tap.TREE / "tests" / "tools" / "run-tests.py"
 NOISE = tap.TREE / "bench" / "noise"
-WAIT = 60  # how long anything may take before it counts as hanging
+WAIT = 60  # seconds after which anything counts as hanging
 
 # A file of live tests, as plan.py asks it: one function with a promise, one without, one for --long.
 LIVE_FILE = """#!/bin/sh
@@ -54,7 +54,7 @@ def is_gone(pid):
     return state in "ZX"
 
 
-# ---- how what a test printed is read ----
+# ---- how the output of a test is read ----
 
 
 def count():
@@ -148,13 +148,13 @@ class Hanging(plan.Unit):
 
 
 def number_in(path):
-    """The number that a shell wrote there, as soon as all of it is there."""
+    """The number that a shell wrote there, once it is complete."""
     text = path.read_text() if path.exists() else ""
     return int(text) if text.endswith("\n") else None
 
 
 def timeouts(folder):
-    """A test that hangs ends with all that it started, also when it ignores that it should."""
+    """A test that hangs ends with everything that it started, even if it ignores the signal."""
     child = folder / "child"
     cases = {
         "it sleeps": "echo 1..1; sleep 600 & echo $! >child; wait",

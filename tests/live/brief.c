@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Processes that live a moment, each from a file of its own in a mount namespace of its own, which
- * is deleted as soon as the process runs:
+ * Processes that live for a moment. Each runs a separate file in a separate mount namespace. The
+ * file is deleted as soon as the process runs.
  *
  *   brief COUNT MS      one after the other: brief00, brief01, ...
- *   brief MS            what they run: keeps a CPU busy for so long, in brief_burn()
+ *   brief MS            the program that they run: keeps a CPU busy for MS, in brief_burn()
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -47,7 +47,7 @@ static void copy_self(const char *path)
 	close(to);
 }
 
-/* The line that closes when the program runs. */
+/* Runs a program and deletes its file. exec() closes the pipe, so its end shows that it runs. */
 static void run_deleted(const char *path, const char *ms)
 {
 	int line[2];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The books of a recording: page faults at period 1, each of which is a sample, into rings that are
- * far too small. What the kernel wrote is in the store, and what it counted as lost is what the
- * store says was lost, to the last one; together they are what it counted.
+ * The ledger of a recording: page faults at period 1, each of which is a sample, into ring buffers
+ * that are far too small. The store must contain every sample that the kernel wrote, and count
+ * every sample that the kernel lost. The sum must be the kernel's own count.
  *
  *   ledger [SECONDS]
  */
@@ -31,16 +31,16 @@ static unsigned int seconds = 4;
 
 struct ledger {
 	struct perf_events *events;
-	struct pipeline assembler;
+	struct pipeline pipeline;
 	struct pipeline_options options;
 	struct pipeline_source sources[PERF_RINGS];
-	/* samples found in the rings */
+	/* number of samples found in the rings */
 	uint64_t read;
 };
 
 static const struct pipeline_fact facts[] = { { "host", "here" }, { 0 } };
 
-/* Faults as fast as it can, until it is killed or its parent is. */
+/* Causes page faults as fast as it can, until it is killed or its parent ends. */
 static void fault(void)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -80,16 +80,16 @@ static int collect(void *context, enum perf_ring ring, const uint8_t *bytes, siz
 
 	memcpy(&header, bytes, sizeof(header));
 	ledger->read += header.type == PERF_RECORD_SAMPLE;
-	return pipeline_add(&ledger->assembler, ring, &place, bytes, size);
+	return pipeline_add(&ledger->pipeline, ring, &place, bytes, size);
 }
 
-/* The clock of the events is near enough to the monotonic one. */
+/* Uses the monotonic clock, which is close enough to the clock of the events. */
 static void anchor(struct ledger *ledger, uint64_t monotonic_ns)
 {
 	struct tape_anchor reading = { monotonic_ns, clock_ns(CLOCK_REALTIME), monotonic_ns,
 				       monotonic_ns, 1 };
 
-	CHECK_EQ(pipeline_anchor(&ledger->assembler, &reading), 0);
+	CHECK_EQ(pipeline_anchor(&ledger->pipeline, &reading), 0);
 }
 
 static void begin(struct ledger *ledger, struct sealer *sealer)
@@ -116,12 +116,15 @@ static void begin(struct ledger *ledger, struct sealer *sealer)
 		.facts = facts,
 		.sealer = sealer,
 	};
-	CHECK_EQ(pipeline_init(&ledger->assembler, &ledger->options), 0);
+	CHECK_EQ(pipeline_init(&ledger->pipeline, &ledger->options), 0);
 	anchor(ledger, before_ns);
-	CHECK_EQ(pipeline_begin(&ledger->assembler, before_ns), 0);
+	CHECK_EQ(pipeline_begin(&ledger->pipeline, before_ns), 0);
 }
 
-/* Drained too rarely, and at last: what the kernel has not told by then is in its own count. */
+/*
+ * Drains too rarely, and once more at the end. Losses that the kernel has not reported by then are
+ * in the kernel's own count.
+ */
 static void record(struct ledger *ledger)
 {
 	struct cpu_watch watch = { 0 };
@@ -135,15 +138,15 @@ static void record(struct ledger *ledger)
 		now_ns = clock_ns(CLOCK_MONOTONIC);
 		CHECK_EQ(perf_events_drain(ledger->events, PERF_ALL_RINGS, collect, ledger), 0);
 		anchor(ledger, now_ns);
-		CHECK_EQ(cpu_watch_look(&watch, ledger->events, &ledger->assembler), 0);
-		CHECK_EQ(pipeline_flush(&ledger->assembler, now_ns - NSEC_PER_SEC / 10), 0);
-		CHECK_EQ(pipeline_spool(&ledger->assembler, now_ns - NSEC_PER_SEC / 10), 0);
+		CHECK_EQ(cpu_watch_update(&watch, ledger->events, &ledger->pipeline), 0);
+		CHECK_EQ(pipeline_flush(&ledger->pipeline, now_ns - NSEC_PER_SEC / 10), 0);
+		CHECK_EQ(pipeline_spool(&ledger->pipeline, now_ns - NSEC_PER_SEC / 10), 0);
 	}
 	perf_events_stop(ledger->events);
 	stop_loads(loads);
 	CHECK_EQ(perf_events_drain(ledger->events, PERF_ALL_RINGS, collect, ledger), 0);
-	CHECK_EQ(cpu_watch_count(ledger->events, &ledger->assembler), 0);
-	CHECK_EQ(pipeline_end(&ledger->assembler, now_ns, NULL), 0);
+	CHECK_EQ(cpu_watch_count(ledger->events, &ledger->pipeline), 0);
+	CHECK_EQ(pipeline_end(&ledger->pipeline, now_ns, NULL), 0);
 	cpu_watch_done(&watch);
 }
 
@@ -197,15 +200,15 @@ static void test_books(void)
 		CHECK_FAIL("%s", error.text);
 	begin(&ledger, sealer);
 	record(&ledger);
-	for (uint32_t cpu = 0; cpu < ledger.assembler.losses.cpus.count; cpu++) {
+	for (uint32_t cpu = 0; cpu < ledger.pipeline.losses.cpus.count; cpu++) {
 		counted += perf_events_counted(ledger.events, cpu);
 		lost += perf_events_lost(ledger.events, cpu);
 	}
-	taken = ledger.assembler.samples;
-	CHECK_EQ(ledger.assembler.losses.counts.damaged, 0);
+	taken = ledger.pipeline.samples;
+	CHECK_EQ(ledger.pipeline.losses.counts.damaged, 0);
 	sealer_stop(sealer, &status);
 	perf_events_close(ledger.events);
-	pipeline_done(&ledger.assembler);
+	pipeline_done(&ledger.pipeline);
 	books = read_books(store.path);
 	printf("# %" PRIu64 " counted by the kernel = %" PRIu64 " stored + %" PRIu64
 	       " reported lost, and %" PRId64 "; %" PRIu64 " segments\n",
@@ -216,7 +219,10 @@ static void test_books(void)
 	CHECK_EQ(ledger.read, taken);
 	CHECK_EQ(books.stored, taken);
 	CHECK_EQ(books.lost, lost);
-	/* kernels (6.18 does) count a few of 100,000 that they neither write nor call lost */
+	/*
+	 * some kernels (6.18) count a few of 100,000 events that they neither write nor report as
+	 * lost
+	 */
 	CHECK(books.stored + books.lost <= counted);
 	CHECK(books.stored + books.lost + counted / 1000 > counted);
 }

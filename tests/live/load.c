@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A load whose profile is known: one process, pinned to a CPU, that spends its time in eleven
- * functions whose shares are far enough apart for any profiler to put them into the same order.
- * Runs until killed.
+ * A load with a known profile: one process, pinned to a CPU, that spends its time in eleven
+ * functions. Their shares are far enough apart that every profiler puts them into the same order.
+ * Runs until it is killed.
  *
  *   load CPU
  */
@@ -34,7 +34,10 @@ PART(load_india)
 PART(load_juliett)
 PART(load_rest)
 
-/* Shares of 100: each is a good deal larger than the next, and the eleventh far below the tenth. */
+/*
+ * Shares in per cent. Each is clearly larger than the next, and the eleventh is far below the
+ * tenth.
+ */
 static const struct {
 	void (*run)(unsigned long rounds);
 	unsigned long share;

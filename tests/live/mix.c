@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A load in which much changes: processes that live for milliseconds, fork and exec, threads that
+ * A load that changes much: processes that live for milliseconds, fork and exec, threads that
  * rename themselves, libraries that are mapped and unmapped, names of C++, stacks of some depth.
- * Runs for so many seconds.
+ * Runs for SECONDS.
  *
  *   mix SECONDS
  */
@@ -94,7 +94,7 @@ static void threads(void)
 		pthread_join(list[i], NULL);
 }
 
-/* One after the other, often at the same place. */
+/* Maps libraries one after the other, often at the same address. */
 static void libraries(void)
 {
 	static const char *const names[][2] = {

@@ -20,7 +20,19 @@ sys.path.insert(0, str(TESTS / "tools"))
 import beside_perf  # noqa: E402
 import live  # noqa: E402
 import recorders  # noqa: E402
-from recorders import expect, is_spooled, long_segment, perftape, query, sealed, seconds_of, start, stop, times_of, wait_for  # noqa: E402
+from recorders import (
+    expect,
+    is_spooled,
+    long_segment,
+    perftape,
+    query,
+    sealed,
+    seconds_of,
+    start,
+    stop,
+    times_of,
+    wait_for,
+)  # noqa: E402
 
 BRIEF, LOAD = map(os.path.abspath, sys.argv[2:4])
 BRIEF_MS = 50  # CPU time of a brief process
@@ -54,28 +66,51 @@ def pairs(items):
 
 
 def name_briefs(folder, count, least, hogs):
-    """What is wrong if at least some of that many brief processes must have names, beside some hogs on each CPU.
+    """The mistakes, if at least some of that many brief processes must have names, beside some hogs on each CPU.
 
     The recorder has precedence over the hogs. Processes do not count during which even so it could not run.
     """
     store, cpus, loads = folder / "brief", sorted(os.sched_getaffinity(0)), []
     try:
         loads = [load for _ in range(hogs) for load in beside_perf.start_load(LOAD, cpus)]
-        recorders.hurry()
+        recorders.outrun()
         with recording(store, "--segment", long_segment(), "-F", "499"):
             begin = time.time()
             runs = recorders.undisturbed(count // TOGETHER, LATE, run_briefs)
     finally:
         beside_perf.stop(loads)
-    wrongs = expect(f"{count} processes during which the machine lets the recorder run", len(runs) * TOGETHER == count, len(runs) * TOGETHER)
-    wrongs += expect("the processes can be started", all(code == 0 for _, _, code in runs), [code for _, _, code in runs])
-    samples = [sample for sample in query(store, "--from", f"@{begin:.6f}")[0] if re.fullmatch(r"brief\d\d", sample["comm"])]
-    samples = [sample for sample in samples if any(since <= seconds_of(sample["time"]) <= until for since, until, _ in runs)]
+    wrongs = expect(
+        f"{count} processes during which the machine lets the recorder run",
+        len(runs) * TOGETHER == count,
+        len(runs) * TOGETHER,
+    )
+    wrongs += expect(
+        "the processes can be started", all(code == 0 for _, _, code in runs), [code for _, _, code in runs]
+    )
+    samples = [
+        sample for sample in query(store, "--from", f"@{begin:.6f}")[0] if re.fullmatch(r"brief\d\d", sample["comm"])
+    ]
+    samples = [
+        sample for sample in samples if any(since <= seconds_of(sample["time"]) <= until for since, until, _ in runs)
+    ]
     sampled = {sample["pid"] for sample in samples}
-    named = {sample["pid"] for sample in samples if ["brief_burn", "main"] in pairs(frame["symbol"] for frame in sample["frames"])}
+    named = {
+        sample["pid"]
+        for sample in samples
+        if ["brief_burn", "main"] in pairs(frame["symbol"] for frame in sample["frames"])
+    }
     print(f"# {len(named)} of {count} named, {len(sampled)} sampled")
-    stacks = collections.Counter(";".join(frame["symbol"] or "?" for frame in sample["frames"]) for sample in samples if sample["pid"] not in named)
-    return wrongs + expect(f"at least {least} of {count} processes have a sample in brief_burn, called by main", len(named) >= least, f"{len(named)}, {len(sampled)} have samples", *(stack for stack, _ in stacks.most_common(5)))
+    stacks = collections.Counter(
+        ";".join(frame["symbol"] or "?" for frame in sample["frames"])
+        for sample in samples
+        if sample["pid"] not in named
+    )
+    return wrongs + expect(
+        f"at least {least} of {count} processes have a sample in brief_burn, called by main",
+        len(named) >= least,
+        f"{len(named)}, {len(sampled)} have samples",
+        *(stack for stack, _ in stacks.most_common(5)),
+    )
 
 
 @live.test(promise="with the names of what ran", broken_by="name-frame-wrongly", also=("build-tsan",))
@@ -125,9 +160,22 @@ def test_resolve(folder):
         names.rename(place / f"{build_id[2:]}.debug")
         done, again = (perftape("resolve", "--store", store, "--debug-dir", debug) for _ in range(2))
     gained = re.search(r"^\S+ +[1-9]\d* gained .*\.tape$", done.stdout, re.MULTILINE)
-    wrongs += expect("resolve ends with exit code 0 and says how many names a segment gained", done.returncode == 0 and gained, done.returncode, done.stdout, done.stderr)
-    wrongs += expect("the store has names of the load's functions", re.search(LOADED, folded(), re.MULTILINE), folded()[:500])
-    wrongs += expect("a second resolve gains nothing", not again.stdout and " 0 names gained" in again.stderr, again.stdout, again.stderr)
+    wrongs += expect(
+        "resolve ends with exit code 0 and says how many names a segment gained",
+        done.returncode == 0 and gained,
+        done.returncode,
+        done.stdout,
+        done.stderr,
+    )
+    wrongs += expect(
+        "the store has names of the load's functions", re.search(LOADED, folded(), re.MULTILINE), folded()[:500]
+    )
+    wrongs += expect(
+        "a second resolve gains nothing",
+        not again.stdout and " 0 names gained" in again.stderr,
+        again.stdout,
+        again.stderr,
+    )
     verified = perftape("verify", "--store", store)
     sound = verified.returncode == 0 and not verified.stdout and "index" not in verified.stderr
     return wrongs + expect("verify finds the store sound", sound, verified.returncode, verified.stdout, verified.stderr)

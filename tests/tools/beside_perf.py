@@ -4,14 +4,16 @@
 
 Usage: beside_perf.py PERFTAPE LOAD SECONDS
 
-As a module: record(perftape, load, seconds, folder) gives a Comparison. Both sample at 97 Hz with cpu-clock while LOAD runs pinned
-to each CPU. Only the time in which both record is compared.
+As a module: record(perftape, load, seconds, folder) gives a Comparison. Both sample at 97 Hz with cpu-clock while LOAD
+runs pinned to each CPU. Only the time in which both record is compared.
 
-A hypervisor that steals time from both makes both miss samples. The two timers fire at different moments, so that each misses a few more
-or fewer than the other by chance. Comparison.apart() therefore counts in standard deviations of that chance.
+A hypervisor that steals time from both makes both miss samples. The two timers fire at different moments, so each
+misses a few more or fewer than the other by chance. Comparison.apart() therefore counts in standard deviations of that
+chance.
 """
 
 import collections
+import contextlib
 import math
 import os
 import pathlib
@@ -22,7 +24,9 @@ import sys
 import tempfile
 import time
 
-HEAD = re.compile(r"^(?P<comm>.*?)\s+(?P<pid>-?\d+)/(?P<tid>-?\d+)\s+\[(?P<cpu>\d+)\]\s+(?P<time>\d+\.\d+):\s+(?P<period>\d+)")
+HEAD = re.compile(
+    r"^(?P<comm>.*?)\s+(?P<pid>-?\d+)/(?P<tid>-?\d+)\s+\[(?P<cpu>\d+)\]\s+(?P<time>\d+\.\d+):\s+(?P<period>\d+)"
+)
 FRAME = re.compile(r"^\s+[0-9a-f]+ (?P<name>.+?)(?:\+0x[0-9a-f]+)? \((?P<dso>.*?)\)$")
 
 FREQUENCY = 97
@@ -53,10 +57,11 @@ class Profile:
     def keep(self, spans):
         """Keeps the samples of a time of each CPU: by CPU when they were taken, and by function those of the load."""
         self.times = {cpu: [] for cpu in spans}
-        kept = [(cpu, at, symbol) for cpu, at, symbol in self.samples if cpu in spans and spans[cpu][0] <= at <= spans[cpu][1]]
-        for cpu, at, _ in kept:
-            self.times[cpu].append(at)
-        self.leaves = collections.Counter(symbol for _, _, symbol in kept if symbol)
+        self.leaves = collections.Counter()
+        for cpu, at, symbol in self.samples:
+            if cpu in spans and spans[cpu][0] <= at <= spans[cpu][1]:
+                self.times[cpu].append(at)
+                self.leaves.update([symbol] if symbol else [])
         self.total = self.leaves.total()
 
     def span(self, cpus=None):
@@ -92,18 +97,22 @@ class Comparison:
     def counts(self, cpu, windows=()):
         """The samples of perf and of us on a CPU, in all of the time or in the windows, and how many were due."""
         windows = windows or [self.spans[cpu]]
-        counts = [sum(begin <= at <= end for begin, end in windows for at in profile.times[cpu]) for profile in (self.perf, self.ours)]
-        return *counts, FREQUENCY * sum(end - begin for begin, end in windows)
+
+        def count(profile):
+            return sum(begin <= at <= end for begin, end in windows for at in profile.times[cpu])
+
+        return count(self.perf), count(self.ours), FREQUENCY * sum(end - begin for begin, end in windows)
 
     def apart(self, cpu, windows=()):
         """By how many standard deviations of chance the numbers of samples on a CPU differ.
 
-        What a recorder misses of what was due adds up from independent causes, so its variance is at most about its mean. At each
-        edge of a window one sample may lie on this side or on that.
+        The samples that a recorder misses have independent causes, so the variance of their number is about its mean.
+        At each edge of a window one sample may lie on this side or on that.
         """
         perf, ours, due = self.counts(cpu, windows)
         missed = max(due - perf, 0) + max(due - ours, 0)
-        return max(abs(ours - perf) - max(len(windows), 1), 0) / math.sqrt(missed + 1)
+        edges = max(len(windows), 1)
+        return max(abs(ours - perf) - edges, 0) / math.sqrt(missed + 1)
 
     def sigma(self, name):
         """By how many standard deviations of chance the shares of a function differ."""
@@ -116,20 +125,55 @@ class Comparison:
         return [name for name, _ in self.ours.leaves.most_common(10)]
 
 
-def start_load(load, cpus, nice=0):
-    """Starts a load on each of the CPUs. At nice 19 it keeps them busy and leaves them to all others."""
-    return [subprocess.Popen(["nice", "-n", str(nice), load, str(cpu)] if nice else [load, str(cpu)]) for cpu in cpus]
+def start_load(load, cpus):
+    return [subprocess.Popen([load, str(cpu)]) for cpu in cpus]
+
+
+def start_yielding(load, cpus):
+    """Starts a load on each of the CPUs that keeps it busy, and leaves it to whatever else runs there.
+
+    A niceness counts within a session only, so the load has one of its own, and that is nice.
+    """
+    loads = []
+    for cpu in cpus:
+        command = ["setpriv", "--pdeathsig", "KILL", "nice", "-n", "19", load, str(cpu)]
+        loads.append(subprocess.Popen(command, start_new_session=True))
+        # a kernel without sessions of the scheduler has no such file
+        with contextlib.suppress(OSError):
+            pathlib.Path(f"/proc/{loads[-1].pid}/autogroup").write_text("19")
+    return loads
+
+
+@contextlib.contextmanager
+def busy(load, cpus):
+    """Keeps CPUs busy for a while, and leaves them to whatever else runs there."""
+    loads = start_yielding(load, cpus)
+    try:
+        yield
+    finally:
+        stop(loads)
 
 
 def cpu_seconds(pid):
     """The CPU time of a process, by the kernel's account."""
-    return sum(map(int, pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
 def stop(processes):
     for process in processes:
         process.send_signal(signal.SIGKILL)
         process.wait()
+
+
+@contextlib.contextmanager
+def loads_on(cpus, load, start=start_load):
+    """Keeps CPUs busy for a while."""
+    loads = start(load, cpus)
+    try:
+        yield loads
+    finally:
+        stop(loads)
 
 
 def wait_until(condition, what):
@@ -141,34 +185,33 @@ def wait_until(condition, what):
 
 def record_both(perftape, load, seconds, folder, words):
     """Records with both. perf's times on the wall clock are its own and what this returns."""
-    loads = start_load(load, sorted(os.sched_getaffinity(0)))
     store = folder / "store"
-    ours = subprocess.Popen([perftape, "record", "-q", "--store", store, *words])
-    try:
-        wait_until(lambda: all(cpu_seconds(process.pid) > 0 for process in loads), "each load runs")
-        wait_until(lambda: ours.poll() is not None or list(store.glob("spool/*.spool")), "perftape records")
-        ahead = time.time() - time.monotonic()
-        subprocess.run(
-            ["perf", "record", "-q", "-B", "-F", str(FREQUENCY), "-e", "cpu-clock", "-k", "CLOCK_MONOTONIC", "-g", "-a", "-o", folder / "perf.data", "--", "sleep", str(seconds)],
-            check=True,
-        )
-    finally:
-        ours.send_signal(signal.SIGINT)
-        ended = ours.wait()
-        stop(loads)
-    assert ended == 0, f"perftape record ends with {ended}"
+    theirs = ["perf", "record", "-q", "-B", "-F", str(FREQUENCY), "-e", "cpu-clock", "-k", "CLOCK_MONOTONIC", "-ga"]
+    with loads_on(sorted(os.sched_getaffinity(0)), load) as loads:
+        ours = subprocess.Popen([perftape, "record", "-q", "--store", store, *words])
+        try:
+            wait_until(lambda: all(cpu_seconds(process.pid) > 0 for process in loads), "each load runs")
+            wait_until(lambda: ours.poll() is not None or list(store.glob("spool/*.spool")), "perftape records")
+            ahead = time.time() - time.monotonic()
+            subprocess.run([*theirs, "-o", folder / "perf.data", "--", "sleep", str(seconds)], check=True)
+        finally:
+            ours.send_signal(signal.SIGINT)
+            ended = ours.wait()
+    assert ended == 0, f"perftape record ends with exit code {ended}"
     return ahead
+
+
+def text_of(*command):
+    return subprocess.run(command, check=True, capture_output=True).stdout.decode("utf-8", "replace")
 
 
 def record(perftape, load, seconds, folder, words=()):
     """Compares what both record of these seconds. Leaves our store in the folder."""
     ahead = record_both(perftape, load, seconds, folder, words)
-    perf_text = subprocess.run(
-        ["perf", "script", "--no-inline", "-i", folder / "perf.data", "-F", "comm,pid,tid,cpu,time,period,event,ip,sym,symoff,dso"],
-        check=True,
-        capture_output=True,
-    ).stdout.decode("utf-8", "replace")
-    our_text = subprocess.run([perftape, "query", "-q", "--store", folder / "store", "--from", f"now-{seconds + 2 * START}s"], check=True, capture_output=True).stdout.decode("utf-8", "replace")
+    fields = "comm,pid,tid,cpu,time,period,event,ip,sym,symoff,dso"
+    perf_text = text_of("perf", "script", "--no-inline", "-i", folder / "perf.data", "-F", fields)
+    since = f"now-{seconds + 2 * START}s"
+    our_text = text_of(perftape, "query", "-q", "--store", folder / "store", "--from", since)
     name = pathlib.Path(load).name
     return Comparison(Profile(perf_text, name, ahead), Profile(our_text, name))
 
@@ -181,10 +224,12 @@ def main():
         result = record(sys.argv[1], sys.argv[2], int(sys.argv[3]), pathlib.Path(folder))
     print("| CPU | perf, samples/s | perftape, samples/s | difference |\n| --- | --- | --- | --- |")
     for cpu in result.cpus:
-        print(f"| {cpu} | {result.perf.rate(cpu):.2f} | {result.ours.rate(cpu):.2f} | {100 * result.count_difference(cpu):.2f} % |")
+        rates = f"{result.perf.rate(cpu):.2f} | {result.ours.rate(cpu):.2f}"
+        print(f"| {cpu} | {rates} | {100 * result.count_difference(cpu):.2f} % |")
     print("\n| symbol | perf | perftape | standard deviations apart |\n| --- | --- | --- | --- |")
     for name in result.top:
-        print(f"| `{name}` | {100 * result.perf.share(name):.2f} % | {100 * result.ours.share(name):.2f} % | {result.sigma(name):.1f} |")
+        shares = f"{100 * result.perf.share(name):.2f} % | {100 * result.ours.share(name):.2f} %"
+        print(f"| `{name}` | {shares} | {result.sigma(name):.1f} |")
     print(f"\nThe same ten symbols: {'yes' if set(result.top) == set(result.our_top()) else 'no'}")
     return 0
 

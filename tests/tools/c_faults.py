@@ -23,7 +23,7 @@ TOKEN = re.compile(
 LEVELS = ("||", "&&", "|", "^", "&", "== !=", "< > <= >=", "<< >>", "+ -", "* / %")
 PRECEDENCE = {sign: level for level, signs in enumerate(LEVELS, 1) for sign in signs.split()}
 ASSIGNMENTS = "= += -= *= /= %= &= |= ^= <<= >>=".split()
-# What an operator may become: its neighbours and its negation.
+# The operators that may replace one: its neighbours and its negation.
 SWAPS = {
     "comparison": {
         "<": ("<=", ">="),
@@ -385,7 +385,7 @@ class Finder:
 
 
 def return_choices(value, returned):
-    """What a function may return in place of a value."""
+    """The values that a function may return instead."""
     if returned in ("void", "struct"):
         return ()
     if returned == "bool":

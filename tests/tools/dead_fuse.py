@@ -28,6 +28,7 @@ UNANSWERED = {FORGET, INTERRUPT, FORGETS}
 ROOT, FILE = 1, 2
 BYTES_MAX = 1 << 20
 LAZY = 2  # MNT_DETACH
+CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x20000, 0x4000, 1 << 18
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -67,16 +68,32 @@ def serve(device, program):
         os.write(device, struct.pack("<IiQ", 16 + len(data), code, unique) + data)
 
 
+def check(result, what):
+    if result < 0:
+        raise OSError(ctypes.get_errno(), what)
+
+
+def hide_mounts():
+    """Gives this thread, and what it starts, mounts of its own.
+
+    `perftape resolve` in another test would wait for the dead one.
+    """
+    check(libc.unshare(CLONE_NEWNS), "unshare")
+    check(libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None), "mount --make-rprivate /")
+
+
 @contextlib.contextmanager
 def mounted(folder, program):
-    """Mounts the program as folder/program. Yields the server's process, which a test may stop with SIGSTOP.
+    """Mounts the program as folder/program, for this test alone. Yields the server's process, which a test may stop
+    with SIGSTOP.
 
     At the end the server is killed: whoever still waits for it gets an error.
     """
     device = os.open("/dev/fuse", os.O_RDWR)
     options = f"fd={device},rootmode=40000,user_id=0,group_id=0,allow_other"
-    if libc.mount(b"perftape-test", os.fsencode(folder), b"fuse.perftape-test", 0, options.encode()) < 0:
-        raise OSError(ctypes.get_errno(), "mount of FUSE")
+    hide_mounts()
+    source, kind = b"perftape-test", b"fuse.perftape-test"
+    check(libc.mount(source, os.fsencode(folder), kind, 0, options.encode()), "mount of FUSE")
     server = multiprocessing.get_context("fork").Process(
         target=serve, args=(device, pathlib.Path(program).read_bytes()), daemon=True
     )

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Prints all that a segment holds as the text of tests/dumped-tape.h: what a reader that was
- * written from docs/FORMAT.md alone is held beside. Behind it what its section of busy CPUs says,
- * where it has one:
+ * Prints everything that a segment holds as the text of tests/dumped-tape.h. A test compares this
+ * with the output of a reader that was written from docs/FORMAT.md alone. The section of busy CPUs,
+ * if the segment has one, follows:
  *
  *   busy KNOWN CPUS
  *   slot BEGIN LENGTH REALTIME MACHINE
- *   cell CPU SLOT BUSY KERNEL INTERRUPTS UNSEEN GAUGES PID TID COMM SHARE FUNCTION SHARE nobody: 0
- * 0 ""
+ *   cell CPU SLOT BUSY KERNEL INTERRUPTS UNSEEN GAUGES PID TID COMM SHARE FUNCTION SHARE
+ *
+ * A cell of nobody has 0 0 "".
  *
  *   dump-tape FILE.tape     each segment of the file
  */

@@ -62,7 +62,7 @@ def title(function):
 
 
 def expect(expected, condition, *seen):
-    """What a test expects to be true, whether it is, and what it saw instead."""
+    """Returns a failure if `condition` is false: what the test expects, and what it saw instead."""
     return [] if condition else [tap.wrong(expected, " | ".join(map(str, seen)) or "the opposite")]
 
 
@@ -122,7 +122,7 @@ def attempt(function, answer):
 
 
 def attempt_all(tests, at_once):
-    """What is wrong with each. All are forked from here, as a thread that forks may leave a lock behind."""
+    """The mistakes of each. All are forked from here, because a thread that forks may leave a lock behind."""
     fork = multiprocessing.get_context("fork")
     wrongs = [[tap.wrong("the test runs to its end", "it was killed")] for _ in tests]
     waiting, running = list(enumerate(tests))[::-1], {}

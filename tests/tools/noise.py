@@ -88,7 +88,7 @@ class Noise:
         )
 
     def late_seconds(self, cpu, least=STEP):
-        """The sum of all latenesses on a CPU that are at least so long."""
+        """The sum of the latenesses on a CPU, without those shorter than `least`."""
         return sum(late for late in self.lates.get(cpu, []) if late >= least)
 
     def stolen_ticks(self, cpu, frequency):

@@ -38,7 +38,7 @@ class Unit:
     targets: set
     suites: set
     alone: bool = False  # needs the machine alone
-    waits: bool = False  # mostly sleeps, so many may run at once
+    waits: bool = False  # mostly sleeps, so several may run at once
     must_fail: bool = False  # runs under a mutation
     priority: int = 0  # takes long, so it starts before those of a lower priority
 
@@ -56,7 +56,7 @@ def is_asked_for(name, suites, words):
 
 
 def builds_of(tier):
-    """What a new user waits for needs one build."""
+    """The tests of ./test need only one build."""
     return ("build-dev",) if tier == "quick" else BUILDS
 
 
@@ -98,7 +98,7 @@ def listed(*command):
 
 
 def functions_of(test):
-    """What a file of live tests says of its functions: the same for each build."""
+    """The rows that a file of live tests prints about its functions: the same for each build."""
     return [json.loads(line) for line in listed(*test["cmd"]).splitlines()]
 
 

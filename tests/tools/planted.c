@@ -2,9 +2,10 @@
 
 /*
  * tests/tools/mutate adds this file to the copy of the tree in which it plants faults. An
- * expression with a fault asks planted() whether the fault is switched on: the environment variable
- * PERFTAPE_MUTANT has its number. If the variable PERFTAPE_MUTANT_REACHED names a file, planted()
- * marks there, in a byte each, the faults that were asked for.
+ * expression with a fault calls planted() to find out whether the fault is switched on: the
+ * environment variable PERFTAPE_MUTANT contains its number. If the variable PERFTAPE_MUTANT_REACHED
+ * names a file, planted() marks in this file, with a byte each, the faults whose expressions were
+ * reached.
  */
 
 #include <fcntl.h>
@@ -19,7 +20,7 @@ int planted(int number);
 static int chosen;
 static uint8_t *reached;
 
-/* Runs before the constructors of others. */
+/* Runs before all other constructors. */
 __attribute__((constructor(101))) static void planted_init(void)
 {
 	const char *wanted = getenv("PERFTAPE_MUTANT"), *path = getenv("PERFTAPE_MUTANT_REACHED");

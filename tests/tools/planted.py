@@ -90,7 +90,7 @@ class Copy:
                 path.unlink()
 
     def adapted(self, name, data):
-        """What else the copy needs: planted() in a library that all others use, and warnings that are not errors."""
+        """Adds to the copy: planted() in a library that all others use, and warnings that are not errors."""
         if name == "base/meson.build":
             text, count = re.subn(r"(static_library\(\s*'base',)", r"\1 'planted.c',", data.decode())
             if count != 1:
@@ -150,7 +150,7 @@ class Copy:
         return bad
 
     def digest(self):
-        """Of all that the copy is built from."""
+        """A digest of everything that the copy is built from."""
         made = hashlib.sha256()
         for path in sorted(self.folder.rglob("*")):
             if path.is_file() and not tap.ignored(path.relative_to(self.folder)):

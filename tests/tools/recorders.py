@@ -18,6 +18,8 @@ import noise
 from live import expect  # noqa: F401
 
 PERFTAPE = os.path.abspath(sys.argv[1])
+TURN = 1.1  # seconds between two looks at the rings, and the youngest part, which stays in them
+LOOK = 0.05  # seconds between two looks of wait_for()
 WAIT = 120  # seconds after which a condition counts as one that never comes true
 LAZY_UMOUNT = ("umount", "--lazy")  # works while a recorder still has files open there
 # A test does not read this machine's settings.
@@ -65,6 +67,13 @@ def stop(recorder, number=signal.SIGTERM):
     """Sends the signal. Returns what the recorder said on standard error and nobody has read yet."""
     recorder.send_signal(number)
     return recorder.communicate(timeout=WAIT)[1]
+
+
+def end(recorder):
+    """Ends a recording as Ctrl-C does: what is wrong with that, and what it said."""
+    said = stop(recorder, signal.SIGINT)
+    code = recorder.returncode
+    return expect("record ends with exit code 0", code == 0, f"exit code {code}", said), said
 
 
 def wait_for(condition):
@@ -117,6 +126,11 @@ def samples_of(store, *words):
     """The heads of all samples of a window."""
     text = perftape("query", "--store", store, *words).stdout
     return [match for match in map(beside_perf.HEAD.match, text.splitlines()) if match and int(match["period"])]
+
+
+def folded(store, *words):
+    """The folded stacks of the last minutes."""
+    return perftape("query", "--store", store, "--from", "now-5m", "--format", "folded", *words).stdout
 
 
 def times_of(store, *words):
@@ -174,10 +188,9 @@ def cpu_seconds(pid, waits=False):
     return seconds
 
 
-def spent_seconds(pid):
-    """CPU time of a process that runs, with that of its threads and children that ended."""
-    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+def has_reported(store):
+    """Waits for the first report of a recorder, as a test does: what is wrong."""
+    return expect("a recorder reports what it does", wait_for(lambda: progress(store)), status(store))
 
 
 def threads_of(pid):
@@ -197,18 +210,22 @@ def pause(recorder):
 
 
 def hurry():
-    """Lets this process, and all that it starts, run before what else runs: then only the hypervisor keeps
-    them from a CPU.
+    """Gives this process, and all that it starts, precedence within its session."""
+    os.setpriority(os.PRIO_PROCESS, 0, -20)
 
-    A niceness would not do: it counts only within a session. Where the priority is not allowed, undisturbed()
-    takes longer.
+
+def outrun():
+    """Lets this process, and all that it starts, run before all others: only the hypervisor keeps them from a CPU.
+
+    What computes for long starts with take_time(), as it would keep the others from every CPU. Where the priority
+    is not allowed, undisturbed() takes longer.
     """
     with contextlib.suppress(PermissionError):
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
 
 
 def take_time():
-    """For preexec_fn: undoes hurry()."""
+    """For preexec_fn: undoes outrun()."""
     os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 
 
@@ -245,3 +262,14 @@ class Manager:
             if select.select([self.socket], [], [], 0.2)[0]:
                 self.said += self.socket.recv(4096).decode().split("\n")
         return any(text in line for line in self.said)
+
+
+@contextlib.contextmanager
+def disk(folder, size):
+    """A disk of that size, which nobody else fills or slows down."""
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none", folder], check=True)
+    try:
+        yield folder
+    finally:
+        subprocess.run([*LAZY_UMOUNT, folder], check=True)

@@ -4,8 +4,8 @@
 
 Usage: run-tests.py TREE [--all | --long] [--list] [WORD...]
 
-Tests are declared in tests/meson.build; tests/tools/plan.py says which of them run, and in which build. A WORD selects the tests
-whose name or suite contains it, of those that --all runs; with --long, of those that only --long runs.
+tests/meson.build declares the tests; tests/tools/plan.py says which of them run, and in which build. A WORD selects the
+tests whose name or suite contains it, of those that --all runs; with --long, of those that only --long runs.
 """
 
 import argparse
@@ -22,10 +22,20 @@ import runner  # noqa: E402
 
 def parse(words):
     parser = argparse.ArgumentParser(prog="./test", description="Builds and runs the tests.", add_help=True)
-    parser.add_argument("--all", action="store_const", dest="tier", const="all", help="all tests but the longest: what CI runs")
-    parser.add_argument("--long", action="store_const", dest="tier", const="long", help="only the tests that take longer than CI can afford")
+    parser.add_argument(
+        "--all", action="store_const", dest="tier", const="all", help="all tests but the longest: what CI runs"
+    )
+    parser.add_argument(
+        "--long",
+        action="store_const",
+        dest="tier",
+        const="long",
+        help="only the tests that take longer than CI can afford",
+    )
     parser.add_argument("--list", action="store_true", help="name the tests, and do not run them")
-    parser.add_argument("words", nargs="*", metavar="WORD", help="only tests whose name or suite contains one of the words")
+    parser.add_argument(
+        "words", nargs="*", metavar="WORD", help="only tests whose name or suite contains one of the words"
+    )
     asked = parser.parse_intermixed_args(words)
     asked.tier = asked.tier or ("all" if asked.words else "quick")
     return asked
@@ -35,7 +45,9 @@ def ninja(folder, targets):
     """Builds; says why when it cannot. Without a target ninja would build everything."""
     if not targets:
         return True
-    done = subprocess.run(["ninja", "-C", folder, "--quiet", *targets], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    done = subprocess.run(
+        ["ninja", "-C", folder, "--quiet", *targets], stdin=subprocess.DEVNULL, capture_output=True, text=True
+    )
     if done.returncode != 0:
         runner.say(done.stdout + done.stderr)
     return done.returncode == 0

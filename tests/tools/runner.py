@@ -23,6 +23,7 @@ TAP_LINE = re.compile(r"(?P<bad>not )?ok\b[^#]*(?:#\s*(?P<directive>skip|todo)\b
 PLAN_LINE = re.compile(r"1\.\.(\d+)$")
 LIVE_AT_ONCE = 6
 LONGEST = 500  # characters of what was seen; the log has all of it
+SIGNALS_SEEN = 0.5  # seconds after which a signal is seen at the latest
 PATIENCE = 10  # seconds that a test may take to end once it is asked to
 
 
@@ -106,7 +107,7 @@ def turn_around(result):
 
 
 class Runner:
-    """What is running can be stopped, as a person may press Ctrl-C."""
+    """Runs tests, and stops them if a person presses Ctrl-C."""
 
     def __init__(self, units):
         self.screen = Screen(len(units))
@@ -180,7 +181,7 @@ def end(process):
 
 
 def last_output(process):
-    """What an ended test printed. A process that it left behind, in a session of its own, may keep the pipe open."""
+    """The output of an ended test. A process that it left behind, in a session of its own, may keep the pipe open."""
     try:
         return process.communicate(timeout=PATIENCE)[0]
     except subprocess.TimeoutExpired as expired:
@@ -203,7 +204,11 @@ def run_all(units):
         for at_once, chosen in phases:
             with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
                 try:
-                    results += pool.map(runner.run, chosen)
+                    futures = [pool.submit(runner.run, unit) for unit in chosen]
+                    # A signal that comes just before the wait does not end the wait: Python sees the signal after it.
+                    while concurrent.futures.wait(futures, timeout=SIGNALS_SEEN).not_done:
+                        pass
+                    results += [future.result() for future in futures]
                 except KeyboardInterrupt:
                     # one Ctrl-C is enough: a second one would leave tests behind
                     for number in (signal.SIGINT, signal.SIGTERM):
@@ -249,21 +254,21 @@ def report(result):
             say(f"\nSKIPPED: {unit.name}, {line}")
     if not result.counts[1]:
         return
-    found = [("", *last_words(result))] if unit.must_fail else failures(result.output)
+    found = [("", *without_failures(result))] if unit.must_fail else failures(result.output)
     if result.outcome and not unit.must_fail:
         found.append(
             (
                 "",
                 "it runs to its end",
-                f"{result.outcome}; its last words: {' / '.join(result.output.splitlines()[-3:])}",
+                f"{result.outcome}; its last lines: {' / '.join(result.output.splitlines()[-3:])}",
             )
         )
-    for name, expected, seen in found or [("", *last_words(result))]:
+    for name, expected, seen in found or [("", *without_failures(result))]:
         say(f"\nFAILED: {unit.name}{': ' if name else ''}{name} (all it said: {unit.log()})")
         say(f"  expected  {shorten(expected)}\n  seen      {shorten(seen)}\n  noise     {result.noise}")
 
 
-def last_words(result):
+def without_failures(result):
     if result.unit.must_fail:
         return "the test fails under its mutation", result.outcome or "it passes"
     return "as many results as the test planned", " / ".join(result.output.splitlines()[-3:])

@@ -18,7 +18,7 @@ import runner
 
 DISK_MAX = 4 << 30
 OUTPUT_MAX = 16 << 20
-MEMORY_PART = 4  # of the machine's memory
+MEMORY_PART = 4  # a quarter of the machine's memory
 ROOM = 'mount --bind "$0" /tmp && mount -t tmpfs -o size=2g tmpfs /dev/shm || exit 125; "$@"; exit $?'
 
 
@@ -41,7 +41,7 @@ def memory_bytes():
 
 
 def resident_bytes(process):
-    """Of all processes in the namespace that `unshare` made."""
+    """The sum over all processes in the namespace that `unshare` made."""
     try:
         space = os.stat(f"/proc/{process.pid}/ns/pid_for_children").st_ino
     except OSError:
@@ -60,7 +60,7 @@ def resident_bytes(process):
 
 
 def disk_bytes(folder):
-    """Of all files below a folder, without their holes."""
+    """The sum over all files below a folder, without their holes."""
     total = 0
     for where, _, names in os.walk(folder):
         for name in names:
@@ -72,7 +72,7 @@ def disk_bytes(folder):
 
 
 class Sandbox:
-    """Runs tests below a folder, from several threads. What runs can be stopped."""
+    """Runs tests below a folder, from several threads. stop() ends them."""
 
     def __init__(self, folder):
         self.folder = folder

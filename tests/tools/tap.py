@@ -33,7 +33,7 @@ def run(checks):
 
 
 def files(tree):
-    """What git has or would take, relative to the tree; without git, all but build folders."""
+    """The files that git has or would take, relative to the tree; without git, all but build folders."""
     listing = (
         subprocess.run(
             [

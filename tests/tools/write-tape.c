@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Writes a random tape as a file of one segment, for readers to be tried on.
+ * Writes a random tape as a file of one segment, for tests of readers.
  *
  *   write-tape SEED random FILE     as tests/random-tape.h makes them
  *   write-tape SEED many FILE       with samples for several blocks
- *   write-tape SEED timer FILE      whose samples come from a timer on each CPU, some late, some
- * missing write-tape SEED none FILE       without samples
+ *   write-tape SEED timer FILE      samples of a timer on each CPU, some late, some skipped
+ *   write-tape SEED none FILE       without samples
  */
 #include <stdlib.h>
 

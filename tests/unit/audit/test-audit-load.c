@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Audits of hosts that are busy: memory, CPUs, network queues, and what is left of it for sampling.
- */
+/* Audits of busy hosts: memory, CPUs, network queues, and the limits of sampling. */
 #include "tests/audits.h"
 
 static void memory_is_short(struct audits *audits)
@@ -23,24 +22,23 @@ static void test_memory_pressure(void)
 	audits.passes = memory_is_short;
 	audits_run(&audits);
 	CHECK(audits_find(&audits, "direct_reclaim"));
-	CHECK(strstr(audits_line(&audits),
-		     "of 5000 pages that they looked at, 100 could be freed"));
+	CHECK(strstr(audits_line(&audits), "tasks scanned 5000 pages and freed 100"));
 	CHECK(audits_find(&audits, "oom_kills"));
-	/* 49 in five seconds, and 499 pages */
+	/* 49 stalls in five seconds, and 499 pages, are below the limits */
 	CHECK(!audits_find(&audits, "compaction_stalls"));
 	CHECK(!audits_find(&audits, "swapping"));
-	CHECK_STR(
-		(char *)audits_find(&audits, "pressure")->lines.data,
-		"memory some: 50.0 % over 5.0 s, 22.0 % over the last minute; from 15 % on it is a "
-		"finding");
+	CHECK_STR((char *)audits_find(&audits, "pressure")->lines.data,
+		  "memory some: 50.0 % over 5.0 s, 22.0 % over the last minute; limit 15 %");
 	CHECK_EQ(audits.report.findings.count, 3);
-	/* what was high a minute ago and is not now is over */
+	/* memory that was short a minute ago is not a finding at present */
 	audits.passes = time_passes;
 	audits_expect(&audits, NULL);
 }
 
-/* The recorder read it each ten seconds: what came since its last reading was before the audit
- * began, too. */
+/*
+ * The recorder reads the counter every ten seconds. A kill that follows its last reading may still
+ * have happened before the audit began.
+ */
 static void test_killed_just_before(void)
 {
 	for (int64_t recorded = 3; recorded <= 5; recorded += 2) {
@@ -68,7 +66,7 @@ static void test_killed_just_before(void)
 		CHECK_EQ(audits_find(&audits, "oom_kills") != NULL, recorded == 3);
 		if (recorded == 3)
 			CHECK(strstr(audits_line(&audits),
-				     "2 since the last reading that was recorded, 10 s ago"));
+				     "2 since the last recorded reading, 10 s ago"));
 	}
 }
 
@@ -110,7 +108,10 @@ static void check_core(void (*passes)(struct audits *audits), const char *kind,
 		CHECK_EQ(audits_find(&audits, kind)->severity, severity);
 }
 
-/* One in the kernel, another one in user mode: that both are in the kernel is not said. */
+/*
+ * One core is busy in the kernel and another in user mode. The audit must not blame the kernel for
+ * the second.
+ */
 static void two_cores_are_taken(struct audits *audits)
 {
 	tree_put(&audits->tree, "/proc/stat",
@@ -126,10 +127,9 @@ static void test_two_cores(void)
 	put_usual(&audits.tree);
 	audits.passes = two_cores_are_taken;
 	audits_expect(&audits, "saturated_cores");
-	CHECK_STR(
-		(char *)audits_find(&audits, "saturated_cores")->title.data,
-		"2 of 4 CPUs are saturated, 1 of them in the kernel, all of them together are busy "
-		"to 50 %");
+	CHECK_STR((char *)audits_find(&audits, "saturated_cores")->title.data,
+		  "2 of 4 CPUs are saturated, 1 of them in the kernel; all CPUs together are "
+		  "50 % busy");
 }
 
 static void test_cores(void)
@@ -177,8 +177,10 @@ static void test_sampling(void)
 	}
 }
 
-/* Of a copy that lacks a file, that file is named; nothing is said of the kernel that it came from,
- * and nothing is found. */
+/*
+ * The audit of a partial copy names the file that is absent. It has no finding about that file and
+ * says nothing about the kernel of the copy.
+ */
 static void test_partial_copies(void)
 {
 	static const struct {
@@ -194,7 +196,7 @@ static void test_partial_copies(void)
 		{ "/proc/vmstat", "reclaim (/proc/vmstat is not in the copy)" },
 		{ "/proc/stat", "cores (/proc/stat is not in the copy)" },
 		{ "/proc/pressure", "pressure (/proc/pressure/memory is not in the copy)" },
-		{ "/proc/pressure/io", "further pressure (/proc/pressure does not tell of disks)" },
+		{ "/proc/pressure/io", "further pressure (/proc/pressure lacks disks)" },
 		{ "/proc/pressure/memory", ", pressure (disks), " },
 		{ "/sys/class/net", "network queues (/sys/class/net is not in the copy)" },
 		{ "/proc/sys/kernel/perf_event_max_sample_rate",
@@ -202,7 +204,7 @@ static void test_partial_copies(void)
 		  "the copy)" },
 		{ "/proc/sys/kernel/kptr_restrict",
 		  "further limits (kptr_restrict of /proc/sys/kernel)" },
-		{ "/proc/self/status", "sampling limits (100000 samples a second allowed)" },
+		{ "/proc/self/status", "sampling limits (100000 samples per second allowed)" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(copies); i++) {
@@ -234,7 +236,7 @@ static const char *advice(struct audits *audits, const char *kind)
 	return (char *)audits_find(audits, kind)->confirm.data;
 }
 
-/* Only commands that fit the host, and what was found. */
+/* The audit advises only commands that fit the host and its findings. */
 static void test_advice(void)
 {
 	_cleanup_(audits_done) struct audits audits;
@@ -256,13 +258,13 @@ static void test_advice(void)
 	CHECK_STR(advice(&audits, "recorder"), "perftape status\nsystemctl status perftape");
 }
 
-/* Nothing tells of the time of those that are offline, and so it is said that they are. */
+/* Nothing measures the time of offline cores, so the audit says that they are offline. */
 static void test_offline_cores(void)
 {
 	static const char *const cases[][2] = {
-		{ "0-3,6-7\n", "cores (4 of 6 CPUs online, busy to " },
-		{ "0-3\n", "cores (4 CPUs, busy to " },
-		{ "what\n", "cores (4 CPUs, busy to " },
+		{ "0-3,6-7\n", "cores (4 of 6 CPUs online, " },
+		{ "0-3\n", "cores (4 CPUs, " },
+		{ "what\n", "cores (4 CPUs, " },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -277,9 +279,12 @@ static void test_offline_cores(void)
 	}
 }
 
-CHECK_MAIN({ "cores that are offline", test_offline_cores },
-	   { "killed just before the audit", test_killed_just_before },
-	   { "memory that is short", test_memory_pressure }, { "single cores", test_cores },
-	   { "two saturated cores", test_two_cores }, { "network queues", test_queues },
-	   { "sampling limits", test_sampling }, { "copies that lack a file", test_partial_copies },
-	   { "commands that fit the host", test_advice })
+CHECK_MAIN({ "offline cores are reported", test_offline_cores },
+	   { "a kill just before the audit is a finding", test_killed_just_before },
+	   { "short memory is a finding", test_memory_pressure },
+	   { "a busy core is a finding", test_cores },
+	   { "two saturated cores are one finding", test_two_cores },
+	   { "queues that timed out are a finding", test_queues },
+	   { "limits of sampling are findings", test_sampling },
+	   { "a partial copy names its absent file", test_partial_copies },
+	   { "advice fits the host", test_advice })

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Audits of hosts of several kinds: what is found, and that no more is. */
+/* Audits of several kinds of hosts find the faults of each host, and nothing else. */
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -25,7 +25,7 @@ static void test_healthy(void)
 	check_golden("healthy.audit", audits_text(&audits));
 }
 
-/* No line is longer than the terminal is wide, and no word is lost. */
+/* Every line fits the terminal, and no word is lost. */
 static void test_narrow(void)
 {
 	_cleanup_(audits_done) struct audits audits;
@@ -52,10 +52,13 @@ static void test_nothing(void)
 
 	audits_init(&audits);
 	audits_expect(&audits, NULL);
-	CHECK(strstr(audits_line(&audits), "nothing could be looked at"));
+	CHECK(strstr(audits_line(&audits), "nothing could be read"));
 }
 
-/* Kernels and how they count: the level that is a finding, and one that is not. */
+/*
+ * Each kernel version counts memory cgroups in its own way. For each version there is a number that
+ * is a finding, and one that is not.
+ */
 static void test_memory_cgroups(void)
 {
 	static const struct {
@@ -99,8 +102,7 @@ static void test_memory_cgroups(void)
 	}
 }
 
-/* From so many at the begin of an hour of its own, one reading a minute, rising by so many a
- * minute. */
+/* Adds one reading per minute. The first value is `from`, and each next one is higher by `rise`. */
 static struct tape *add_levels(struct tape *tape, unsigned int minutes, int64_t from, double rise)
 {
 	for (unsigned int i = 0; i < minutes; i++)
@@ -108,7 +110,7 @@ static struct tape *add_levels(struct tape *tape, unsigned int minutes, int64_t 
 	return tape;
 }
 
-/* A leak that has not come far shows in what was recorded. */
+/* A leak at a low level shows in the slope of the recorded readings. */
 static void test_slope(void)
 {
 	static const struct {
@@ -141,7 +143,7 @@ static void test_slope(void)
 	}
 }
 
-/* The host was started again in between: what was before is of no slope. */
+/* A reboot ends a slope, so readings before and after it do not form one. */
 static void test_slope_after_reboot(void)
 {
 	_cleanup_(audits_done) struct audits audits;
@@ -162,7 +164,7 @@ static bool passes_two_over(void *context, const char *what)
 	return !what || (strcmp(what, "figures of cpu") != 0 && strcmp(what, "containers") != 0);
 }
 
-/* What does not come back is passed over, and found. */
+/* The audit skips a read that hangs, and reports it. */
 static void test_hanging_reads(void)
 {
 	_cleanup_(audits_done) struct audits audits;
@@ -176,12 +178,12 @@ static void test_hanging_reads(void)
 	CHECK_STR((char *)audits_find(&audits, "hanging_reads")->lines.data,
 		  "figures of cpu: no answer within 10 s\ncontainers: no answer within 10 s");
 	CHECK(strstr(audits_line(&audits), "what hangs (figures of cpu, containers)"));
-	CHECK(strstr(audits_line(&audits), "cores (/proc/stat tells of no CPU's time)"));
+	CHECK(strstr(audits_line(&audits), "cores (/proc/stat has no CPU's time)"));
 	CHECK(!strstr(audits_line(&audits), " containers ("));
 	CHECK(strstr(audits_json(&audits), "\"reads\":[\"figures of cpu\",\"containers\"]"));
 }
 
-/* What is to be pasted runs nothing but itself, whatever a unit or a device is called. */
+/* A command to paste runs only itself, whatever the name of a unit or device is. */
 static void test_hostile_names(void)
 {
 	static const struct systemds_unit units[] = {
@@ -218,9 +220,9 @@ static void test_recorder(void)
 		    .lost = 9 },
 		  false },
 		{ { .there = true }, true },
-		{ { .there = true, .running = true, .silent_ns = 6 * NSEC_PER_SEC }, true },
+		{ { .there = true, .running = true, .stalled_ns = 6 * NSEC_PER_SEC }, true },
 		{ { .there = true, .running = true, .behind_ns = 11 * NSEC_PER_SEC }, true },
-		{ { .there = true, .running = true, .stalled = "no room" }, true },
+		{ { .there = true, .running = true, .blocked = "no room" }, true },
 		{ { .there = true, .running = true, .samples = 1000, .lost = 2 }, true },
 		{ { .there = true, .running = true, .samples = 1000, .throttled = 10 }, true },
 		{ { .there = true, .running = true, .samples = 1000, .throttled = 9 }, false },
@@ -242,7 +244,7 @@ static void test_recorder(void)
 	}
 }
 
-/* The story's: kubelet in the kernel on CPU 39, which serves the queue that timed out. */
+/* kubelet is in the kernel on CPU 39, which serves the queue that timed out. */
 static void story_passes(struct audits *audits)
 {
 	put_cpus(&audits->tree, 96, 5500, 39, "100 0 598 5002 0 0 0 0 0 0");
@@ -300,16 +302,19 @@ static void add_dying(struct tape *tape, uint64_t second, const char *prefix, co
 	CHECK_EQ(tape_add_event_number(tape, TAPE_DYING_UNSURE, 3), 0);
 }
 
-/* Who leaks them is told by the last that the recorder told; of how long ago, where that is not of
- * now; and not when it is over. */
+/*
+ * The recorder's last count names the cgroup that leaks. The audit dates an old count, and does not
+ * report an ended leak.
+ */
 static void test_who_leaks(void)
 {
 	static const struct {
 		unsigned int told_s, recorded_to_s, now_minutes;
 		const char *says, *not ;
 	} cases[] = {
-		{ 3570, 3600, 60, "under /docker/*: 68,301 dying", "told of them last" },
-		{ 3570, 3600, 120, "as of 1 h 0 min ago, when the recorder", "the recorder saw" },
+		{ 3570, 3600, 60, "under /docker/*: 68,301 dying", "as of the recorder" },
+		{ 3570, 3600, 120,
+		  "as of the recorder's last event, 1 h 0 min ago:", "the recorder saw" },
 		{ 600, 3600, 60, "the recorder saw 7 under /now", "under /docker" },
 	};
 
@@ -361,11 +366,14 @@ static void test_story(void)
 	check_golden("story.audit.json", audits_json(&audits));
 }
 
-CHECK_MAIN({ "a host that is well", test_healthy }, { "a narrow terminal", test_narrow },
-	   { "a folder that is no host", test_nothing },
-	   { "memory cgroups of several kernels", test_memory_cgroups },
-	   { "memory cgroups that grow more", test_slope },
-	   { "memory cgroups after a reboot", test_slope_after_reboot },
-	   { "units with hostile names", test_hostile_names }, { "the recorder", test_recorder },
-	   { "who leaks cgroups", test_who_leaks }, { "reads that hang", test_hanging_reads },
-	   { "the host of the story", test_story })
+CHECK_MAIN({ "a healthy host has no findings", test_healthy },
+	   { "a narrow terminal loses no words", test_narrow },
+	   { "a folder without a host is refused", test_nothing },
+	   { "many dead memory cgroups are a finding on each kernel", test_memory_cgroups },
+	   { "growing memory cgroups are a finding", test_slope },
+	   { "a reboot ends a slope", test_slope_after_reboot },
+	   { "hostile names of units do no harm", test_hostile_names },
+	   { "the recorder's state is a finding", test_recorder },
+	   { "the cgroup that leaks is named", test_who_leaks },
+	   { "reads that hang are reported", test_hanging_reads },
+	   { "kubelet on the CPU of a queue is found", test_story })

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/number.h"
 #include "base/size.h"
 #include "base/sort.h"
 #include "base/intern.h"
@@ -116,7 +117,7 @@ static bool number_equal(const void *context, uint32_t value, const void *key)
 	return ((const uint64_t *)context)[value] == *(const uint64_t *)key;
 }
 
-/* Against a plain array that remembers what is there, with hashes bad enough to collide. */
+/* Compares the table with a plain array. Its hashes are bad enough to collide. */
 static void test_table_against_model(void)
 {
 	enum { KEYS = 4000 };
@@ -176,7 +177,7 @@ static void test_strings(void)
 	CHECK_STR(strings_at(&strings, 77), "");
 }
 
-/* What is filled in is found, and has its place when more is added. */
+/* A string that strings_fill() added is found, and keeps its number while others are added. */
 static void test_filled_strings(void)
 {
 	static const char texts[] = "kubelet\0kube\0bash";
@@ -208,14 +209,16 @@ static void test_sizes(void)
 		uint64_t bytes;
 		const char *shown;
 	} rows[] = {
-		{ "0", 0, 0, "0 B" },
-		{ "999", 0, 999, "999 B" },
+		{ "999B", 0, 999, "999 B" },
 		{ "20G", 0, 20000000000, "20.0 GB" },
 		{ "1.5tb", 0, 1500000000000, "1.5 TB" },
 		{ "64MiB", 0, 64 << 20, "67.1 MB" },
 		{ "2Ki", 0, 2048, "2.0 kB" },
 		{ "12B", 0, 12, "12 B" },
-		{ "999950", 0, 999950, "1.0 MB" },
+		{ "999950B", 0, 999950, "1.0 MB" },
+		{ "0", 0, 0, "0 B" },
+		{ "20", -EDOM, 0, NULL },
+		{ "1.5", -EDOM, 0, NULL },
 		{ "", -EINVAL, 0, NULL },
 		{ "G", -EINVAL, 0, NULL },
 		{ ".5G", -EINVAL, 0, NULL },
@@ -255,8 +258,10 @@ static void test_durations(void)
 		{ "7d", 0, 604800 * NSEC_PER_SEC },
 		{ "1h30m", 0, 5400 * NSEC_PER_SEC },
 		{ "1.5h", 0, 5400 * NSEC_PER_SEC },
-		{ "90", 0, 90 * NSEC_PER_SEC },
 		{ "0s", 0, 0 },
+		{ "0", 0, 0 },
+		{ "90", -EDOM, 0 },
+		{ "1.5", -EDOM, 0 },
 		{ "", -EINVAL, 0 },
 		{ "s", -EINVAL, 0 },
 		{ "5x", -EINVAL, 0 },
@@ -298,6 +303,31 @@ static void test_duration_format(void)
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		CHECK_STR(duration_format(rows[i].ns, text, sizeof(text)), rows[i].text);
+}
+
+static void test_number_format(void)
+{
+	static const struct {
+		double share;
+		const char *text, *cell;
+	} rows[] = {
+		{ 0, "0.0 %", "0.0" },		{ 0.0002, "<0.1 %", "0.0" },
+		{ 0.01, "1.0 %", "1.0" },	{ 0.801, "80.1 %", "80.1" },
+		{ 0.99996, "99.9 %", "100.0" }, { 1, "100 %", "100.0" },
+		{ 4.5, "450.0 %", "450.0" },
+	};
+	char text[64];
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		CHECK_STR(share_format(rows[i].share, text), rows[i].text);
+		CHECK_STR(share_cell(rows[i].share, text), rows[i].cell);
+	}
+	CHECK_STR(plural(0), "s");
+	CHECK_STR(plural(1), "");
+	CHECK_STR(plural(2), "s");
+	CHECK_STR(age_format(0, text, sizeof(text)), "just now");
+	CHECK_STR(age_format(NSEC_PER_SEC - 1, text, sizeof(text)), "just now");
+	CHECK_STR(age_format(5 * NSEC_PER_SEC, text, sizeof(text)), "5 s ago");
 }
 
 static void test_time_format(void)
@@ -360,7 +390,7 @@ struct numbered {
 	uint32_t after;
 };
 
-/* Few runs, many runs, one, none; equal keys stay in their order. */
+/* Sorts input with few runs, many runs, one run, and none. Equal keys keep their order. */
 static void test_sort(void)
 {
 	static const uint64_t wraps[] = { 1, 2, 3, 7, 100, 1000, UINT64_MAX };
@@ -389,14 +419,21 @@ static void test_sort(void)
 		}
 }
 
-CHECK_MAIN({ "a stable sort", test_sort },
+CHECK_MAIN({ "sort is stable", test_sort },
 	   { "a reader stays inside its bytes", test_reader_stays_inside },
-	   { "a huge take fails", test_reader_huge_take }, { "text in a field", test_reader_text },
-	   { "varints round trip", test_varint_round_trip },
-	   { "an endless varint fails", test_varint_too_long }, { "zigzag", test_zigzag },
-	   { "crc32c", test_crc32c }, { "arrays grow", test_array },
-	   { "the hash table against a model", test_table_against_model },
-	   { "strings", test_strings }, { "strings at once", test_filled_strings },
-	   { "durations", test_durations }, { "sizes", test_sizes },
-	   { "times as text", test_time_format }, { "how long", test_duration_format },
-	   { "files", test_files }, { "errors", test_error })
+	   { "a reader refuses a huge size", test_reader_huge_take },
+	   { "a reader takes text from a field", test_reader_text },
+	   { "varints survive encoding", test_varint_round_trip },
+	   { "a varint without an end is refused", test_varint_too_long },
+	   { "zigzag numbers survive encoding", test_zigzag },
+	   { "crc32c matches known values", test_crc32c },
+	   { "arrays grow and keep their items", test_array },
+	   { "the hash table agrees with a plain array", test_table_against_model },
+	   { "equal strings get one number", test_strings },
+	   { "strings that are filled in are found", test_filled_strings },
+	   { "durations are parsed", test_durations }, { "sizes are parsed", test_sizes },
+	   { "times are formatted", test_time_format },
+	   { "durations are formatted", test_duration_format },
+	   { "shares, plurals and ages are formatted", test_number_format },
+	   { "files are read, written and replaced", test_files },
+	   { "errors keep their code and text", test_error })

@@ -18,7 +18,7 @@ static void test_lists(void)
 	CHECK_EQ(one.cpus.items[0], 0);
 	CHECK_EQ(parse("0-447", &range), 448);
 	CHECK_EQ(range.cpus.items[447], 447);
-	/* in order, each once */
+	/* sorted, and each CPU once */
 	CHECK_EQ(parse("8,2-4,3", &many), 4);
 	CHECK_EQ(many.cpus.items[0], 2);
 	CHECK_EQ(many.cpus.items[3], 8);
@@ -47,4 +47,5 @@ static void test_no_lists(void)
 		CHECK_EQ(cpu_list_parse(wrong[i], &list), -EINVAL);
 }
 
-CHECK_MAIN({ "lists", test_lists }, { "what is none", test_no_lists })
+CHECK_MAIN({ "CPU lists are parsed", test_lists },
+	   { "texts that are not CPU lists are refused", test_no_lists })

@@ -61,6 +61,9 @@ static void test_escaped(void)
 		{ "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80",
 		  "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"" },
 		{ "a\xffz\xc3", "\"a\xef\xbf\xbdz\xef\xbf\xbd\"" },
+		{ "\xef\xbb\xbf"
+		  "a\xe2\x80\xae\xf3\xa0\x81\x81",
+		  "\"\\ufeffa\\u202e\\udb40\\udc41\"" },
 		{ "\xc0\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\"" },
 		{ "\xed\xa0\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"" },
 	};
@@ -73,8 +76,10 @@ static void test_escaped(void)
 	}
 }
 
-/* The tokens in short: brackets as they are, k: and s: with the text, o: the others, ! what is cut,
- * # what is no JSON. */
+/*
+ * Shows tokens in short: brackets as such, k: and s: with the text of keys and strings, o: for
+ * other values, ! for truncated text, # for text that is not JSON.
+ */
 static const char *tokens_of(const char *text, struct buffer *out)
 {
 	struct json_reader reader;
@@ -142,7 +147,7 @@ static void test_deep(void)
 }
 
 CHECK_MAIN({ "values are written with their commas", test_written },
-	   { "times are UTC, or null where they are not known", test_times },
-	   { "text is escaped, and always UTF-8", test_escaped },
-	   { "tokens are read, from text that is cut too", test_read },
-	   { "nesting is bounded", test_deep })
+	   { "times are written in UTC, unknown ones as null", test_times },
+	   { "written text is escaped UTF-8", test_escaped },
+	   { "tokens are read, also from truncated text", test_read },
+	   { "deep nesting is refused", test_deep })

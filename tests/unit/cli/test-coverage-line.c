@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What `perftape query` says about a window, and its exit code: the command as a function, on
- * stores that are made here. */
+/*
+ * The coverage line and the exit code of `perftape query`, run as a function on stores that the
+ * test makes. Only the test moves the clock.
+ */
 #include "tests/check.h"
 
 #include <fcntl.h>
@@ -11,11 +13,12 @@
 #include "cli/options/command.h"
 #include "cli/answer/screen.h"
 #include "cli/options/time-zone.h"
+#include "tests/fake-clock.h"
 #include "tests/made-spools.h"
 
 #define PERF(seconds) (TAPES_PERF + (uint64_t)((seconds)*1e9))
 
-/* what the command line's main file has */
+/* the main file of the command line defines these objects */
 const struct option global_options[] = { { 0 } };
 const struct command *const commands[] = { NULL };
 
@@ -25,8 +28,10 @@ static void give(struct invocation *invocation, const struct option *option, con
 	invocation->given[invocation->given_count++].value = value;
 }
 
-/* Runs a query of [from, to) seconds, folded; gives the exit code, and in *ret_said what went to
- * standard error. */
+/*
+ * Runs a query of [from, to) seconds as folded stacks. Returns the exit code, and in *ret_said the
+ * text on standard error.
+ */
 static int ask(const struct tapes_store *store, const char *from, const char *to, bool quiet,
 	       char **ret_said)
 {
@@ -72,7 +77,7 @@ static struct tape *one_a_second(unsigned int begin, unsigned int end)
 	return tape;
 }
 
-/* Cuts all segments of a store to nothing. */
+/* Truncates all segments of a store to nothing. */
 static void damage_all(const struct tapes_store *store)
 {
 	char command[256];
@@ -94,7 +99,7 @@ static void test_whole(void)
 	CHECK_STR(quiet, "");
 }
 
-/* Folded stacks have no place for it: what is missing is said with -q too. */
+/* Folded stacks have no place for gaps, so the coverage line appears with -q too. */
 static void test_quiet(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -117,16 +122,18 @@ static void test_quiet(void)
 
 static void test_nothing_recorded(void)
 {
+	static const char expected[] =
+		"perftape: nothing is recorded in that window; the recording before it ends "
+		"2026-11-18T03:12:10Z\n";
 	_cleanup_(tapes_store_done) struct tapes_store store;
 	_cleanup_free_ char *outside = NULL, *between = NULL;
 
 	tapes_store_init(&store);
 	tapes_store_put(&store, one_a_second(0, 10));
 	CHECK_EQ(ask(&store, "@1794971540", "@1794971550", true, &outside), EXIT_NOTHING);
-	CHECK_STR(outside, "perftape: nothing is recorded in that window; the last before it ends "
-			   "2026-11-18T03:12:10Z\n");
+	CHECK_STR(outside, expected);
 	CHECK_EQ(ask(&store, "@1794971520.1", "@1794971520.2", true, &between), EXIT_NOTHING);
-	CHECK_STR(between, "perftape: that window was recorded, but holds no sample\n");
+	CHECK_STR(between, "perftape: that window was recorded, but has no sample\n");
 }
 
 static void test_all_lost(void)
@@ -141,9 +148,7 @@ static void test_all_lost(void)
 		 0);
 	tapes_store_put(&store, tape);
 	CHECK_EQ(ask(&store, "@1794971521.2", "@1794971521.5", true, &said), EXIT_NOTHING);
-	CHECK_STR(said,
-		  "perftape: no sample that passes is left of that window: about 2 of it were "
-		  "lost\n");
+	CHECK_STR(said, "perftape: no such sample in that window: about 2 samples were lost\n");
 }
 
 static void test_all_damaged(void)
@@ -156,7 +161,7 @@ static void test_all_damaged(void)
 	damage_all(&store);
 	CHECK_EQ(ask(&store, "@1794971522", "@1794971525", true, &quiet), EXIT_FAILED);
 	CHECK(!strncmp(quiet, "perftape: what was recorded in that window cannot be read: ", 59));
-	CHECK(strstr(quiet, ".tape: the header is cut short\n"));
+	CHECK(strstr(quiet, ".tape: the header is truncated\n"));
 	CHECK(!strstr(quiet, "nothing is recorded"));
 	CHECK_EQ(ask(&store, "@1794971522", "@1794971525", false, &loud), EXIT_FAILED);
 	CHECK(strstr(loud,
@@ -164,7 +169,7 @@ static void test_all_damaged(void)
 		     "read\n"));
 }
 
-/* What the list of segments prints; the caller frees it. */
+/* Returns the output of the list of segments; the caller frees it. */
 static char *list(const struct tapes_store *store)
 {
 	static const struct option where = { "store", 0, "DIR", "" },
@@ -200,10 +205,13 @@ static void test_list_of_damaged(void)
 	tapes_store_put(&store, one_a_second(0, 10));
 	damage_all(&store);
 	listed = list(&store);
-	CHECK(strstr(listed, ".tape  unreadable: the header is cut short\n"));
+	CHECK(strstr(listed, ".tape  unreadable: the header is truncated\n"));
 }
 
-/* What is being recorded is listed and answered; what the recorder took since is a second away. */
+/*
+ * A running recording is listed and answers queries, but the store does not contain its last second
+ * yet.
+ */
 static void test_while_recording(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -221,13 +229,15 @@ static void test_while_recording(void)
 	CHECK(!strstr(within, "is recording"));
 	CHECK_EQ(ask(&store, "@1794971521", "@1794971525", false, &beyond), EXIT_DONE);
 	CHECK(strstr(beyond, "perftape: 8 samples; covered 50.0 % (2 s not recorded), "));
-	CHECK(strstr(beyond, " is recording; what it takes can be asked for a second later\n"));
+	CHECK(strstr(beyond, " is recording; its samples can be read a second later\n"));
 	listed = list(&store);
 	CHECK(strstr(listed, "2026-11-18T03:12:00.000Z"));
 	CHECK(strstr(listed, "  not sealed yet\n"));
 }
 
-/* What follows the spool is a gap only as far back as before this recorder ran. */
+/*
+ * The time after the end of the spool is a gap only if it lies before the start of this recorder.
+ */
 static void test_not_written_yet(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -259,8 +269,10 @@ static void test_not_written_yet(void)
 	CHECK(!strstr(live, "nothing recorded"));
 }
 
-/* What the segment behind the window tells of it goes into the file too, which says the same as the
- * store. */
+/*
+ * A snapshot contains the losses that a later segment reports, so it gives the same answer as the
+ * store.
+ */
 static void test_snapshot_of_losses(void)
 {
 	static const struct option where = { "store", 0, "DIR", "" },
@@ -295,7 +307,7 @@ static void test_snapshot_of_losses(void)
 	array_done(&segments.list);
 }
 
-/* As in a container that has a few of many CPUs. */
+/* The test runs in a container that has a few of many CPUs. */
 static void test_threads(void)
 {
 	cpu_set_t before, one;
@@ -338,11 +350,14 @@ static void test_time_zones(void)
 			CHECK_FAIL("\"%s\" is no time zone", unknown[i]);
 }
 
-CHECK_MAIN({ "a snapshot has the losses told behind it", test_snapshot_of_losses },
-	   { "all of the window", test_whole }, { "what is missing is said with -q", test_quiet },
-	   { "nothing recorded", test_nothing_recorded }, { "all samples lost", test_all_lost },
-	   { "all segments damaged", test_all_damaged },
-	   { "a damaged segment in the list", test_list_of_damaged },
-	   { "while it is recorded", test_while_recording },
-	   { "what is not written yet", test_not_written_yet }, { "time zones", test_time_zones },
-	   { "as many threads as there are CPUs for us", test_threads })
+CHECK_MAIN({ "a snapshot has the losses that a later segment reports", test_snapshot_of_losses },
+	   { "a covered window says so", test_whole },
+	   { "gaps are reported with -q too", test_quiet },
+	   { "a window without recordings is reported", test_nothing_recorded },
+	   { "a window whose samples are all lost is reported", test_all_lost },
+	   { "a window whose segments are all damaged is reported", test_all_damaged },
+	   { "the list shows a damaged segment", test_list_of_damaged },
+	   { "a running recording is listed and answers", test_while_recording },
+	   { "the last seconds are not written yet", test_not_written_yet },
+	   { "times are shown in the chosen zone", test_time_zones },
+	   { "threads match the CPUs that we may use", test_threads })

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a heat map marks of a store's incidents: episodes, each once. */
+/* A heat map has one mark for each episode of incidents. */
 #include "tests/check.h"
 
 #include "cli/options/command.h"
 #include "cli/answer/heat-marks.h"
 #include "tests/tapes.h"
 
-/* what the command line's main file has */
+/* the main file of the command line defines these objects */
 const struct option global_options[] = { { 0 } };
 const struct command *const commands[] = { NULL };
 
@@ -27,7 +27,7 @@ static void add_line(struct tape *tape, unsigned int ms, const char *kind, unsig
 		 0);
 }
 
-/* Two kills for want of memory, a minute apart, and something else in between. */
+/* Two out-of-memory kills, a minute apart, and another incident between them. */
 static void put_store(struct tapes_store *store)
 {
 	struct tape *tape = tapes_new(0, 120);
@@ -75,7 +75,7 @@ static void test_episodes(void)
 	      "10000 oom.kill  3 lines in 500 ms: Out of memory: Killed process 7 (java)\n"
 	      "11000 cpu.throttled  Core temperature above threshold\n"
 	      "70000 oom.kill  Memory cgroup out of memory: Killed process 8 (java)\n");
-	/* of an episode that reaches out of the window, what is in it */
+	/* the mark of an episode that starts before the window is inside the window */
 	check(&store, 10010, 10030, "10020 oom.kill  Out of memory: Killed process 7 (java)\n");
 	check(&store, 10100, 11000, "10500 oom.reaped  oom_reaper: reaped process 7 (java)\n");
 	check(&store, 20000, 70000, "");
@@ -107,4 +107,4 @@ static void test_json(void)
 	book_done(&book);
 }
 
-CHECK_MAIN({ "an episode is one mark", test_episodes }, { "as JSON", test_json })
+CHECK_MAIN({ "an episode is one mark", test_episodes }, { "marks as JSON", test_json })

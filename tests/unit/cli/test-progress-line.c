@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The line of progress, where the terminal is too narrow for all of it. */
+/* The progress line on a terminal that is too narrow for the whole line. */
 #include "tests/check.h"
 
 #include "cli/answer/progress-line.h"
@@ -24,7 +24,7 @@ static void test_whole_parts(void)
 		  "cpu-clock on 2 CPUs");
 	CHECK_STR(shown(line, 79),
 		  "1 min 5 s  12921 samples (146/s)  0 lost  1.5 MB  own CPU 0.26 %");
-	/* a figure is nothing without what it counts */
+	/* a number never appears without its unit */
 	CHECK_STR(shown(line, 63), "1 min 5 s  12921 samples (146/s)  0 lost  1.5 MB");
 	CHECK_STR(shown(line, 40), "1 min 5 s  12921 samples (146/s)  0 lost");
 	CHECK_STR(shown(line, 39), "1 min 5 s  12921 samples (146/s)");
@@ -40,5 +40,5 @@ static void test_no_part_fits(void)
 	CHECK_STR(shown("", 0), "");
 }
 
-CHECK_MAIN({ "whole parts are left out", test_whole_parts },
-	   { "of one that has no room, words", test_no_part_fits })
+CHECK_MAIN({ "a narrow line leaves out whole parts", test_whole_parts },
+	   { "a part that does not fit leaves out words", test_no_part_fits })

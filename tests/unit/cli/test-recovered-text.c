@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What `record` says about an interrupted recording. */
+/* The text of `record` about an interrupted recording. */
 #include "tests/check.h"
 
 #include "base/clock.h"
@@ -46,9 +46,9 @@ static void test_parts(void)
 	CHECK_STR(
 		text_of((struct store_recovered){ .unread = 1 }),
 		"an interrupted recording left no samples to recover; a part of it cannot be read "
-		"now, and stays in the spool");
+		"now and stays in the spool");
 }
 
-CHECK_MAIN({ "what was recovered", test_samples },
-	   { "a recorder that was killed before its next sample", test_no_sample },
-	   { "what is damaged or cannot be read", test_parts })
+CHECK_MAIN({ "recovered samples are reported", test_samples },
+	   { "a recorder that was killed before its next sample is reported", test_no_sample },
+	   { "damaged and unreadable parts are reported", test_parts })

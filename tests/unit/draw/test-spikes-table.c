@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is told of spikes: the kernel's part of them, the table, how far off their times may be. */
+/* Text about spikes: the kernel's part, the table, and the error of their times. */
 #include "tests/check.h"
 
 #include "draw/spikes-table.h"
 #include "tests/spiky.h"
 
-/* A program works for half a minute, and in the midst of it, over the end of a segment, the kernel
- * has the CPU for six seconds. */
+/*
+ * A program works for half a minute. In the middle, across the end of a segment, the kernel has the
+ * CPU for six seconds.
+ */
 static const struct spiky_load worked[] = {
 	{ 1, 2, 17, "a-long-trainers", true },	{ 1, 17, 23, "a-long-trainers", false },
 	{ 1, 23, 30, "a-long-trainers", true }, { 1, 30, 31, "a-long-trainers", false },
@@ -33,8 +35,7 @@ static void test_stretch(void)
 	CHECK_STR(strings_at(&spikes.names, spike->stretch.function), "read_zero");
 	CHECK_EQ(spikes.list.items[1].stretch.length_ns, 0);
 	CHECK_EQ(spikes.list.items[2].stretch.length_ns, 0);
-	/* it matters more than one that is the kernel's for less, and both more than what never is
-	 */
+	/* a long spike in the kernel ranks before a short one, and both before unusual user code */
 	spikes_limit(&spikes, 2);
 	CHECK_EQ(spikes.limited, 1);
 	check_spike(&spikes.list.items[0], 1, 2, 36);
@@ -51,10 +52,10 @@ static void test_stretch(void)
 
 static void check_table(const struct spikes *spikes, unsigned int width, const char *wanted)
 {
-	const struct terminal terminal = { .width = width ? width : 80 };
+	const struct terminal terminal = { .width = width ? width : 80, .wrap = width };
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 
-	spikes_table_draw(spikes, &terminal, width, true, &text);
+	spikes_table_draw(&(struct spikes_table){ spikes, NULL, true }, &terminal, &text);
 	buffer_u8(&text, 0);
 	if (!strstr((char *)text.data, wanted))
 		CHECK_FAIL("of %u columns: %s", width, (char *)text.data);
@@ -65,7 +66,7 @@ static void check_table(const struct spikes *spikes, unsigned int width, const c
 			CHECK_FAIL("of %u columns: %s", width, at);
 }
 
-/* In no more columns than there are; figures are whole, names keep both ends. */
+/* The table fits its columns: numbers stay whole, and names keep both ends. */
 static void test_table(void)
 {
 	struct spikes_options options = usual();
@@ -78,21 +79,22 @@ static void test_table(void)
 	for (unsigned int width = 40; width < 220; width++)
 		check_table(&spikes, width, "read_zero");
 	check_table(&spikes, 80,
-		    "time              duration   CPU   busy  kernel    irq  machine\n"
-		    "11-18 03:12:02        34 s     1   100%     21%     0%      25%\n"
-		    "    a-long-trainers 11/101 100%  main ");
+		    "time             duration   CPU     busy   kernel      irq  machine\n"
+		    "11-18 03:12:02       34 s     1  100.0 %   20.6 %    0.0 %   25.0 %\n"
+		    "    a-long-trainers 11/101 100 %  in main 79.4 %\n");
 	check_table(&spikes, 40,
-		    "11-18 03:12:02        34 s     1     21%\n"
-		    "    a-long-trainers 11/101 100%\n");
+		    "11-18 03:12:02       34 s     1   20.6 %\n"
+		    "    a-long-trainers 11/101 100 %\n");
 	check_table(&spikes, 40,
-		    "    busy 100%; irq 0%, machine 25%; 100%\n"
-		    "    in the kernel for 6 s from 03:12:17");
-	check_table(&spikes, 0, "; 100% in the kernel for 6 s from 03:12:17 on: read_zero\n");
+		    "    busy 100 %; irq 0.0 %,\n"
+		    "    machine 25.0 %; 100 % in the kernel\n"
+		    "    for 6 s from 03:12:17");
+	check_table(&spikes, 0, "; 100 % in the kernel for 6 s from 03:12:17 on: read_zero\n");
 	spikes_done(&spikes);
 	tapes_store_done(&store);
 }
 
-/* Names come from anybody: none moves the cursor, wherever it stands. */
+/* A name from outside never moves the cursor, in whatever part of the table it stands. */
 static void test_hostile(void)
 {
 	static const struct spiky_load hostile[] = { { 1, 2, 17, "a\033[2J\n", true },
@@ -106,12 +108,12 @@ static void test_hostile(void)
 	find(&store, &options, &spikes);
 	CHECK_EQ(spikes.list.count, 1);
 	spike = &spikes.list.items[0];
-	spike->function = spike->stretch.function = spikes.threads.items[spike->thread].comm;
+	spike->leader.function = spike->stretch.function = spike->leader.comm;
 	for (unsigned int width = 0; width < 200; width += 40) {
-		const struct terminal terminal = { .width = 80 };
+		const struct terminal terminal = { .width = 80, .wrap = width };
 		_cleanup_(buffer_done) struct buffer text = { 0 };
 
-		spikes_table_draw(&spikes, &terminal, width, true, &text);
+		spikes_table_draw(&(struct spikes_table){ &spikes, NULL, true }, &terminal, &text);
 		buffer_u8(&text, 0);
 		CHECK(!strchr((char *)text.data, '\033'));
 		CHECK(strstr((char *)text.data, " on: a?[2J?") || width);
@@ -132,11 +134,12 @@ static void test_clock(void)
 	find(&store, &options, &spikes);
 	CHECK_EQ(spikes.coverage.clock_error_ns, 0);
 	CHECK_EQ(store_reader_open(store.path, &reader, &error), 0);
-	CHECK_EQ(spikes_tell_clock(reader, &spikes, &error), 0);
+	CHECK_EQ(spikes_add_clock_error(reader, &spikes, &error), 0);
 	CHECK_EQ(spikes.coverage.clock_error_ns, 900);
 	spikes_done(&spikes);
 	tapes_store_done(&store);
 }
 
-CHECK_MAIN({ "a stretch of the kernel's", test_stretch }, { "as a table", test_table },
-	   { "hostile names", test_hostile }, { "how far off times may be", test_clock })
+CHECK_MAIN({ "a spike of the kernel is one stretch", test_stretch },
+	   { "a table fits its columns", test_table }, { "hostile names do no harm", test_hostile },
+	   { "the error of times is shown", test_clock })

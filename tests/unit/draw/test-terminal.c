@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What there is to draw on, and text in so many columns of it. */
+/* The abilities of a terminal, and text that fits its columns. */
 #include "tests/check.h"
 
 #include <errno.h>
@@ -40,12 +40,14 @@ static void test_no_terminal(void)
 	setenv("TERM", "xterm-256color", 1);
 	terminal = read_terminal(fd, TERMINAL_COLOR_AUTO);
 	CHECK(terminal.width == 80 && !terminal.height && !terminal.color && !terminal.unicode);
+	CHECK_EQ(terminal.wrap, 0);
 	CHECK(read_terminal(fd, TERMINAL_COLOR_ALWAYS).color);
 	setenv("COLUMNS", "33", 1);
 	setenv("LINES", "7", 1);
 	setenv("LANG", "de_DE.utf8", 1);
 	terminal = read_terminal(fd, TERMINAL_COLOR_NEVER);
 	CHECK(terminal.width == 33 && terminal.height == 7 && terminal.unicode);
+	CHECK_EQ(terminal.wrap, 33);
 	setenv("COLUMNS", "-5", 1);
 	setenv("LINES", "many", 1);
 	setenv("LC_ALL", "C", 1);
@@ -71,6 +73,7 @@ static void test_terminal(void)
 	CHECK(read_terminal(fd, TERMINAL_COLOR_ALWAYS).color);
 	CHECK_EQ(read_terminal(fd, TERMINAL_COLOR_AUTO).width, 101);
 	CHECK_EQ(read_terminal(fd, TERMINAL_COLOR_AUTO).height, 41);
+	CHECK_EQ(read_terminal(fd, TERMINAL_COLOR_AUTO).wrap, 101);
 	close(fd);
 	close(other);
 }
@@ -105,7 +108,9 @@ static void test_names(void)
 	check_put(&ascii, "\033[2J\n\x80\xff", 8, "?[2J??? ");
 	check_put(&ascii, "caf\u00e9", 5, "caf? ");
 	check_put(&unicode, "caf\u00e9", 5, "caf\u00e9 ");
-	/* twice as wide, joined to the one before, turning the direction, a control of eight bits
+	/*
+	 * a character of double width, one that joins the character before, one that changes the
+	 * direction of writing, an eight-bit control character
 	 */
 	check_put(&unicode, "\u65e5\u672c\u8a9e", 5, "\u65e5.. ");
 	check_put(&unicode, "e\u0301x", 3, "e\u0301x ");
@@ -131,40 +136,6 @@ static void test_middle(void)
 	check_middle("\u65e5\u672c\u8a9e\u65e5\u672c", 7, "\u65e5..\u672c");
 }
 
-static void check_lines(const char *lines, unsigned int count, const char *expected)
-{
-	_cleanup_(buffer_done) struct buffer text = { 0 };
-
-	CHECK_EQ(text_put_lines(&ascii, lines, &text), count);
-	buffer_u8(&text, 0);
-	CHECK_STR((char *)text.data, expected);
-}
-
-static void test_lines(void)
-{
-	_cleanup_(buffer_done) struct buffer text = { 0 };
-
-	check_lines("x", 1, "x\n");
-	check_lines("one two three four five\n", 2, "one two three four\nfive\n");
-	check_lines("one\ntwo", 2, "one\ntwo\n");
-	check_lines("a-word-that-is-longer-than-a-line x", 2,
-		    "a-word-that-is-longe\nr-than-a-line x\n");
-	check_lines("it is a-word-that-is-longer-than-two-of-the-lines", 4,
-		    "it is\na-word-that-is-longe\nr-than-two-of-the-li\nnes\n");
-	check_lines("one two\n three", 2, "one two\nthree\n");
-	check_lines("\033[2J \x80", 1, "?[2J ?\n");
-	/* columns count, not bytes */
-	text_put_lines(&unicode, "\u65e5\u672c\u8a9e\u65e5\u672c \u65e5\u672c\u8a9e\u65e5 x",
-		       &text);
-	buffer_u8(&text, 0);
-	CHECK_STR((char *)text.data,
-		  "\u65e5\u672c\u8a9e\u65e5\u672c \u65e5\u672c\u8a9e\u65e5\nx\n");
-	text.size = 0;
-	CHECK_EQ(text_put_lines_after(&ascii, 15, "one two", &text), 2);
-	buffer_u8(&text, 0);
-	CHECK_STR((char *)text.data, " one\ntwo\n");
-}
-
-CHECK_MAIN({ "no terminal", test_no_terminal }, { "a terminal", test_terminal },
-	   { "--color", test_words }, { "names", test_names }, { "lines", test_lines },
-	   { "shortened in the middle", test_middle })
+CHECK_MAIN({ "output that is not a terminal", test_no_terminal },
+	   { "output that is a terminal", test_terminal }, { "words of --color", test_words },
+	   { "names fit their columns", test_names }, { "long text loses its middle", test_middle })

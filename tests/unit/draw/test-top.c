@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is busy beside what is usual: added up from a store, ranked, drawn. */
+/* Loads above the usual are added up over a store, ranked and drawn. */
 #include "tests/check.h"
 
 #include <math.h>
@@ -15,8 +15,10 @@
 
 static const struct filter all;
 
-/* 97 times a second on two CPUs: the first does what is usual, and from a moment on dd never leaves
- * the second. */
+/*
+ * 97 samples per second on two CPUs. The load of the first CPU is the usual one. From one moment
+ * on, dd keeps the second CPU busy.
+ */
 static struct tape *busy_tape(unsigned int begin, unsigned int end, unsigned int dd_begin)
 {
 	struct tape *tape = tapes_new(begin, end);
@@ -122,7 +124,7 @@ static const struct ranking_function *function_row(const struct ranking *ranking
 	return NULL;
 }
 
-/* Three segments of 60 s; dd begins in the third one. */
+/* Three segments of 60 s; dd starts in the third. */
 static void put_usual_store(struct tapes_store *store)
 {
 	tapes_store_init(store);
@@ -161,7 +163,7 @@ static void test_store(void)
 	CHECK_EQ(answer.baseline.cpus_ns, 20 * NSEC_PER_SEC);
 	CHECK_EQ(answer.baseline.tally->samples, 2 * 97 * 120);
 	check_dd(&answer);
-	/* what is as usual does not stand out: a quarter of a CPU, half of it interrupts */
+	/* the usual load does not stand out: a quarter of a CPU, half of it interrupts */
 	CHECK(!ranking->cores.items[1].stands_out && !ranking->groups.items[1].stands_out);
 	CHECK(is_near(ranking->cores.items[1].now.user, 0.125));
 	CHECK(is_near(ranking->cores.items[1].usual.irq, 0.125));
@@ -171,7 +173,7 @@ static void test_store(void)
 	CHECK(is_near(ranking->now.all, 1.25) && is_near(ranking->usual.all, 0.25));
 }
 
-/* A CPU that is always saturated is not pushed off the screen by small things that are new. */
+/* Small new loads do not push a CPU that is always saturated off the screen. */
 static void test_always_busy(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -196,7 +198,7 @@ static void test_always_busy(void)
 	CHECK(cores[1].cpu == 1 && cores[1].stands_out && is_near(cores[1].now.all, 0.05));
 }
 
-/* In a store of one segment the rest of it is what is usual. */
+/* In a store of one segment, the rest of that segment is the baseline. */
 static void test_one_segment(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -223,7 +225,7 @@ static void test_nothing_usual(void)
 	CHECK(!answer.ranking.cores.items[0].stands_out);
 }
 
-/* With a filter that sums know nothing of, samples are read of the rest of the store too. */
+/* Sums do not support this filter, so the usual load comes from samples too. */
 static void test_filter(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -238,8 +240,8 @@ static void test_filter(void)
 	CHECK(is_near(answer.ranking.now.all, 0.25) && is_near(answer.ranking.usual.all, 0.25));
 }
 
-/* However often a function is in a stack, its time is counted once. */
-/* Functions are left out; what CPUs and threads did is not. */
+/* A function that is in a stack several times counts once. */
+/* The filter removes functions, but not the time of CPUs and threads. */
 static void test_frames(void)
 {
 	static const struct filter user = { .frames = FILTER_FRAMES_USER };
@@ -259,8 +261,10 @@ static void test_frames(void)
 		CHECK(!ranking->functions.items[i].kernel);
 }
 
-/* Threads, CPUs and functions of a group with a sample each, as they are met from the first to the
- * last or the other way round. */
+/*
+ * Threads, CPUs and functions of a group with one sample each. The test adds them in this order or
+ * in reverse.
+ */
 static struct tape *tape_of_equals(bool back)
 {
 	struct tape *tape = tapes_new(0, 10);
@@ -303,7 +307,7 @@ static void test_equals(void)
 	CHECK_STR((char *)one.data, (char *)other.data);
 }
 
-/* So many samples of two CPUs that are always busy, in 60 ms. */
+/* Adds `samples` samples in 60 ms, from two CPUs that are always busy. */
 static void rank_short(unsigned int samples, uint64_t host_cpus, struct answer *answer)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, 10);
@@ -321,8 +325,10 @@ static void rank_short(unsigned int samples, uint64_t host_cpus, struct answer *
 		 0);
 }
 
-/* Six samples stand for 61.9 ms, and twelve for what no timer of a CPU can have taken: nothing is
- * busy for more than all of the time. */
+/*
+ * Six samples stand for 61.9 ms, and twelve for more time than the CPU's timer can measure. No
+ * share exceeds the whole time.
+ */
 static void test_at_most(void)
 {
 	static const unsigned int samples[] = { 6, 12 };
@@ -359,8 +365,10 @@ static void test_recursion(void)
 	CHECK_EQ(tally->groups.items[name].ns[STACK_CLASS_KERNEL], 2 * tally->sample_ns);
 }
 
-/* Of very many samples some stand for all, where it is told who was on which CPU; nothing else
- * becomes less exact. */
+/*
+ * With very many samples, the details of CPUs come from some of the samples; all other numbers stay
+ * exact.
+ */
 static void test_many_samples(void)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, 1);
@@ -381,7 +389,7 @@ static void test_many_samples(void)
 	CHECK(is_near(tally->threads.list.items[1].ns / (1000.0 * count), 0.75));
 }
 
-/* A segment's sums come to what its samples do. */
+/* A segment's sums agree with its samples. */
 static void test_sums(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -422,6 +430,7 @@ static void test_sums(void)
 static char *drawn(const struct ranking *ranking, const struct terminal *terminal)
 {
 	const struct top_screen screen = {
+		"CPU 1 was full for 6 s from 03:12:07, all kernel: kubelet in mem_cgroup_iter\n",
 		"window of the test, said in more words than are needed\n"
 		"covered 100 %",
 		ranking, 0
@@ -434,7 +443,9 @@ static char *drawn(const struct ranking *ranking, const struct terminal *termina
 	return (char *)text.data;
 }
 
-/* No line is wider, no escape is in it, and it is no more of them. */
+/*
+ * No line is wider than the terminal, the text contains no escape, and the screen is not too high.
+ */
 static void check_fits(const char *text, const struct terminal *terminal)
 {
 	unsigned int lines = 0;
@@ -454,14 +465,19 @@ static void check_fits(const char *text, const struct terminal *terminal)
 static void test_drawn(void)
 {
 	static const struct terminal sizes[] = {
-		{ .width = 20, .height = 10 },
-		{ .width = 80, .height = 24 },
-		{ .width = 300, .height = 90 },
-		{ .width = 45, .height = 30, .unicode = true },
+		{ .width = 20, .wrap = 20, .height = 10 },
+		{ .width = 80, .wrap = 80, .height = 24 },
+		{ .width = 300, .wrap = 300, .height = 90 },
+		{ .width = 45, .wrap = 45, .height = 30, .unicode = true },
 	};
 	_cleanup_(tapes_store_done) struct tapes_store store;
 	_cleanup_(answer_done) struct answer answer = { 0 };
-	const struct terminal color = { 80, 24, true, true }, least = { .width = 1, .height = 1 };
+	const struct terminal color = { .width = 80,
+					.wrap = 80,
+					.height = 24,
+					.color = true,
+					.unicode = true },
+			      least = { .width = 1, .wrap = 1, .height = 1 };
 	_cleanup_free_ char *colored = NULL, *smallest = NULL;
 
 	put_usual_store(&store);
@@ -484,8 +500,8 @@ static void test_hostile(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
 	_cleanup_(answer_done) struct answer answer = { 0 };
-	const struct terminal tall = { .width = 80, .height = 200 };
-	const struct terminal wide = { .width = 80, .height = 200, .unicode = true };
+	const struct terminal tall = { .width = 80, .wrap = 80, .height = 200 };
+	const struct terminal wide = { .width = 80, .wrap = 80, .height = 200, .unicode = true };
 	_cleanup_free_ char *text = NULL, *unicode = NULL;
 	struct tape *tape = hostile_tape();
 
@@ -501,12 +517,13 @@ static void test_hostile(void)
 }
 
 CHECK_MAIN({ "a saturated CPU stands out", test_store },
-	   { "a CPU that always is", test_always_busy },
+	   { "a CPU that is always saturated stays on the screen", test_always_busy },
 	   { "the rest of the only segment is what is usual", test_one_segment },
-	   { "nothing to compare with", test_nothing_usual }, { "one CPU", test_filter },
-	   { "what is as much comes in one order", test_equals },
-	   { "never more than all of the time", test_at_most },
-	   { "recursion counts once", test_recursion }, { "very many samples", test_many_samples },
-	   { "sums and samples agree", test_sums }, { "the screen", test_drawn },
-	   { "hostile names on the screen", test_hostile },
-	   { "frames that are left out", test_frames })
+	   { "without another recording nothing is compared", test_nothing_usual },
+	   { "a filter for one CPU", test_filter }, { "equal rows have one order", test_equals },
+	   { "no share exceeds the whole time", test_at_most },
+	   { "a recursive function counts once", test_recursion },
+	   { "very many samples stay exact", test_many_samples },
+	   { "sums and samples agree", test_sums }, { "the screen fits the terminal", test_drawn },
+	   { "hostile names do not reach the screen", test_hostile },
+	   { "frames can be left out", test_frames })

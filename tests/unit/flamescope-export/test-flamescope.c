@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is written as a whole is compared in test-golden.c; here is what holds of single names,
- * times and stacks. */
+/* Single names, times and stacks of the export. test-golden.c compares whole files. */
 #include "tests/check.h"
 
 #include "flamescope-export/flamescope.h"
@@ -19,7 +18,7 @@ static char *written(const struct selection *selection)
 		output));
 }
 
-/* One kubelet sample at each of the perf times, on one CPU after the other. */
+/* Adds a sample of kubelet at each perf time, on alternating CPUs. */
 static struct selection *samples_at(double from, double to, const double *seconds, size_t count)
 {
 	struct selection *selection = selections_new(from, to);
@@ -34,7 +33,7 @@ static struct selection *samples_at(double from, double to, const double *second
 	return selection;
 }
 
-/* The times of all events of a text, with blanks between. */
+/* Returns the times of all events of a text, with blanks between. */
 static const char *times(const char *text)
 {
 	static char shown[1024];
@@ -70,17 +69,29 @@ static void test_comms(void)
 		{ " ab", "_ab", true },
 		{ "#ab", "_ab", true },
 		{ "##", "_#", true },
-		{ "a 1: b", "a 1_ b", true },
+		{ "a 1: b", "a_1: b", true },
+		{ "Job.Worker 3", "Job.Worker_3", true },
+		{ "a 1/2 3", "a_1/2_3", true },
+		{ "a .5: b", "a .5_ b", true },
+		{ "\"use strict\"", "_use strict\"", true },
+		{ "\"use strict'", "\"use strict'", false },
+		{ "'use strict'", "_use strict'", true },
+		{ "\xef\xbb\xbf"
+		  "ab",
+		  "?ab", true }, /* white space to JavaScript */
+		{ "a\xe2\x80\xae"
+		  "b",
+		  "a?b", true }, /* reverses the characters after it */
 		{ "1: b", "1: b", false },
-		{ "a  1.2.:", "a  1.2._", true },
-		{ "a 1 :", "a 1 _", true },
+		{ "a  1.2.:", "a _1.2.:", true },
+		{ "a 1 :", "a_1 _", true },
 		{ "x->y", "x-_y", true },
 		{ "->>", "-_>", true },
 		{ "-->", "--_", true },
 		{ "a\tb\nc\x7f", "a?b?c?", true },
 		{ "a\x80z", "a?z", true },
 		{ "abc\xe4\xb8", "abc?",
-		  true }, /* cut by the kernel in the middle of a character */
+		  true }, /* the kernel truncated the name in the middle of a character */
 		{ "abc\xf0\x9f\x98z", "abc?z", true },
 		{ "\xed\xa0\x80.", "???.", true }, /* a surrogate */
 		{ "\xc0\xaf", "??", true },
@@ -88,11 +99,11 @@ static void test_comms(void)
 		{ "\xf0\x9f\x98\x80x", "\xf0\x9f\x98\x80x", false },
 		{ "\xc2\xa0"
 		  "ab",
-		  "?ab", true }, /* white space to Python */
+		  "?ab", true }, /* white space in Python */
 		{ "a\xe2\x80\xa8"
 		  "b",
 		  "a?b", true },
-		{ "swapper/3", "_wapper/3", true }, /* the tid is no idle task's */
+		{ "swapper/3", "_wapper/3", true }, /* only an idle task has this tid */
 		{ "kswappers", "k_wappers", true },
 		{ "a\xc2\x85"
 		  "b",
@@ -123,6 +134,20 @@ static void test_symbols(void)
 		{ "a 1: x:", "a 1_ x:" },
 		{ "a\r\n", "a??" },
 		{ "x", "x" },
+		{ "+x", "_x" },
+		{ "++", "_+" },
+		{ "(x)", "_x)" },
+		{ "x (y)", "x (y)" },
+		{ "(anonymous namespace)::f(int)", "{anonymous}::f(int)" },
+		{ "(anonymous namespace)", "{anonymous}" },
+		{ "a::(anonymous namespace)::f", "a::(anonymous namespace)::f" },
+		{ "(anonymous namespace)1: x:", "{anonymous}1: x:" },
+		{ "(anonymous namespace) 1: x:", "{anonymous} 1_ x:" },
+		{ "\"x\"", "_x\"" },
+		{ "'", "_" },
+		{ "xCD001CD001", "x_D001_D001" },
+		{ "TMR SEGA", "_MR SEGA" },
+		{ "x\"use strict\"", "x_use strict\"" },
 		{ "[libfoo.so+0x4c80]", "[libfoo.so@0x4c80]" },
 		{ "[libstdc++.so.6+0x10]", "[libstdc@@.so.6@0x10]" },
 		{ "swapper", "_wapper" },
@@ -148,9 +173,13 @@ static void test_modules(void)
 		{ "/bin/x (deleted)", "/bin/x" },
 		{ "/bin/x (deleted) (deleted)", "/bin/x" },
 		{ " (deleted)", "[unknown]" },
-		{ "/bin/(deleted)/x", "/bin/_deleted)/x" },
-		{ "/opt/my app (2)/x", "/opt/my app_(2)/x" },
-		{ "/a 1: x:", "/a 1_ x:" },
+		{ "/bin/(deleted)/x", "/bin/_deleted_/x" },
+		{ "/opt/my app (2)/x", "/opt/my_app__2_/x" },
+		{ "/a 1: x:", "/a_1:_x:" },
+		{ "/opt/trail ", "/opt/trail" },
+		{ "/opt/trail  (deleted)", "/opt/trail" },
+		{ "  ", "_" },
+		{ "/opt/'use strict'", "/opt/_use_strict'" },
 		{ "/a->b", "/a->b" },
 		{ "/a\n\tb\xff", "/a??b?" },
 		{ "/opt/swapper/bin", "/opt/_wapper/bin" },
@@ -206,7 +235,9 @@ static void test_last_before_the_second(void)
 		     "# moved     : the samples of the last microsecond are shown 1 us early; F"));
 }
 
-/* The whole window lies in a second's last microsecond: the marker must not come after the samples.
+/*
+ * The whole window lies in the last microsecond of a second. The marker must not come after the
+ * samples.
  */
 static void test_all_before_the_second(void)
 {
@@ -227,7 +258,7 @@ static void test_no_rows(void)
 	CHECK_STR(text + strlen(text) - 12, "\n# ========\n");
 }
 
-/* What a file of several holds is told as such, and what is told of all of them too. */
+/* A file that contains one part says so, and also states what holds for all parts. */
 static void test_part(void)
 {
 	_cleanup_(cleanup_selection) struct selection *selection =
@@ -243,7 +274,7 @@ static void test_part(void)
 		     "\n# coverage  : covered 100 %, 0 samples lost (of the whole window)\n"));
 }
 
-/* The comm that a stack of swapper gets. */
+/* Checks which comm a stack of swapper gets. */
 static void check_idle(const char *functions, const char *comm)
 {
 	_cleanup_(cleanup_selection) struct selection *selection = selections_new(0, 10);
@@ -284,7 +315,7 @@ static void test_idle(void)
 	check_idle("start_secondary;__do_softirq;net_rx_action", "swapper");
 }
 
-/* A thread that is not idle shares its stack with one that is. */
+/* A thread that is not idle has the same stack as one that is idle. */
 static void test_idle_stack_of_others(void)
 {
 	_cleanup_(cleanup_selection) struct selection *selection = selections_new(0, 10);
@@ -302,7 +333,7 @@ static void test_idle_stack_of_others(void)
 	CHECK(strstr(text, "# idle-irq  : 1 ("));
 }
 
-/* Not with strstr(): under AddressSanitizer each call of it measures the whole rest. */
+/* strstr() is too slow here: under AddressSanitizer each call measures the rest of the text. */
 static size_t count_text(const char *text, const char *wanted)
 {
 	size_t count = 0, size = strlen(wanted);
@@ -312,7 +343,7 @@ static size_t count_text(const char *text, const char *wanted)
 	return count;
 }
 
-/* It is the name of a program, too: what that does is no idling. */
+/* A program has the idle task's name. Its work is not idle time. */
 static void test_swapper_at_work(void)
 {
 	_cleanup_(cleanup_selection) struct selection *selection = selections_new(0, 10);
@@ -327,10 +358,10 @@ static void test_swapper_at_work(void)
 	text = written(selection);
 	CHECK(strstr(text, "\n_wapper     9/9     [000] "));
 	CHECK(strstr(text, "\t               2 read_cpuidle+0x"));
-	CHECK_EQ(count_text(text, "swapper"), 1); /* the marker's */
+	CHECK_EQ(count_text(text, "swapper"), 1); /* the comm of the start marker */
 }
 
-/* Where the text's first name stands. */
+/* Returns the offset of the first name in the text. */
 static ptrdiff_t first_name_at(const char *comm, const char *symbol, const char *path)
 {
 	_cleanup_(cleanup_selection) struct selection *selection = selections_new(0, 10);
@@ -345,19 +376,76 @@ static ptrdiff_t first_name_at(const char *comm, const char *symbol, const char 
 	return strstr(text, "     9/9 ") - text;
 }
 
-/* libmagic looks at 8192 bytes, and Flamescope opens nothing that it takes for a program's text. */
+/*
+ * libmagic searches 8192 bytes. Flamescope does not open a file that libmagic recognises as source
+ * code.
+ */
 static void test_disguise(void)
 {
 	static const char *const rows[][3] = {
 		{ "extern int", "f", "/bin/x" },      { ".TH", "f", "/bin/x" },
 		{ "<html>", "f", "/bin/x" },	      { "x", "<script>", "/bin/x" },
 		{ "x", "module.exports=", "/bin/x" }, { "x", "f", "function(x)" },
-		{ "x", "f", "\\begin{document}" }
+		{ "x", "f", "\\begin{document}" },    { "union", "f", "/bin/x" },
+		{ "x", "M.K.M.K.", "/bin/x" },	      { "all:", "f", "/bin/x" },
+		{ "protected:x", "f", "/bin/x" },     { "LDFLAGS+=", "f", "/bin/x" },
 	};
 
 	CHECK(first_name_at("kworker/u8:1-ev", "(*T).f@plt", "/bin/x-1.2") < 1024);
+	CHECK(first_name_at("unions", "union", "/bin/union") < 1024);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		CHECK(first_name_at(rows[i][0], rows[i][1], rows[i][2]) > 8192);
+}
+
+static char *written_bare(const struct selection *selection)
+{
+	static const struct filter all;
+
+	return SELECTIONS_TEXT(flamescope_write(selection,
+						&(struct flamescope_options){ .filter = &all,
+									      .version = "1.2.3",
+									      .no_header = true },
+						output));
+}
+
+/*
+ * Returns the offset of the first name in a text without a header. The first line is that of the
+ * marker.
+ */
+static ptrdiff_t bare_name_at(const char *comm)
+{
+	static const char first[] =
+		"swapper     0/0     [000] 1794971520.000000:          0 cpu-clock:\n\t ";
+	_cleanup_(cleanup_selection) struct selection *selection = selections_new(0, 10);
+	struct tape *tape = tapes_new(0, 10);
+	_cleanup_free_ char *text = NULL;
+
+	tapes_sample(tape, TAPES_PERF + 5, 0, tapes_thread(tape, 9, 9, comm),
+		     tapes_kernel(tape, "f"));
+	selections_add(selection, tape);
+	text = written_bare(selection);
+	CHECK_EQ(strncmp(text, first, strlen(first)), 0);
+	CHECK(strstr(text, " 0 cpuidle_enter_state ([kernel.kallsyms])\n\n"));
+	return strstr(text, "     9/9 ") - text;
+}
+
+static void test_no_header(void)
+{
+	CHECK(bare_name_at("kubelet") < 1024);
+	CHECK(bare_name_at("union") > 8192);
+}
+
+/* A window of ten seconds without samples in its last seconds. */
+static void test_columns(void)
+{
+	_cleanup_(cleanup_selection) struct selection *early =
+		samples_at(0.5, 10, (const double[]){ 5, 6.5 }, 2);
+	_cleanup_(cleanup_selection) struct selection *late =
+		samples_at(0.5, 10, (const double[]){ 9.5 }, 1);
+	_cleanup_free_ char *cut = written(early), *whole = written(late);
+
+	CHECK(strstr(cut, "\n# columns   : 7 of 10, because the last sample is in column 6\n"));
+	CHECK(!strstr(whole, "# columns"));
 }
 
 static void test_deep(void)
@@ -399,14 +487,14 @@ static void test_numbers(void)
 	selections_add(selection, tape);
 	text = written(selection);
 	CHECK(strstr(text, "\nexits     1/1     [000] "));
-	CHECK(strstr(text, "   10309278 cpu-clock:\n\n"));
+	CHECK(strstr(text, "   10309278 cpu-clock:\n\t               0 [unknown] ([unknown])\n\n"));
 	CHECK(strstr(
 		text,
 		"\nx_ 4194304/4194304 [12345] 1794971520.000000: 18446744073709551615 cpu-clock:\n"
 		"\tffffffffffffffff [unknown] (/bin/x)\n"
 		"\t            1234 [unknown] (/bin/x)\n"
 		"\t               0 [unknown] ([unknown])\n\n"
-		":-1    -1/-1    [000] 1794971520.000000:   10309278 cpu-clock:\n"));
+		":-1 4294967295/4294967295 [000] 1794971520.000000:   10309278 cpu-clock:\n"));
 	CHECK(strstr(text, "# changed   : 1 ("));
 }
 
@@ -427,7 +515,7 @@ static void test_events(void)
 	CHECK_EQ(count_text(text, " cycles:\n"), 0);
 }
 
-/* More than the output holds at a time. */
+/* The text is longer than the output buffer. */
 static void test_long(void)
 {
 	_cleanup_(cleanup_selection) struct selection *selection = selections_new(0, 100);
@@ -444,14 +532,21 @@ static void test_long(void)
 	CHECK_EQ(count_text(text, " aaaaaaaaaaaaaaaaaaaaa+0xd ([kernel.kallsyms])\n\n"), 20000);
 }
 
-CHECK_MAIN({ "comms", test_comms }, { "symbols", test_symbols }, { "modules", test_modules },
-	   { "the marker", test_marker },
-	   { "the last sample on a second", test_last_on_the_second },
-	   { "just before one", test_last_before_the_second },
-	   { "all just before one", test_all_before_the_second }, { "no samples", test_no_rows },
-	   { "a part", test_part }, { "work on idle CPUs", test_idle },
-	   { "a stack that others share", test_idle_stack_of_others },
-	   { "a program of the idle task's name", test_swapper_at_work },
-	   { "names that look like another format", test_disguise },
-	   { "stacks that are too deep", test_deep }, { "numbers at their widest", test_numbers },
-	   { "one event", test_events }, { "a long text", test_long })
+CHECK_MAIN({ "comms are cleaned", test_comms }, { "symbols are cleaned", test_symbols },
+	   { "modules are cleaned", test_modules },
+	   { "the marker begins the first second", test_marker },
+	   { "the last sample lies on a second", test_last_on_the_second },
+	   { "the last sample lies just before a second", test_last_before_the_second },
+	   { "all samples lie just before a second", test_all_before_the_second },
+	   { "a window without samples", test_no_rows },
+	   { "a file that is one of several says so", test_part },
+	   { "interrupts on idle CPUs are work", test_idle },
+	   { "an idle stack that another thread shares", test_idle_stack_of_others },
+	   { "a program with the idle task's name works", test_swapper_at_work },
+	   { "names do not make the file look like source code", test_disguise },
+	   { "a text without a header", test_no_header },
+	   { "columns without samples are not drawn", test_columns },
+	   { "stacks that are too deep are truncated", test_deep },
+	   { "numbers at their widest", test_numbers },
+	   { "only one event is exported", test_events },
+	   { "a text longer than the buffer", test_long })

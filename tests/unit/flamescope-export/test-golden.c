@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Whole answers, compared with the files of tests/golden/, byte by byte; those for Flamescope are
- * also read by tests/tools/check-stacks, which knows Flamescope's own expressions.
- *
- * UPDATE_GOLDEN=1 writes the files anew instead of comparing them: look at the difference before
- * you keep it. PERFTAPE_TESTS is the folder of the tests; without it they are looked for in
- * ./tests.
+ * Compares whole answers with the files of tests/golden/, byte by byte. tests/tools/check-stacks
+ * also reads the files for Flamescope, with Flamescope's own expressions. UPDATE_GOLDEN=1 writes
+ * the files instead: read the difference before you keep it. PERFTAPE_TESTS is the folder of the
+ * tests, by default ./tests.
  */
 #include "tests/check.h"
 
@@ -19,8 +17,10 @@
 #include "tests/hostile.h"
 #include "tests/selections.h"
 
-/* from and to are seconds of the epoch, as --from and --to of the checker; what it says becomes
- * comments. */
+/*
+ * from and to are seconds of the epoch, and are passed to the checker's --from and --to. Prints the
+ * checker's output as comments.
+ */
 static void check_stacks(const char *name, double from, double to)
 {
 	char command[8192], line[512];
@@ -67,8 +67,10 @@ static uint32_t go_stack(struct tape *tape, const char *leaf)
 			  0xffffffff8134a1b2, leaf);
 }
 
-/* What an incident looks like: a busy kubelet, idle CPUs, a softirq on one of them, two tapes, a
- * gap, losses. */
+/*
+ * A typical incident: a busy kubelet, idle CPUs, a softirq on one of these CPUs, two tapes, a gap,
+ * losses.
+ */
 static struct selection *usual(void)
 {
 	struct selection *selection = selections_new(-1.5, 8.25);
@@ -134,16 +136,23 @@ static void test_single(void)
 	check_flamescope("single.stacks", selection, NULL, false);
 }
 
-/* All rows of a selection, which are all samples of its tapes. */
-static int write_folded(const struct selection *selection, enum folded_weight weight,
-			struct output *output)
+static int write_marked(const struct selection *selection, enum folded_weight weight,
+			unsigned int marks, struct output *output)
 {
 	_cleanup_(cleanup_folded) struct folded *folded = NULL;
 
 	CHECK_EQ(folded_new(&folded), 0);
+	folded->marks = marks;
 	for (size_t i = 0; i < selection->tapes.count; i++)
 		CHECK_EQ(folded_add_samples(folded, selection->tapes.items[i], weight), 0);
 	return folded_write(folded, output);
+}
+
+/* All rows of a selection, which are all samples of its tapes. */
+static int write_folded(const struct selection *selection, enum folded_weight weight,
+			struct output *output)
+{
+	return write_marked(selection, weight, 0, output);
 }
 
 static void test_folded(void)
@@ -176,7 +185,7 @@ static void test_thread_frames(void)
 	check_flamescope("hostile-threads.stacks", hostile, NULL, true);
 }
 
-/* A store of one tape, all of it as lines of JSON; the caller frees them. */
+/* Makes a store of one tape and returns all of it as lines of JSON; the caller frees them. */
 static char *json_of(struct tape *tape)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -199,7 +208,7 @@ static char *json_of(struct tape *tape)
 	return text;
 }
 
-/* What the coverage tells is not of this test. */
+/* This test does not compare the coverage. */
 static void check_json(const char *name, struct tape *tape)
 {
 	_cleanup_free_ char *text = json_of(tape);
@@ -230,9 +239,34 @@ static void test_json_hostile(void)
 	check_json("hostile.json", hostile_tape());
 }
 
+/* tests/texts/ reads these texts as other tools do, and compares them with readers.json. */
+static void test_readers(void)
+{
+	_cleanup_(cleanup_selection) struct selection *selection = selections_new(0.25, 100);
+	static const struct filter all;
+	struct flamescope_options options = { .filter = &all, .version = "1.2.3" };
+	_cleanup_free_ char *bare = NULL, *folded = NULL, *marked = NULL;
+
+	selections_add(selection, readers_tape());
+	check_flamescope("readers.stacks", selection, NULL, false);
+	check_flamescope("readers-threads.stacks", selection, NULL, true);
+	options.no_header = true;
+	bare = SELECTIONS_TEXT(flamescope_write(selection, &options, output));
+	check_golden("readers-bare.stacks", bare);
+	folded = SELECTIONS_TEXT(write_folded(selection, FOLDED_SAMPLES, output));
+	check_golden("readers.folded", folded);
+	marked = SELECTIONS_TEXT(write_marked(selection, FOLDED_SAMPLES,
+					      FOLDED_MARK_KERNEL | FOLDED_MARK_JIT, output));
+	check_golden("readers-marks.folded", marked);
+	check_json("readers.json", readers_tape());
+}
+
 CHECK_MAIN({ "an incident for Flamescope", test_usual },
 	   { "hostile names for Flamescope", test_hostile },
 	   { "a single sample for Flamescope", test_single },
-	   { "an incident, folded", test_folded }, { "hostile names, folded", test_folded_hostile },
-	   { "threads as frames", test_thread_frames }, { "lines of JSON", test_json },
-	   { "hostile names in JSON", test_json_hostile })
+	   { "an incident as folded stacks", test_folded },
+	   { "hostile names in folded stacks", test_folded_hostile },
+	   { "threads as frames", test_thread_frames },
+	   { "an incident as lines of JSON", test_json },
+	   { "hostile names in JSON", test_json_hostile },
+	   { "names that break other readers", test_readers })

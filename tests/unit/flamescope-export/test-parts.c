@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Shared out by anything, each sample of a random store is in one part, and lines of JSON and
- * filters have each of them once too. */
+/*
+ * However a window is split, each sample of a random store is in exactly one part. Lines of JSON,
+ * and the parts that filters select, also contain each sample once.
+ */
 #include "tests/check.h"
 
 #include "flamescope-export/parts.h"
@@ -28,7 +30,7 @@ static uint64_t count_rows(struct store_reader *reader, const struct question *q
 	return selection->rows.count;
 }
 
-/* What a file may be called: nothing else is listed by Flamescope. */
+/* Flamescope lists only files with such names. */
 static void check_name(const char *name)
 {
 	CHECK(*name && strlen(name) < 255);
@@ -90,8 +92,10 @@ static void test_parts(void)
 	}
 }
 
-/* How many lines are samples; each within the window and not before the last one, and the coverage
- * behind all. */
+/*
+ * Returns how many lines are samples. Each sample is in the window, and not before the previous
+ * one; the last line is the coverage.
+ */
 static uint64_t check_lines(const char *text, const struct window *window)
 {
 	char last[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE];
@@ -166,8 +170,8 @@ static void test_filters(void)
 	}
 }
 
-/* Its number is the name of a thread that has none. */
-static void test_nameless(void)
+/* A thread without a name has its number as its name. */
+static void test_unnamed(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
@@ -195,7 +199,7 @@ static uint64_t count_frames(struct store_reader *reader, const struct question 
 	return selection->coverage.frames;
 }
 
-/* A frame is the kernel's or not; no sample goes with its frames. */
+/* A frame belongs to the kernel or not. Leaving frames out leaves no sample out. */
 static void test_frames(void)
 {
 	static const struct filter kernel = { .frames = FILTER_FRAMES_KERNEL },
@@ -218,7 +222,7 @@ static void test_frames(void)
 	CHECK_EQ(of_user, samples);
 }
 
-/* User code, a system call in it, an idle CPU, and an interrupt on one. */
+/* User code, a system call of that code, an idle CPU, and an interrupt on an idle CPU. */
 static struct tape *mixed_tape(void)
 {
 	struct tape *tape = tapes_new(0, 10);
@@ -275,8 +279,9 @@ static void test_kept(void)
 		     "common_interrupt;ena_intr_msix_io 1\n");
 }
 
-CHECK_MAIN({ "parts share out a window", test_parts }, { "lines of JSON", test_json },
-	   { "filters share out a window", test_filters },
-	   { "a thread without a name", test_nameless },
-	   { "the kernel's frames and the others", test_frames },
-	   { "what is left of stacks", test_kept })
+CHECK_MAIN({ "each sample is in one part", test_parts },
+	   { "each sample is one line of JSON", test_json },
+	   { "each sample passes one of the filters", test_filters },
+	   { "a thread without a name is its number", test_unnamed },
+	   { "frames are the kernel's or not", test_frames },
+	   { "stacks with frames left out", test_kept })

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Sources on trees of files, as hosts of several kinds have them. */
+/* Gauges from trees of files of several kinds of hosts. */
 #include "tests/check.h"
 
 #include "gauges/interrupts.h"
@@ -102,13 +102,16 @@ static void test_memory_v1(void)
 		 "cgroups\tenabled\ncpu\t2\t5\t1\nmemory\t4\t70033\t1\n");
 	tree_folder(&tree, "/cg/mem ory/.hidden/..deeper");
 	check_memory(&tree, 70033, 6, 70027);
-	/* within a container the counter is of more than the folders */
+	/* inside a container, the counter covers more cgroups than the visible folders */
 	tree_put(&tree, "/proc/self/mountinfo",
 		 "31 24 0:27 /docker/1 /cg/mem\\040ory rw - cgroup cgroup rw,memory\n");
 	check_memory(&tree, NOTHING, NOTHING, NOTHING);
 }
 
-/* With a namespace of its own a container takes its part for the top: the mount does not tell. */
+/*
+ * A container with its own cgroup namespace sees its part as the top, and the mount does not show
+ * that.
+ */
 static void test_memory_namespace(void)
 {
 	static const struct {
@@ -148,7 +151,7 @@ static void test_memory_v2(void)
 		 "nr_descendants 239\nnr_subsys_memory 201\nnr_dying_descendants 9\n"
 		 "nr_dying_subsys_memory 7\n");
 	check_memory(&tree, 208, 201, 7);
-	/* a kernel that lacks the row has memory cgroups all the same: nothing is better than 0 */
+	/* a kernel without this row still has memory cgroups; an absent value is better than 0 */
 	tree_put(&tree, "/cg/unified/cgroup.stat", "");
 	check_memory(&tree, NOTHING, NOTHING, NOTHING);
 }
@@ -173,7 +176,7 @@ static void test_throttling(void)
 	CHECK_EQ(value_of(&kept, "cgroup/pod/c1/throttles"), 6);
 	CHECK_EQ(value_of(&kept, "cgroup/pod/c1/throttled_ms"), 8);
 	CHECK_EQ(kept.puts, 2);
-	/* nothing new is a reading too: what comes next is measured from it */
+	/* a reading without a change counts too, because the next one is relative to it */
 	CHECK_EQ(gauges_read(gauges, 60), 0);
 	CHECK_EQ(kept.puts, 4);
 	tree_put(&tree, "/cg/unified/pod/c1/cpu.stat", "nr_throttled 7\nthrottled_usec 9999\n");
@@ -202,8 +205,10 @@ static void test_throttling_v1(void)
 	CHECK_EQ(kept.puts, 2);
 }
 
-/* Names are asked for once; sources have their own pace; what is not there is no failure, and is
- * left alone for a while. */
+/*
+ * The sink numbers each name once, and each source has its own period. An absent file is not a
+ * failure, and it is not read again for a while.
+ */
 static void test_pace(void)
 {
 	_cleanup_(tree_done) struct tree tree;
@@ -236,7 +241,7 @@ static void test_pace(void)
 			CHECK_EQ(cost.failures, 1);
 		}
 	}
-	/* what the sink says is handed on, and no source is blamed for it */
+	/* gauges_read() returns an error of the sink, and no source counts it as a failure */
 	kept.answer = -ENOMEM;
 	CHECK_EQ(gauges_read(gauges, 20), -ENOMEM);
 	kept.answer = 0;
@@ -301,7 +306,7 @@ static void test_interrupts(void)
 	tree_put(&tree, "/proc/irq/30/effective_affinity_list", "1\n");
 	tree_put(&tree, "/proc/irq/30/smp_affinity_list", "0-1\n");
 	tree_put(&tree, "/proc/irq/31/smp_affinity_list", "39\n");
-	/* any of them: nobody knows which */
+	/* one of several CPUs; the right one is unknown */
 	tree_put(&tree, "/proc/irq/32/smp_affinity_list", "39-40\n");
 	CHECK_EQ(interrupts_read(tree.root, &interrupts), 0);
 	CHECK_EQ(interrupts.list.count, 2);
@@ -352,8 +357,10 @@ static void test_queues(void)
 	CHECK_EQ(value_of(&kept, "pci/0000:81:00.0/tx3_cpu"), 7);
 	CHECK_EQ(value_of(&kept, "net/virtio0/tx0_cpu"), 2);
 	CHECK_EQ(kept.puts, 4);
-	/* messages name the interface, and some drivers the device alone; of two that share one
-	 * nobody knows whose queue it is */
+	/*
+	 * messages name the interface, or in some drivers only the device; if two interfaces belong
+	 * to a device, the queue's CPU is unknown
+	 */
 	tree_device(&tree, "eth1", "0000:81:00.0");
 	tree_device(&tree, "eth2", "virtio0");
 	read_anew(&tree, &kept);
@@ -367,7 +374,7 @@ static void test_queues(void)
 	CHECK_EQ(value_of(&kept, "pci/0000:81:00.0/tx3_cpu"), 7);
 }
 
-/* This host: what every kernel that we run on has. */
+/* This host has every file that all supported kernels have. */
 static void test_here(void)
 {
 	_cleanup_(kept_done) struct kept kept = { .asked = 0 };
@@ -385,12 +392,13 @@ static void test_here(void)
 	CHECK(value_of(&kept, "vmstat/pgmajfault") > 0);
 }
 
-CHECK_MAIN({ "what CPUs spent their time with", test_cpu },
-	   { "pressure and vmstat", test_pressure_and_vmstat }, { "network devices", test_net },
-	   { "memory cgroups, version 1", test_memory_v1 },
-	   { "memory cgroups within a namespace of version 1", test_memory_namespace },
-	   { "memory cgroups, version 2", test_memory_v2 },
-	   { "quotas, version 2", test_throttling }, { "quotas, version 1", test_throttling_v1 },
-	   { "each at its pace", test_pace }, { "names of interrupts", test_interrupt_names },
+CHECK_MAIN({ "CPU time by kind", test_cpu }, { "pressure and vmstat", test_pressure_and_vmstat },
+	   { "network devices", test_net }, { "memory cgroups of version 1", test_memory_v1 },
+	   { "memory cgroups inside a namespace of version 1", test_memory_namespace },
+	   { "memory cgroups of version 2", test_memory_v2 },
+	   { "CPU quotas of version 2", test_throttling },
+	   { "CPU quotas of version 1", test_throttling_v1 },
+	   { "each source has its own period", test_pace },
+	   { "names of interrupts", test_interrupt_names },
 	   { "interrupts of queues", test_interrupts }, { "CPUs of queues", test_queues },
-	   { "this host", test_here })
+	   { "this host has every basic gauge", test_here })

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Hosts as a whole, of several kernels and kinds of cgroups: which figures there are, and which
- * there are not. */
+/*
+ * Whole hosts of several kernels and kinds of cgroups: which gauges they have, and which they lack.
+ */
 #include "tests/check.h"
 
 #include "gauges/cgroup-names.h"
@@ -56,8 +57,10 @@ static void test_names(void)
 	}
 }
 
-/* A unit that starts again has another folder under the same name, here made before the old one
- * goes so that its number differs. */
+/*
+ * A unit that starts again has another folder with the same name. The test makes the new folder
+ * before it removes the old one, so that the inode differs.
+ */
 static void replace(const struct tree *tree, const char *path)
 {
 	char full[512], old[520];
@@ -114,7 +117,7 @@ static void test_units_v2(void)
 	CHECK_EQ(value_of(&kept, "unit/dev-sda.device/starts"), NOTHING);
 	CHECK_EQ(value_of(&kept, "containers/system.slice/docker-*.scope/running"), 1);
 
-	/* seen in both places: one start */
+	/* both places show the start: it counts once */
 	replace(&tree, "/cg/system.slice/ecs.service");
 	put_link(&tree, "ecs.service", "22222222222222222222222222222222");
 	take_away(&tree, "/cg/system.slice/docker-" ID_A ".scope");
@@ -125,7 +128,7 @@ static void test_units_v2(void)
 	CHECK_EQ(value_of(&kept, "containers/system.slice/docker-*.scope/starts"), 1);
 	CHECK_EQ(value_of(&kept, "containers/system.slice/docker-*.scope/running"), 1);
 
-	/* in one of them alone: systemd keeps the cgroup of some */
+	/* only one place shows the start, because systemd keeps some cgroups */
 	put_link(&tree, "ecs.service", "33333333333333333333333333333333");
 	take_away(&tree, "/cg/system.slice/docker-" ID_B ".scope");
 	CHECK_EQ(gauges_read(gauges, 120), 0);
@@ -135,8 +138,10 @@ static void test_units_v2(void)
 	gauges_free(gauges);
 }
 
-/* Units without memory accounting are in systemd's own hierarchy alone, containers of other
- * runtimes in that of memory alone. */
+/*
+ * Units without memory accounting appear only in systemd's own hierarchy, containers of other
+ * runtimes only in the memory hierarchy.
+ */
 static void test_units_hybrid(void)
 {
 	_cleanup_(tree_done) struct tree tree;
@@ -166,7 +171,7 @@ static void test_units_hybrid(void)
 	gauges_free(gauges);
 }
 
-/* No cgroups at all, and systemd: its links are enough. */
+/* A host without cgroups but with systemd: the links of systemd are enough. */
 static void test_units_without_cgroups(void)
 {
 	_cleanup_(tree_done) struct tree tree;
@@ -180,7 +185,7 @@ static void test_units_without_cgroups(void)
 	CHECK_EQ(kept.puts, 1);
 }
 
-/* What a host has in its files, and what must come of it; NOTHING: no such figure. */
+/* A host's files and the gauges that result; NOTHING means that there is no such gauge. */
 static const struct host {
 	const char *what, *mounts, *cgroups, *controllers, *stat;
 	int64_t tracked, in_use, dying;
@@ -241,7 +246,8 @@ static void test_hosts(void)
 	}
 }
 
-CHECK_MAIN({ "names of cgroups", test_names }, { "units and containers, version 2", test_units_v2 },
-	   { "units and containers, hybrid", test_units_hybrid },
+CHECK_MAIN({ "names of cgroups", test_names },
+	   { "units and containers of version 2", test_units_v2 },
+	   { "units and containers of a hybrid host", test_units_hybrid },
 	   { "units without cgroups", test_units_without_cgroups },
 	   { "memory cgroups of several kernels", test_hosts })

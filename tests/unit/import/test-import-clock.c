@@ -22,7 +22,7 @@ static void use_zone(const char *zone)
 
 static const struct name_time {
 	const char *name;
-	/* in UTC; 0: none */
+	/* the time in UTC; 0: the name contains no time */
 	uint64_t realtime_ns;
 	bool ends;
 } names[] = {
@@ -95,7 +95,7 @@ static void test_zones(void)
 	use_zone("UTC");
 }
 
-/* Any text whatsoever: an answer, and nothing read beyond its end. */
+/* Any text gets an answer, and no read goes beyond its end. */
 static void test_any_name(void)
 {
 	static const char letters[] = "0123456789012345678920251118-_:.TZ/x";
@@ -131,7 +131,7 @@ static struct import_file file_of(const char *host, int clock, enum import_clock
 	return file;
 }
 
-/* All that can be of one boot take the offset of the surest one. */
+/* Files that may be of one boot use the offset of the most certain file. */
 static void test_align(void)
 {
 	const int64_t s = NSEC_PER_SEC;
@@ -140,7 +140,7 @@ static void test_align(void)
 		file_of("a", -1, IMPORT_CLOCK_END_NAME, 1000 * s, 1 * s),
 		file_of("a", -1, IMPORT_CLOCK_END_NAME, 1001 * s, 1 * s),
 		file_of("a", -1, IMPORT_CLOCK_BEGIN_NAME, 998 * s, 3 * s),
-		/* another host, another clock, another boot */
+		/* a file of another host, with another clock, of another boot */
 		file_of("b", -1, IMPORT_CLOCK_MTIME, 1004 * s, 5 * s),
 		file_of("a", 1, IMPORT_CLOCK_MTIME, 1004 * s, 5 * s),
 		file_of("a", -1, IMPORT_CLOCK_BEGIN_NAME, 2000 * s, 3 * s),
@@ -174,7 +174,7 @@ static void test_align_given(void)
 	import_clock_align(NULL, 0);
 }
 
-/* Which of them is taken, and that clock data which is absurd is not. */
+/* The best clock is used, and absurd clock data is ignored. */
 static void test_find(void)
 {
 	char path[] = "/tmp/test-import-clock-XXXXXX";
@@ -219,7 +219,8 @@ static void test_find(void)
 	CHECK_EQ(import_clock_find(&file, &options), -ENOENT);
 }
 
-CHECK_MAIN({ "times in names", test_names }, { "names in another time zone", test_zones },
-	   { "any name", test_any_name }, { "files of one boot", test_align },
-	   { "what was given is not aligned", test_align_given },
-	   { "which clock is taken", test_find })
+CHECK_MAIN({ "times in file names", test_names }, { "times in another time zone", test_zones },
+	   { "any file name is safe", test_any_name },
+	   { "files of one boot get one offset", test_align },
+	   { "a given offset is not changed", test_align_given },
+	   { "the best clock is taken", test_find })

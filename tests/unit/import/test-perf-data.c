@@ -10,12 +10,12 @@
 #include "pack/zstd.h"
 #include "import/perf-data.h"
 
-/* Files made here, byte by byte, in the layout that perf-file.c has at its top. */
+/* The test makes perf.data files byte by byte, in the layout that perf-data.c describes. */
 enum {
 	ATTR_SIZE = 128,
 	ENTRY_SIZE = ATTR_SIZE + 16,
 	HEADER_SIZE = 104,
-	/* ip, pid and tid, time, id */
+	/* the fields ip, pid and tid, time, id */
 	SAMPLE_SIZE = 8 + 8 + 8 + 8 + 8,
 	SAMPLE_TYPE = 0x1 | 0x2 | 0x4 | 0x40,
 	AT_DATA_SIZE = 48,
@@ -71,8 +71,10 @@ struct feature {
 	struct buffer bytes;
 };
 
-/* A file of two events with the ids 11 and 12, these records, and these features in the order of
- * their bits. */
+/*
+ * Makes a file with two events, whose ids are 11 and 12, with these records, and with these
+ * features in the order of their bits.
+ */
 static void make_file(struct buffer *file, const struct buffer *records,
 		      const struct feature *features, size_t feature_count)
 {
@@ -132,7 +134,9 @@ static int see(void *context, const uint8_t *record, size_t size, uint64_t offse
 	return 0;
 }
 
-/* Opens and reads all; what perf_data_read() said, or the negative answer of the open. */
+/*
+ * Opens and reads a whole file. Returns what perf_data_read() returned, or the error of the open.
+ */
 static int read_file(const void *bytes, size_t size, struct perf_data *ret_file,
 		     struct seen *ret_seen)
 {
@@ -149,7 +153,7 @@ static int read_file(const void *bytes, size_t size, struct perf_data *ret_file,
 		if (r < 0)
 			perf_data_done(ret_file);
 	}
-	/* one line, whatever it is */
+	/* the text of an error is one line */
 	CHECK((r != 0) == (error.text[0] != 0) && !strchr(error.text, '\n'));
 	return r;
 }
@@ -178,7 +182,10 @@ static void test_whole(void)
 	CHECK(!file.unfinished && !file.pipe);
 }
 
-/* Cut anywhere: what was whole before is there. And the same of a file that perf did not finish. */
+/*
+ * From a truncated file, everything that was whole before the end is read. The same holds for a
+ * file that perf did not finish.
+ */
 static void test_cut(void)
 {
 	_cleanup_(buffer_done) struct buffer records = { 0 }, bytes = { 0 };
@@ -206,7 +213,7 @@ static void test_cut(void)
 	}
 }
 
-/* Offsets, sizes and counts of the header that point anywhere. */
+/* Offsets, sizes and counts of the header have arbitrary values. */
 static void test_header_lies(void)
 {
 	static const uint64_t lies[] = {
@@ -216,7 +223,7 @@ static void test_header_lies(void)
 
 	put_sample(&records, 100, 11);
 	make_file(&bytes, &records, NULL, 0);
-	/* the header, and where the ids of both events are */
+	/* the header, and the offsets of the ids of both events */
 	for (size_t at = 8; at < HEADER_SIZE + 16 + 2 * ENTRY_SIZE; at += 8)
 		for (size_t i = 0; i < ARRAY_SIZE(lies); i++) {
 			struct perf_data file = { 0 };
@@ -235,7 +242,7 @@ static void test_header_lies(void)
 		}
 }
 
-/* A lie of a feature costs only the feature. */
+/* A feature with false values costs only that feature. */
 static void test_feature_lies(void)
 {
 	static const unsigned int bits[] = { FEATURE_BUILD_ID, FEATURE_HOSTNAME, FEATURE_EVENT_DESC,
@@ -258,7 +265,7 @@ static void test_feature_lies(void)
 							 0x61616161 }[pick(8)]);
 		}
 		make_file(&bytes, &records, features, ARRAY_SIZE(features));
-		/* and the table of where they are */
+		/* and the table with the offsets of the features */
 		if (round % 3 == 0) {
 			uint64_t lie = (uint64_t)-1 >> pick(64);
 
@@ -275,7 +282,7 @@ static void test_feature_lies(void)
 	}
 }
 
-/* Compressed, in pieces that are cut anywhere, as perf does. */
+/* Puts compressed records as perf does, split at any byte. */
 static void put_compressed(struct buffer *to, const struct buffer *packed, size_t piece)
 {
 	for (size_t at = 0; at < packed->size; at += piece) {
@@ -302,7 +309,7 @@ static void test_compressed(void)
 		make_file(&bytes, &records, NULL, 0);
 		CHECK_EQ(read_file(bytes.data, bytes.size, &file, &seen), 0);
 		CHECK_EQ(seen.samples, 1000);
-		/* and without its beginning */
+		/* the compressed data without its beginning */
 		perf_data_done(&file);
 		file = (struct perf_data){ 0 };
 		memset(bytes.data + HEADER_SIZE + 16 + 2 * ENTRY_SIZE + 8, 0, 1);
@@ -311,7 +318,7 @@ static void test_compressed(void)
 	}
 }
 
-/* A few kilobytes that would unpack to a gigabyte: given up long before. */
+/* A few kilobytes that would unpack to a gigabyte are refused long before that size is reached. */
 static void test_bomb(void)
 {
 	_cleanup_(buffer_done) struct buffer inner = { 0 }, packed = { 0 }, records = { 0 },
@@ -331,7 +338,7 @@ static void test_bomb(void)
 	CHECK(seen.bytes <= (64u << 20) + 2000 * bytes.size + 2000);
 }
 
-/* Any byte changed: an answer, and never more than is there. */
+/* With any byte changed, reading ends with an answer, and no read goes beyond the end. */
 static void test_changed(void)
 {
 	_cleanup_(buffer_done) struct buffer inner = { 0 }, packed = { 0 }, records = { 0 },
@@ -367,8 +374,8 @@ static void test_changed(void)
 		buffer_done(&features[i].bytes);
 }
 
-CHECK_MAIN({ "a whole file", test_whole }, { "a file cut at every byte", test_cut },
+CHECK_MAIN({ "a whole file is read", test_whole }, { "a file truncated at any byte", test_cut },
 	   { "a header that lies", test_header_lies }, { "features that lie", test_feature_lies },
-	   { "compressed records", test_compressed },
-	   { "compressed records that expand absurdly", test_bomb },
+	   { "compressed records are read", test_compressed },
+	   { "compressed records that expand absurdly are refused", test_bomb },
 	   { "a file with any byte changed", test_changed })

@@ -8,8 +8,10 @@
 #include "base/file.h"
 #include "incidents/patterns/catalogue.h"
 
-/* " name=value" of each field, and "..." when the text ended too early; "none" when it does not
- * match. */
+/*
+ * Returns " name=value" of each field, and "..." if the text ended too early; "none" if the pattern
+ * does not match.
+ */
 static const char *matched(const char *pattern_text, const char *text)
 {
 	static char shown[512];
@@ -106,7 +108,7 @@ static void test_slow(void)
 	CHECK_STR(matched("widget {a:text}{b:text}{c:text}{d:text} is gone", text), "none");
 }
 
-/* What catalogue_new() says of a file with this text. */
+/* Returns the error of catalogue_new() for a pattern file with this text. */
 static const char *refused(const char *text)
 {
 	static struct error error;
@@ -193,7 +195,7 @@ static void test_writers(void)
 	CHECK_STR(kind_of(catalogue, restart, "kernel"), "none");
 }
 
-/* Each anchor is found at each place of a text, also beside others. */
+/* Each anchor is found at each place of a text, also beside other anchors. */
 static void test_anchors(void)
 {
 	_cleanup_(cleanup_catalogue) struct catalogue *catalogue = NULL;
@@ -222,8 +224,8 @@ static void test_anchors(void)
 	}
 }
 
-CHECK_MAIN({ "what patterns match", test_language },
-	   { "a line that was made to take long does not", test_slow },
-	   { "own patterns, and what is wrong with them", test_own },
-	   { "who may say what", test_writers },
-	   { "anchors are found wherever they are", test_anchors })
+CHECK_MAIN({ "patterns match their texts", test_language },
+	   { "a hostile line takes no longer", test_slow },
+	   { "own patterns work, and wrong ones are refused", test_own },
+	   { "a kind is taken only from its writers", test_writers },
+	   { "anchors are found anywhere", test_anchors })

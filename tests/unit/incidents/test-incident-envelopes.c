@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Whatever is put around a message, it is the same incident at the same time: all the forms that
- * tools write, around the messages of tests/data/incident-lines.tsv, and within each other.
+ * A message is the same incident at the same time in every form that tools write around it, and in
+ * nested forms. The messages are those of tests/data/incident-lines.tsv.
  */
 #include "tests/scans.h"
 
@@ -12,11 +12,13 @@
 #define UPTIME_NS 1371911339996000ull
 #define HOST "ip-10-0-3-7"
 
-/* %M is the message, %J it as a JSON string without quotes, %B its bytes in JSON, %C its part of
- * CSV, %H of HTML. */
+/*
+ * %M is the message, %J the message as a JSON string without quotes, %B its bytes in JSON, %C the
+ * message in CSV, %H in HTML.
+ */
 static const struct envelope {
 	const char *name, *form;
-	/* beyond which the time is wrong; 0: it has none */
+	/* the largest error of the time; 0: the form contains no time */
 	uint64_t time_error_ns;
 	bool uptime;
 } envelopes[] = {
@@ -263,7 +265,10 @@ static const struct envelope {
 	  2 * NSEC_PER_MSEC, false },
 };
 
-/* Of kernel, each wording of kinds.conf at least once where the table has a line. */
+/*
+ * Formats whose rows supply messages. Together they contain each wording of kinds.conf for which
+ * the table has a line.
+ */
 static const char *const bare_formats[] = { "dmesg", "bare" };
 
 static void put_json(struct buffer *out, const char *message)
@@ -280,7 +285,7 @@ static void put_bytes(struct buffer *out, const char *message)
 		buffer_printf(out, "%s%d", at > message ? "," : "", (unsigned char)*at);
 }
 
-/* Each of some characters is written as something else. */
+/* Puts the message with each of these characters written in another way. */
 static void put_replaced(struct buffer *out, const char *message, const char *characters,
 			 const char *const *texts)
 {
@@ -359,7 +364,7 @@ static void check_message(const char *message)
 	found_done(&bare);
 }
 
-/* The message of a row whose format has a stamp that is easy to take off. */
+/* Returns the message of a row whose format has a stamp that is easy to remove. */
 static const char *message_of(char *row)
 {
 	char *format = strsep(&row, "\t"), *line, *kind;
@@ -396,7 +401,7 @@ static void test_envelopes(void)
 	CHECK(messages > 200);
 }
 
-/* A name with a newline in it, as journald exports it: the name, eight bytes of size, the bytes. */
+/* For a field with a newline, journald exports the name, eight bytes of size, and the bytes. */
 static void test_export_binary(void)
 {
 	static const char head[] =
@@ -422,5 +427,6 @@ static void test_export_binary(void)
 	}
 }
 
-CHECK_MAIN({ "any envelope around any message is the same incident", test_envelopes },
-	   { "a journal's export with bytes in it, in pieces of any size", test_export_binary })
+CHECK_MAIN({ "a message is the same incident in every form", test_envelopes },
+	   { "an export of the journal with binary fields, in pieces of any size",
+	     test_export_binary })

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Every line of tests/data/incident-lines.tsv, most of them from public reports: its kind, its
- * fields and its time, or that it is none. The fields' names there have a number at their end where
- * a pattern had two of them.
+ * Every line of tests/data/incident-lines.tsv, most of them from public reports, either has the
+ * kind, the fields and the time of the table, or is not an incident. In the table, a field name
+ * ends with a number if a pattern contains the name twice.
  */
 #include "tests/scans.h"
 
@@ -33,7 +33,7 @@ static const char *our_name(const char *name)
 	return name;
 }
 
-/* In the table _ is a blank too. */
+/* In the table, _ also matches a blank. */
 static bool has_field(const struct found *found, const char *name, const char *value)
 {
 	char wanted[256];
@@ -74,8 +74,7 @@ static bool is_wall(const struct found *found, const char *wall)
 	       found->realtime_ns == (seconds - stamp.offset_s) * NSEC_PER_SEC + stamp.fraction_ns;
 }
 
-/* Whether what the table says of a line is so. What only tests of kmsg can see is not looked at
- * here. */
+/* Returns whether the line has the values of the table. Some columns are only for tests of kmsg. */
 static bool holds(const struct found *found, const char *name, const char *value)
 {
 	static const char *const elsewhere[] = { "level",  "facility", "seq",
@@ -97,7 +96,7 @@ static bool holds(const struct found *found, const char *name, const char *value
 		return found->has_uptime && found->uptime_ns == number * NSEC_PER_USEC;
 	if (!strcmp(name, "wall"))
 		return is_wall(found, value);
-	/* a stamp that something else said better: within its lateness */
+	/* a better stamp from elsewhere may differ from the table by the lateness of the line */
 	if (!strcmp(name, "wall_ms"))
 		return found->realtime_ns / NSEC_PER_SEC == number / 1000;
 	if (!strcmp(name, "real_us"))
@@ -121,7 +120,7 @@ static void check_fields(const char *line, const struct found *found, char *fiel
 	}
 }
 
-/* The table writes \n where a record has a newline; in other lines it is a backslash. */
+/* In the table, \n stands for a newline in a record; in other lines it is a backslash and an n. */
 static void unescape(char *line)
 {
 	char *to = line;
@@ -186,8 +185,8 @@ static void test_lines(void)
 }
 
 /*
- * A line that is cut is of the same kind as the whole line, or none; never another one. Where a
- * kind has several patterns they agree on it.
+ * A truncated line has the same kind as the whole line, or none. If a kind has several patterns,
+ * all of them give the same result.
  */
 static void test_cut(void)
 {
@@ -214,8 +213,10 @@ static void test_cut(void)
 	}
 }
 
-/* Messages made of format strings of Linux 6.12 that are no incidents, in the forms that say most
- * and least about who wrote them. */
+/*
+ * Messages from format strings of Linux 6.12 that are not incidents. They are written in the form
+ * that says most about their writer, and in the one that says least.
+ */
 static void test_ordinary(void)
 {
 	static const char *const heads[] = { "", "[   12.345678] ",
@@ -245,5 +246,5 @@ static void test_ordinary(void)
 }
 
 CHECK_MAIN({ "each line is what the table says", test_lines },
-	   { "a line that is cut is not taken for another", test_cut },
-	   { "ordinary messages are none", test_ordinary })
+	   { "a truncated line has no other kind", test_cut },
+	   { "ordinary messages are not incidents", test_ordinary })

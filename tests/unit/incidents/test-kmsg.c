@@ -55,14 +55,14 @@ static void test_forms(void)
 	CHECK_EQ(record.caller, 0);
 	check_text(&record, "systemd[1]: caf\xc3\xa9 \\");
 	CHECK(!kmsg_value(&record, "DEVICE", &size));
-	/* what later kernels may add */
+	/* fields that later kernels may add */
 	CHECK_EQ(parse("6,2,5,-,caller=T77,later=1,x;text", &text, &record), 0);
 	CHECK_EQ(record.caller, 'T');
 	CHECK_EQ(record.caller_id, 77);
 	check_text(&record, "text");
 	CHECK_EQ(parse("6,2,5,-;", &text, &record), 0);
 	CHECK_EQ(record.text_size, 0);
-	/* no escape at all */
+	/* this is not an escape */
 	CHECK_EQ(parse("6,2,5,-;\\x4 \\xzz \\", &text, &record), 0);
 	check_text(&record, "\\x4 \\xzz \\");
 }
@@ -88,5 +88,6 @@ static void test_damaged(void)
 			CHECK_FAIL("\"%s\" is taken", rows[i]);
 }
 
-CHECK_MAIN({ "a record is read", test_record }, { "escapes, fragments, later fields", test_forms },
-	   { "what is no record is refused", test_damaged })
+CHECK_MAIN({ "a record is read", test_record },
+	   { "escapes, fragments and unknown fields are read", test_forms },
+	   { "text that is not a record is refused", test_damaged })

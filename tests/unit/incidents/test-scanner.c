@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What can only be told from more than one line. Zones are POSIX TZ strings, so that the tests need
- * no zone files. */
+/*
+ * Facts that need more than one line of a log. Zones are POSIX TZ strings, so the tests need no
+ * zone files.
+ */
 #include "tests/scans.h"
 
 #include <time.h>
@@ -11,7 +13,7 @@
 #define RESET "ena 0000:20:03.0 eth0: Trigger reset is on"
 #define HUNG "INFO: task a:1 blocked for more than 120 seconds."
 
-/* The times of what was found, one behind the other. */
+/* Returns the times of all findings, in order. */
 static const char *times(const struct found_list *found)
 {
 	static char shown[1024];
@@ -48,18 +50,18 @@ static void test_new_year(void)
 			   "\n",
 			   SCAN_END_NS, true),
 		  "2025-12-30T23:59:59.000000Z 2025-12-31T00:00:01.000000Z");
-	/* a line that comes late, and one a day in the future, as other clocks have it */
+	/* a late line, and a line that is a day in the future because another clock stamped it */
 	CHECK_STR(times_of("Jan  1 00:00:01 h kernel: " RESET "\nDec 31 23:59:59 h kernel: " RESET
 			   "\nJan  2 12:00:00 h kernel: " RESET "\n",
 			   SCAN_END_NS, true),
 		  "2026-01-01T00:00:01.000000Z 2025-12-31T23:59:59.000000Z "
 		  "2026-01-02T12:00:00.000000Z");
-	/* only leap years have that day */
+	/* only leap years have this day */
 	CHECK_STR(times_of("Feb 29 12:00:00 h kernel: " RESET "\n", SCAN_END_NS, true),
 		  "2024-02-29T12:00:00.000000Z");
 }
 
-/* dmesg's on every day of the week: two of them begin as the id of a caller does. */
+/* dmesg stamps of each weekday: two of the weekdays begin like the ID of a caller. */
 static void test_weekdays(void)
 {
 	static const char *const days[] = { "Sun Mar  9", "Mon Mar 10", "Tue Mar 11", "Wed Mar 12",
@@ -76,7 +78,7 @@ static void test_weekdays(void)
 		  "2025-03-13T07:41:09.000000Z");
 }
 
-/* By how many seconds each of them may be off. */
+/* Checks the error of each time, in seconds. */
 static void check_errors(const char *text, const uint64_t *seconds, size_t count)
 {
 	struct found_list found = { 0 };
@@ -93,8 +95,10 @@ static void test_daylight_saving(void)
 {
 	setenv("TZ", BERLIN, 1);
 	tzset();
-	/* one line alone may be of either hour; what goes back, or on for too long, is sure, and
-	 * what follows on a sure one is */
+	/*
+	 * a single line may be of either hour; a line before or after it decides if time would
+	 * otherwise go back or too far forward
+	 */
 	check_errors("Oct 26 02:30:00 h kernel: " RESET "\nOct 26 02:59:59 h kernel: " RESET
 		     "\nOct 26 02:00:01 h kernel: " RESET "\nOct 26 03:00:00 h kernel: " RESET "\n",
 		     (const uint64_t[]){ 3602, 3602, 2, 2 }, 4);
@@ -105,7 +109,7 @@ static void test_daylight_saving(void)
 	check_errors("Oct 26 01:50:00 h kernel: [1000.000000] " RESET
 		     "\nOct 26 02:10:00 h kernel: [2200.000000] " RESET "\n",
 		     (const uint64_t[]){ 2, 2 }, 2);
-	/* 2025-10-26: 02:59:59 CEST is followed by 02:00:00 CET */
+	/* 2025-10-26: 02:00:00 CET follows 02:59:59 CEST */
 	CHECK_STR(times_of("Oct 26 02:30:00 h kernel: " RESET "\nOct 26 02:59:59 h kernel: " RESET
 			   "\nOct 26 02:00:01 h kernel: " RESET "\nOct 26 02:30:00 h kernel: " RESET
 			   "\nOct 26 03:00:00 h kernel: " RESET "\n",
@@ -113,12 +117,12 @@ static void test_daylight_saving(void)
 		  "2025-10-26T00:30:00.000000Z 2025-10-26T00:59:59.000000Z "
 		  "2025-10-26T01:00:01.000000Z 2025-10-26T01:30:00.000000Z "
 		  "2025-10-26T02:00:00.000000Z");
-	/* the uptime tells where the order does not */
+	/* the uptime decides if the order of lines does not */
 	CHECK_STR(times_of("Oct 26 02:10:00 h kernel: [1000.000000] " RESET
 			   "\nOct 26 02:20:00 h kernel: [5200.000000] " RESET "\n",
 			   SCAN_END_NS, false),
 		  "2025-10-26T00:10:00.000000Z 2025-10-26T01:20:00.000000Z");
-	/* in spring an hour is not there */
+	/* in spring this hour does not exist */
 	CHECK_STR(times_of("Mar 30 01:59:59 h kernel: " RESET "\nMar 30 03:00:01 h kernel: " RESET
 			   "\n",
 			   SCAN_END_NS, false),
@@ -127,7 +131,7 @@ static void test_daylight_saving(void)
 	tzset();
 }
 
-/* Three lines whose stamps span 68 s, written in one second by a logger that was starved. */
+/* Three lines whose stamps span 68 s. A logger that got no CPU wrote them within one second. */
 static void test_late_logger(void)
 {
 	CHECK_STR(times_of("Jul 12 15:00:00 h kernel: [20073527.500000] eth0: link up\n"
@@ -178,7 +182,10 @@ static void test_stall(void)
 	found_done(&found);
 }
 
-/* 2.17.0 prints them the wrong way round; a driver that does not is known by the line before. */
+/*
+ * Version 2.17.0 prints the arguments in the wrong order. The preceding line shows whether this
+ * driver does so.
+ */
 static void test_swapped(void)
 {
 #define LOST                                                                                     \
@@ -226,7 +233,7 @@ static void test_forged(void)
 	}
 }
 
-/* What other programs say about such lines is none. */
+/* A line in which another program quotes a kernel message is not an incident. */
 static void test_others(void)
 {
 	static const char *const rows[] = {
@@ -255,7 +262,7 @@ static void test_others(void)
 	}
 }
 
-/* A page or a terminal has wrapped it. */
+/* A page or a terminal wrapped the line into two. */
 static void test_wrapped(void)
 {
 	struct found_list found = { 0 };
@@ -273,7 +280,7 @@ static void test_wrapped(void)
 	found_done(&found);
 }
 
-/* Logs of several forms in one, in pieces of any size: the same each time. */
+/* A log of several forms gives the same findings in pieces of any size. */
 static void test_pieces(void)
 {
 	static const char text[] =
@@ -298,7 +305,7 @@ static void keep_episode(void *context, const struct incident *incident)
 	CHECK_EQ(episodes_add(context, incident, NULL), 0);
 }
 
-/* A night of resets is one row, and what else happened then another. */
+/* A night of resets is one row; other incidents stay separate rows. */
 static void test_storm(void)
 {
 	_cleanup_(cleanup_scanner) struct scanner *scanner = NULL;
@@ -336,8 +343,10 @@ static void test_storm(void)
 	episodes_done(&episodes);
 }
 
-/* Who was killed for want of memory stands for the kill, not who asked for more; and no notice
- * beside them. */
+/*
+ * An out-of-memory kill names the process that was killed, not the one that requested memory. The
+ * notices around the kill are not incidents.
+ */
 static void test_kill(void)
 {
 	static const char log[] =
@@ -368,13 +377,72 @@ static void test_kill(void)
 	episodes_done(&episodes);
 }
 
-CHECK_MAIN({ "the year of stamps that say none", test_new_year },
-	   { "the day of the week", test_weekdays },
-	   { "the hour that was there twice", test_daylight_saving },
-	   { "a logger that was late", test_late_logger }, { "boots", test_boots },
-	   { "how long it was stalled", test_stall },
-	   { "the arguments of ENA 2.17.0", test_swapped }, { "what users forge", test_forged },
-	   { "what other programs say", test_others },
-	   { "lines that were wrapped or cut", test_wrapped },
-	   { "pieces of any size", test_pieces }, { "a storm is one row", test_storm },
-	   { "a kill names who was killed", test_kill })
+/* If a zone is not clear, the time is unknown: the local zone is never used instead. */
+static void test_zones(void)
+{
+	static const char *const rows[][2] = {
+		{ "Mar 12 07:41:09 UTC", "2025-03-12T07:41:09.000000Z" },
+		{ "Mar 12 2025 07:41:09 UTC", "2025-03-12T07:41:09.000000Z" },
+		{ "Mar 12 07:41:09 CET", "2025-03-12T06:41:09.000000Z" },
+		{ "Wed 2025-03-12 07:41:09 CEST", "2025-03-12T05:41:09.000000Z" },
+		{ "Wed Mar 12 07:41:09 MSK 2025", "2025-03-12T04:41:09.000000Z" },
+		{ "2025-03-12 07:41:09 JST", "2025-03-11T22:41:09.000000Z" },
+		{ "Wed, 12 Mar 2025 07:41:09 +0100", "2025-03-12T06:41:09.000000Z" },
+		{ "12 Mar 2025 07:41:09.250 GMT", "2025-03-12T07:41:09.250000Z" },
+		{ "Mar 12, 2025 7:41:09 AM UTC", "2025-03-12T07:41:09.000000Z" },
+		{ "Mar 12, 2025, 7:41:09 PM UTC", "2025-03-12T19:41:09.000000Z" },
+		{ "Mar 12, 2025 12:41:09 AM UTC", "2025-03-12T00:41:09.000000Z" },
+		{ "2025-03-12 07:41:09 PM", "2025-03-12T18:41:09.000000Z" },
+		{ "Mar 12 07:41:09 PST", "-" },
+		{ "Mar 12 2025 07:41:09 PST", "-" },
+		{ "Mar 12, 2025 7:41:09 AM PST", "-" },
+		{ "Wed Mar 12 07:41:09 IST 2025", "-" },
+		{ "Wed Mar 12 07:41:09 XYZ 2025", "-" },
+		{ "Wed 2025-03-12 07:41:09 CST", "-" },
+		{ "Wed 2025-03-12 07:41:09 XYZ", "-" },
+		{ "2025-03-12T07:41:09 EST", "-" },
+		{ "12/Mar/2025:07:41:09 BST", "-" },
+		{ "Wed, 12 Mar 2025 07:41:09 EDT", "-" },
+		/* a shipper's stamp shows which zone it is */
+		{ "2025-03-12T15:41:10Z stdout F Mar 12 07:41:09 PST",
+		  "2025-03-12T15:41:09.000000Z" },
+		{ "2025-03-11T23:41:10Z stdout F Mar 12 07:41:09 PST",
+		  "2025-03-11T23:41:09.000000Z" },
+		/* words for levels and hosts are not zones */
+		{ "2025-03-12T07:41:09Z ERROR", "2025-03-12T07:41:09.000000Z" },
+		{ "2025-03-12 07:41:09 INFO", "2025-03-12T06:41:09.000000Z" },
+		{ "Mar 12 07:41:09 NAS", "2025-03-12T06:41:09.000000Z" },
+		{ "Mar 12 07:41:09 PST-1", "2025-03-12T06:41:09.000000Z" },
+	};
+
+	setenv("TZ", BERLIN, 1);
+	tzset();
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char line[200];
+
+		snprintf(line, sizeof(line), "%s h kernel: " RESET "\n", rows[i][0]);
+		printf("# %s\n", rows[i][0]);
+		CHECK_STR(times_of(line, SCAN_END_NS, false), rows[i][1]);
+	}
+	/* the kernel's own stamp counts without a zone */
+	CHECK_STR(times_of("Mar 12 07:41:09 UTC h kernel: [  100.000000] " RESET
+			   "\nMar 12 07:41:19 PST h kernel: [  110.000000] " RESET "\n",
+			   SCAN_END_NS, false),
+		  "2025-03-12T07:41:09.000000Z 2025-03-12T07:41:19.000000Z");
+	/* "PM:" begins a message */
+	CHECK_STR(times_of("[Wed Mar 12 07:41:09 2025] PM: " RESET "\n", SCAN_END_NS, true),
+		  "2025-03-12T07:41:09.000000Z");
+}
+
+CHECK_MAIN({ "zones and halves of the day", test_zones },
+	   { "the year of stamps without a year", test_new_year },
+	   { "stamps with a weekday", test_weekdays },
+	   { "the hour that occurs twice in autumn", test_daylight_saving },
+	   { "a logger that wrote late", test_late_logger },
+	   { "several boots in one log", test_boots }, { "the length of a stall", test_stall },
+	   { "the swapped arguments of ENA 2.17.0", test_swapped },
+	   { "users cannot forge the kernel's lines", test_forged },
+	   { "lines of other programs are not incidents", test_others },
+	   { "lines that were wrapped or truncated", test_wrapped },
+	   { "pieces of any size give the same", test_pieces },
+	   { "a storm is one row", test_storm }, { "a kill names the killed process", test_kill })

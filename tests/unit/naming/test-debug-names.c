@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Names that are not in a file's own tables as they stand: packed in it, compressed, or in another
- * file. */
+/*
+ * Names that a file's own tables lack: they are in a packed section, in a compressed one, or in
+ * another file.
+ */
 #include "tests/check.h"
 
 #include <errno.h>
@@ -23,7 +25,7 @@
 #define ELFCOMPRESS_ZSTD 2
 #endif
 
-/* One function, "inside", in the middle of the code. */
+/* Makes tables with one function, "inside", in the middle of the code. */
 static void make_tables(struct buffer *symbols, struct buffer *strings)
 {
 	Elf64_Sym symbol[2] = { [1] = { .st_name = 1,
@@ -41,7 +43,7 @@ static void make_tables(struct buffer *symbols, struct buffer *strings)
 		".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, ELVES_CODE, 0, NULL \
 	}
 
-/* A file with the two tables; flags are of theirs. */
+/* Makes a file with both tables; `flags` are the flags of their sections. */
 static void make_file(struct buffer *file, const struct buffer *symbols,
 		      const struct buffer *strings, uint64_t flags)
 {
@@ -162,7 +164,7 @@ static void test_compressed(void)
 {
 	check_compressed(ELFCOMPRESS_ZLIB, 0, "inside");
 	check_compressed(ELFCOMPRESS_ZSTD, 0, "inside");
-	/* what claims to be more than it is, or is compressed in some other way */
+	/* a section that claims a larger size, or another compression */
 	check_compressed(ELFCOMPRESS_ZLIB, 1, "");
 	check_compressed(ELFCOMPRESS_ZSTD, 1, "");
 	check_compressed(ELFCOMPRESS_ZLIB, 1ull << 40, "");
@@ -208,8 +210,10 @@ static void test_debuglink(void)
 	CHECK_EQ(read_link(longest, 0, name, &crc), 1);
 }
 
-/* DIR/program says that its names are in program.debug, which is in DIR/.debug; and it is that one
- * only with the right CRC. */
+/*
+ * The file DIR/program contains a link to program.debug, which is in DIR/.debug. The debug file
+ * counts only if its CRC is right.
+ */
 static void test_found_by_link(void)
 {
 	char dir[] = "/tmp/perftape-names-XXXXXX", path[96], debug_dir[64];
@@ -246,7 +250,8 @@ static void test_found_by_link(void)
 	rmdir(dir);
 }
 
-CHECK_MAIN({ "debugdata", test_debugdata },
-	   { "debugdata that expands", test_debugdata_that_expands },
-	   { "compressed", test_compressed }, { "debuglink", test_debuglink },
-	   { "found by link", test_found_by_link })
+CHECK_MAIN({ "packed names of .gnu_debugdata are found", test_debugdata },
+	   { ".gnu_debugdata that expands absurdly is refused", test_debugdata_that_expands },
+	   { "names in compressed sections are found", test_compressed },
+	   { "a debug link and its CRC are read", test_debuglink },
+	   { "a debug file is found by its link", test_found_by_link })

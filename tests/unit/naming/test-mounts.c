@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which file systems are not touched, and what is opened of those that are. */
+/* Some file systems may hang when they are accessed; files on others are opened with care. */
 #include "tests/check.h"
 
 #include <errno.h>
@@ -44,9 +44,9 @@ static void test_told_apart(void)
 	CHECK(!remote("/mnt/local/tool", makedev(0, 53)));
 	CHECK(!remote("/var/lib/x/merged/bin/sh", makedev(0, 52)));
 	CHECK(remote("/dead/lib.so", 0));
-	/* by its device, wherever it is seen */
+	/* the device decides, wherever the file appears */
 	CHECK(remote("/somewhere/else", makedev(0, 50)));
-	/* what we run from ourselves */
+	/* the file system of our own program */
 	CHECK(!remote("/bound/tool", makedev(8, 1)));
 	CHECK(mounts_is_remote("1 1 0:9 / / rw - nfs s:/ rw\n", "/bin/sh", 0, ROOT_DEVICE));
 	CHECK(!mounts_is_remote("1 1 0:9 / / rw - nfs s:/ rw\n", "/bin/sh", 0, makedev(0, 9)));
@@ -86,7 +86,9 @@ static void test_opened(void)
 	CHECK_EQ(open_and_close("none", 0), -ENOENT);
 	CHECK_EQ(open_and_close("file/none", 0), -ENOTDIR);
 	CHECK_EQ(process_root_open(INT32_MAX, in_dir("file"), 0, 0), -ENOENT);
-	/* the other things that can have the name of a library; none of them is waited for, or acts
+	/*
+	 * other objects that can have the name of a library: opening them neither waits nor has an
+	 * effect
 	 */
 	CHECK_EQ(mkfifo(in_dir("fifo"), 0600), 0);
 	CHECK_EQ(open_and_close("fifo", 0), -ESTALE);
@@ -101,4 +103,5 @@ static void test_opened(void)
 	rmdir(dir);
 }
 
-CHECK_MAIN({ "told apart", test_told_apart }, { "opened", test_opened })
+CHECK_MAIN({ "file systems that may hang are known", test_told_apart },
+	   { "only regular files are opened", test_opened })

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Names that are kept: found again, never another file's, never out of damage, and never too many.
+/*
+ * The cache finds the names that it saved, never those of another file, and no names in damaged
+ * files.
  */
 #include "tests/check.h"
 
@@ -8,8 +10,10 @@
 #include <ftw.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "naming/name-cache.h"
+#include "tests/wait.h"
 
 static char dir[] = "/tmp/perftape-cache-XXXXXX";
 
@@ -36,7 +40,7 @@ static struct name_key key_of(uint64_t inode)
 	return key;
 }
 
-/* Keeps a name for each of `count` addresses. */
+/* Saves a name for each of `count` addresses. */
 static void save(struct name_cache *cache, uint64_t inode, unsigned int count)
 {
 	_cleanup_(addresses_done) struct addresses addresses = { 0 };
@@ -51,11 +55,11 @@ static void save(struct name_cache *cache, uint64_t inode, unsigned int count)
 		CHECK_EQ(addresses_answer(&addresses, i, 0x1000, name), 0);
 	}
 	name_cache_save(cache, &key, &addresses);
-	/* what is kept is not kept again */
+	/* saving the same names twice changes nothing */
 	name_cache_save(cache, &key, &addresses);
 }
 
-/* How many of the addresses have a name then; whatever they have is right. */
+/* Returns how many of the addresses get a name, and checks that each name is right. */
 static unsigned int load(struct name_cache *cache, uint64_t inode, unsigned int count)
 {
 	_cleanup_(addresses_done) struct addresses addresses = { 0 };
@@ -96,7 +100,8 @@ static void test_kept(void)
 	CHECK_EQ(load(cache, 2, 4), 0);
 	again = open_cache(1 << 20);
 	CHECK_EQ(load(again, 1, 6), 4);
-	/* by its build-id a file is known wherever it is; with a debug file there are more names */
+	/* a file with a build-id has one key anywhere; a debug file adds names, so it has another
+	 */
 	name_key_make(&module, &about, false, &one);
 	about.st_ino = 6;
 	name_key_make(&module, &about, false, &other);
@@ -119,7 +124,9 @@ static char *only_file(void)
 	return name;
 }
 
-/* Each byte of two blocks, changed, and the file cut off there. After the damage more can be kept.
+/*
+ * Changes each byte of two blocks, and truncates the file at each byte. A damaged cache accepts new
+ * names.
  */
 static void test_damaged(void)
 {
@@ -135,11 +142,11 @@ static void test_damaged(void)
 	CHECK_EQ(file_read(only_file(), 1 << 20, &sound, &size), 0);
 	for (size_t i = 0; i < 2 * size; i++) {
 		_cleanup_close_ int fd = open(only_file(), O_WRONLY | O_TRUNC | O_CLOEXEC);
-		bool cut = i >= size;
+		bool truncate = i >= size;
 		unsigned int named;
 
 		sound[i % size] ^= 0x10;
-		CHECK_EQ(file_write_all(fd, sound, cut ? i - size : size), 0);
+		CHECK_EQ(file_write_all(fd, sound, truncate ? i - size : size), 0);
 		sound[i % size] ^= 0x10;
 		named = load(cache, 1, 5);
 		CHECK(named < 5);
@@ -147,6 +154,17 @@ static void test_damaged(void)
 		CHECK_EQ(load(cache, 1, 5), 5);
 	}
 	nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/*
+ * Sets times of files. Files have the time of the last tick, so files of the same tick would have
+ * no order.
+ */
+static void wait_for_tick(void)
+{
+	uint64_t begin_ns = clock_ns(CLOCK_REALTIME_COARSE);
+
+	WAIT_UNTIL(clock_ns(CLOCK_REALTIME_COARSE) != begin_ns);
 }
 
 static void test_bounded(void)
@@ -157,8 +175,8 @@ static void test_bounded(void)
 	cache = open_cache(20000);
 	for (uint64_t i = 1; i <= 50; i++) {
 		save(cache, i, 20);
-		/* the first one is always in use; its file says when, to the tick of a clock */
-		usleep(5000);
+		/* the cache keeps the first file, because its time of use is the latest */
+		wait_for_tick();
 		CHECK_EQ(load(cache, 1, 20), 20);
 	}
 	CHECK_EQ(load(cache, 50, 20), 20);
@@ -166,8 +184,8 @@ static void test_bounded(void)
 	nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* A FIFO that nobody reads, in place of the file: as good as none. */
-static void test_other(void)
+/* A FIFO in place of the file counts as a missing file, and the cache does not wait for it. */
+static void test_fifo(void)
 {
 	_cleanup_(cleanup_name_cache) struct name_cache *cache = NULL;
 	const char *path;
@@ -184,5 +202,7 @@ static void test_other(void)
 	nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-CHECK_MAIN({ "kept", test_kept }, { "damaged", test_damaged }, { "bounded", test_bounded },
-	   { "other", test_other })
+CHECK_MAIN({ "saved names are found again", test_kept },
+	   { "a damaged file gives no wrong name", test_damaged },
+	   { "the oldest files go when the cache is full", test_bounded },
+	   { "a FIFO in place of a file is ignored", test_fifo })

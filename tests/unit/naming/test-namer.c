@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Names for tapes of this very process: of its program, of a copy that is deleted, of code that it
- * says it has made. */
+/*
+ * Names tapes of this process: its program, a deleted copy of its program, and code that the test
+ * pretends to generate.
+ */
 #include "tests/check.h"
 
 #include <elf.h>
@@ -17,8 +19,9 @@
 #include "naming/namer.h"
 #include "naming/process.h"
 #include "tests/tapes.h"
+#include "tests/wait.h"
 
-/* Two functions to be named. */
+/* Two functions that need names. */
 static int __attribute__((noinline)) namer_test_first(int a)
 {
 	return a * 3 + 1;
@@ -29,7 +32,7 @@ static int __attribute__((noinline)) namer_test_second(int a)
 	return a * 5 + 2;
 }
 
-/* Where in this program's file a function is. */
+/* Returns the offset of a function in this program's file. */
 static uint64_t file_offset(const void *function)
 {
 	_cleanup_free_ char *maps = NULL;
@@ -45,7 +48,7 @@ static uint64_t file_offset(const void *function)
 	return 0;
 }
 
-/* A tape that ends now, with one module, which is a file that is there. */
+/* Makes a tape that ends now, with one module whose file exists. */
 static struct tape *make_tape(const char *path, uint32_t *ret_module)
 {
 	struct tape_module module = { .kind = TAPE_MODULE_ELF };
@@ -104,8 +107,7 @@ static void copy_program(const char *path)
 	CHECK_EQ(file_write_all(fd, data, size), 0);
 }
 
-/* What is known stays known in the next tape, when the file is gone; what is new then has no name.
- */
+/* Names stay known in the next tape after the file is deleted; new addresses have no name. */
 static void test_deleted(void)
 {
 	_cleanup_(cleanup_namer) struct namer *namer = NULL;
@@ -138,7 +140,7 @@ static void test_deleted(void)
 	rmdir(dir);
 }
 
-/* This process as /proc has it, which may be of another namespace. */
+/* Returns this process's pid in /proc, which may be of another namespace. */
 static int proc_pid(void)
 {
 	char text[32] = "";
@@ -177,20 +179,22 @@ static void test_perf_map(void)
 	check_jit("");
 	CHECK_EQ(file_replace("/tmp", name, text, strlen(text)), 0);
 	check_jit("LazyCompile:*tick app.js:1");
-	/* a map that somebody else put there */
+	/* another user put this map there */
 	if (geteuid() == 0) {
 		CHECK_EQ(chown(path, 12345, 12345), 0);
 		check_jit("");
 	}
-	/* in the place of a map there may be anything */
+	/* any object may be in the place of a map */
 	unlink(path);
 	CHECK_EQ(mkfifo(path, 0600), 0);
 	check_jit("");
 	unlink(path);
 }
 
-/* The map of a process that has ended stays behind; one that came to be after the tape's end is
- * another process's. */
+/*
+ * A process that ended leaves its map behind. A map that is newer than the tape's end belongs to
+ * another process.
+ */
 static void test_left_map(void)
 {
 	static const char text[] = "7000000000 20 left\n";
@@ -260,7 +264,7 @@ static void test_jitdump(void)
 }
 
 #ifdef __x86_64__
-/* The smallest program of 32 bits: it pauses, again and again. */
+/* The smallest program with 32-bit words: it pauses in a loop. */
 static int open_program32(void)
 {
 	static const uint8_t code[] = { 0xb8, 29, 0, 0, 0, 0xcd, 0x80, 0xeb, 0xf7 };
@@ -297,19 +301,16 @@ static void test_32bit(void)
 	pid_t pid;
 
 	CHECK(process_is_64bit(proc_pid()));
-	/* of what is not there nothing is sure */
+	/* a process that does not exist counts as one with 64-bit words */
 	CHECK(process_is_64bit(INT32_MAX));
 	pid = fork();
 	if (pid == 0) {
 		fexecve(fd, none, none);
 		_exit(errno == ENOEXEC ? 1 : 2);
 	}
-	for (int i = 0; i < 500 && wide && waitpid(pid, &status, WNOHANG) == 0; i++) {
-		usleep(10000);
-		wide = process_is_64bit(pid);
-	}
+	WAIT_UNTIL(!(wide = process_is_64bit(pid)) || waitpid(pid, &status, WNOHANG) == pid);
 	if (wide) {
-		/* a kernel without 32 bits does not have such processes either */
+		/* a kernel that cannot run 32-bit programs does not have such processes either */
 		CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 1);
 		return;
 	}
@@ -318,7 +319,7 @@ static void test_32bit(void)
 }
 #endif
 
-/* A BPF program that is not loaded any more has the name under which the kernel told of it. */
+/* A BPF program that was unloaded keeps the name that the kernel reported. */
 static void test_made_by_kernel(void)
 {
 	static const char name[] = "bpf_prog_6deef7357e7b4530_sd_fw_egress";
@@ -333,8 +334,10 @@ static void test_made_by_kernel(void)
 	CHECK_EQ(tape->frames.items[frame].offset, 0);
 }
 
-/* Frames count as often as they are in samples, callers and leaves; what comes to have a name is
- * not told of any more. */
+/*
+ * The fact "unnamed" counts each frame as often as samples contain it, callers and leaves. A frame
+ * that gets a name no longer counts.
+ */
 static void test_unnamed(void)
 {
 	_cleanup_(cleanup_namer) struct namer *namer = NULL;
@@ -358,17 +361,25 @@ static void test_unnamed(void)
 	CHECK_EQ(namer_run(namer, tape), 0);
 	CHECK_STR(tape_fact(tape, "unnamed"),
 		  "4 gone before they were opened, 1 of files that changed, 1 in no known mapping");
+	CHECK_STR(tape_fact(tape, "unnamed gone before they were opened"),
+		  "/tmp/perftape-is-not-there");
+	CHECK_STR(tape_fact(tape, "unnamed of files that changed"), "/tmp");
+	CHECK_STR(tape_fact(tape, "unnamed in no known mapping"), "");
 	for (size_t i = 0; i < tape->frames.count; i++)
 		CHECK_EQ(strings_add(&tape->strings, "name", 4, &tape->frames.items[i].symbol), 0);
 	CHECK_EQ(namer_run(namer, tape), 0);
 	CHECK_STR(tape_fact(tape, "unnamed"), "");
+	CHECK_STR(tape_fact(tape, "unnamed of files that changed"), "");
 }
 
-CHECK_MAIN({ "this program", test_this_program }, { "deleted", test_deleted },
-	   { "perf map", test_perf_map }, { "left map", test_left_map },
-	   { "jitdump", test_jitdump }, { "made by the kernel", test_made_by_kernel },
-	   { "unnamed", test_unnamed },
+CHECK_MAIN({ "functions of this program get names", test_this_program },
+	   { "a deleted file keeps the names that are known", test_deleted },
+	   { "a perf map gives names", test_perf_map },
+	   { "a perf map of a process that ended gives names", test_left_map },
+	   { "a jitdump gives names", test_jitdump },
+	   { "code that the kernel generated keeps its name", test_made_by_kernel },
+	   { "reasons why frames have no name are counted", test_unnamed },
 #ifdef __x86_64__
-	   { "32 bits", test_32bit },
+	   { "processes of 32 bits are recognized", test_32bit },
 #endif
 )

@@ -22,7 +22,7 @@ enum packer {
 #define PACKERS 3
 static const char *const names[] = { "gzip", "xz", "zstd" };
 
-/* Text that packs, but not to nothing: numbers and words. */
+/* Makes text that packs, but not to nothing: numbers and words. */
 static void make_text(struct buffer *text, size_t size)
 {
 	uint64_t state = 42;
@@ -86,7 +86,7 @@ static void pack(enum packer packer, const void *data, size_t size, struct buffe
 		pack_zstd(data, size, packed);
 }
 
-/* What unpack_file() answers for these bytes; the text it gave, for the caller to free. */
+/* Returns what unpack_file() returns for these bytes, and its text, which the caller frees. */
 static int unpacked(const void *data, size_t size, uint64_t limit, bool *ret_damaged,
 		    char **ret_text, size_t *ret_size, struct error *error)
 {
@@ -129,7 +129,7 @@ static void test_round_trips(void)
 		}
 }
 
-/* As `cat a.gz b.gz` makes them. */
+/* Several members, as `cat a.gz b.gz` makes them. */
 static void test_one_behind_the_other(void)
 {
 	for (int packer = 0; packer < PACKERS; packer++) {
@@ -145,7 +145,10 @@ static void test_one_behind_the_other(void)
 	}
 }
 
-/* Gives the beginning, and says that it is no more than that; *ret_size is how much. */
+/*
+ * Unpacks the beginning of a truncated file, and checks that it is reported as damaged. *ret_size
+ * becomes the size of the text.
+ */
 static void check_damaged(const void *data, size_t size, const struct buffer *text,
 			  size_t *ret_size)
 {
@@ -171,19 +174,21 @@ static void test_cut_short(void)
 		pack(packer, text.data + 200000, 200000, &packed);
 		for (size_t cut = 6; cut < packed.size; cut += cut < 200 ? 1 : 1500) {
 			if (cut == first_size)
-				continue; /* that is whole */
+				continue; /* a whole file */
 			check_damaged(packed.data, cut, &text, &size);
 			CHECK(size >= last);
 			last = size;
 		}
-		/* and of what was cut close to its end, most is there */
+		/* if only the end of the file is truncated, most of the text is unpacked */
 		check_damaged(packed.data, packed.size - 1, &text, &size);
 		CHECK(size > 300000);
 	}
 }
 
-/* What was decoded in the same call as the damage is not lost with it: each has a checksum at its
- * end. */
+/*
+ * The text that a call decoded before it found the damage is not lost. Each format has a checksum
+ * at its end.
+ */
 static void test_before_the_damage(void)
 {
 	for (int packer = 0; packer < PACKERS; packer++) {
@@ -193,7 +198,7 @@ static void test_before_the_damage(void)
 		printf("# %s\n", names[packer]);
 		make_text(&text, 100000);
 		pack(packer, text.data, text.size, &packed);
-		CHECK(packed.size < 65536); /* one piece */
+		CHECK(packed.size < 65536); /* one call reads the whole file */
 		packed.data[packed.size - (packer == XZ ? 28 : packer == GZIP ? 8 : 4)] ^= 0xff;
 		check_damaged(packed.data, packed.size, &text, &size);
 		CHECK_EQ(size, text.size);
@@ -201,7 +206,7 @@ static void test_before_the_damage(void)
 	}
 }
 
-/* Several blocks of zstd in one piece, the last one damaged. */
+/* Several blocks of zstd in one call, the last one damaged. */
 static void test_blocks_before_the_damage(void)
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 }, packed = { 0 };
@@ -217,8 +222,7 @@ static void test_blocks_before_the_damage(void)
 	CHECK_EQ(size, text.size);
 }
 
-/* An answer is the text, or is said to be damaged; never anything else, and never more than the
- * limit. */
+/* Either the result is the text, or it is reported as damaged. It never exceeds the limit. */
 static void test_flipped_bytes(void)
 {
 	for (int packer = 0; packer < PACKERS; packer++) {
@@ -241,7 +245,7 @@ static void test_flipped_bytes(void)
 				CHECK(r == -EFBIG || r == -ENOBUFS);
 			if (r < 0 || r == 0 || damaged)
 				continue;
-			/* gzip's header has fields that nothing depends on, such as its time */
+			/* gzip's header has fields that do not affect the text, such as its time */
 			CHECK_EQ(size, text.size);
 			CHECK(memcmp(got, text.data, size) == 0);
 		}
@@ -287,7 +291,7 @@ static void test_bombs(void)
 	}
 }
 
-/* A frame that claims a window of 1 GB is not damaged; it is refused, by name. */
+/* A frame that claims a window of 1 GB is not damaged. The error names the limit. */
 static void test_memory(void)
 {
 	static const uint8_t frame[] = { 0x28, 0xb5, 0x2f, 0xfd, 0x00, 0xa0, 0x01, 0x00, 0x00 };
@@ -300,7 +304,7 @@ static void test_memory(void)
 	CHECK(strstr(error.text, "memory"));
 }
 
-/* A folder has no bytes to read: that is not an error of where it would be unpacked to. */
+/* A folder has no bytes to read. The error names the folder, not the output. */
 static void test_other_errors(void)
 {
 	static const char text[] = "not packed";
@@ -323,11 +327,13 @@ static void test_other_errors(void)
 	CHECK(strstr(error.text, "unpacking into /nowhere"));
 }
 
-CHECK_MAIN({ "round trips", test_round_trips },
-	   { "several, one behind the other", test_one_behind_the_other },
-	   { "cut short at many places", test_cut_short },
-	   { "what came before the damage", test_before_the_damage },
-	   { "blocks before the damage", test_blocks_before_the_damage },
-	   { "flipped bytes", test_flipped_bytes }, { "garbage behind", test_garbage_behind },
-	   { "bombs", test_bombs }, { "too much memory", test_memory },
-	   { "errors of reading and writing", test_other_errors })
+CHECK_MAIN({ "packed text is unpacked", test_round_trips },
+	   { "several members are one text", test_one_behind_the_other },
+	   { "a truncated file gives its beginning", test_cut_short },
+	   { "text before the damage is kept", test_before_the_damage },
+	   { "blocks before the damage are kept", test_blocks_before_the_damage },
+	   { "flipped bytes are found", test_flipped_bytes },
+	   { "garbage behind the end is ignored", test_garbage_behind },
+	   { "bombs are refused", test_bombs },
+	   { "a frame that needs too much memory is refused", test_memory },
+	   { "errors of reading and of writing", test_other_errors })

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What of a window is not covered because the tape over it says so, and what a spool that was
- * damaged comes to. */
+/* Gaps of a window that its tapes report, and the gap that a damaged spool leaves. */
 #include "tests/check.h"
 
 #include <dirent.h>
@@ -13,9 +12,9 @@
 
 #define AT(seconds) (TAPES_REALTIME + (uint64_t)((seconds)*1e9))
 #define PERF(seconds) (TAPES_PERF + (uint64_t)((seconds)*1e9))
-#define DAMAGED "damaged or cut off before it was sealed"
+#define DAMAGED "damaged or truncated before it was sealed"
 
-/* The file in a folder. */
+/* Finds the only file of a folder. */
 static void find_only(const char *folder, char *path, size_t size)
 {
 	DIR *names = opendir(folder);
@@ -77,7 +76,7 @@ static void test_stretches(void)
 
 	tapes_store_init(&store);
 	add_damage(tape, TAPE_ALL_CPUS, PERF(2), PERF(5));
-	add_damage(tape, 1, PERF(6), PERF(8)); /* the others were recorded */
+	add_damage(tape, 1, PERF(6), PERF(8)); /* the other CPUs were recorded */
 	tapes_store_put(&store, tape);
 	all = selected(store.path, 0, 10);
 	CHECK_EQ(all->coverage.covered_ns, 7 * NSEC_PER_SEC);
@@ -89,7 +88,7 @@ static void test_stretches(void)
 	check_gap(&within->coverage, 0, 3, 4, DAMAGED);
 }
 
-/* As an import of a recording leaves them in which many records cannot be decoded. */
+/* An import leaves such losses if many records cannot be decoded. */
 static void test_single_records(void)
 {
 	_cleanup_(cleanup_selection) struct selection *all = NULL;
@@ -140,7 +139,7 @@ static void check_left_out(const char *store, double to, const char *asked, cons
 	CHECK_EQ(strstr((char *)text.data, said) != NULL, *left_out != 0);
 }
 
-/* "record --cpus": what was asked for and was not to be recorded is missing. */
+/* With "record --cpus", a selected CPU that was not recorded is a gap. */
 static void test_left_out(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -168,7 +167,7 @@ static struct tape *tape_of_host(unsigned int begin, unsigned int end)
 	return tape;
 }
 
-/* All CPUs were recorded: of a number that the host has not, nothing can have been. */
+/* All CPUs were recorded, so a CPU that the host does not have is not a gap. */
 static void test_no_such_cpu(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -181,11 +180,11 @@ static void test_no_such_cpu(void)
 	tapes_store_put(&store, tape);
 	check_left_out(store.path, 2, NULL, "", false, false);
 	check_left_out(store.path, 2, "0,7", "", false, false);
-	/* one that came later */
+	/* a CPU that came online later */
 	check_left_out(store.path, 2, "8", "", false, false);
 	check_left_out(store.path, 2, "0,77", "77", false, false);
 	check_left_out(store.path, 2, "77", "77", false, true);
-	/* where nothing tells which there are, nobody can say that */
+	/* without a list of CPUs, nobody knows whether the host has this CPU */
 	tapes_store_put(&store, tapes_new(2, 4));
 	check_left_out(store.path, 4, "0,77", "77", true, false);
 }
@@ -198,7 +197,7 @@ static void add_loss(struct tape *tape, enum tape_loss_kind kind, uint32_t cpu, 
 	CHECK_EQ(array_push(&tape->losses, loss), 0);
 }
 
-/* What is said of a window: with `without`, it is not. */
+/* Checks the text about a window: it contains `with`, but not `without`. */
 static void check_said(const char *store, double from, double to, const char *cpus, double covered,
 		       bool whole, const char *with, const char *without)
 {
@@ -215,7 +214,7 @@ static void check_said(const char *store, double from, double to, const char *cp
 	CHECK(!without || !strstr((char *)text.data, without));
 }
 
-/* CPU 1 is away for two seconds, told piece by piece, and CPUs 2 and 3 from the begin on. */
+/* CPU 1 is offline for two seconds, in several losses; CPUs 2 and 3 are offline from the start. */
 static void test_offline(void)
 {
 	_cleanup_(cleanup_selection) struct selection *all = NULL;
@@ -240,7 +239,7 @@ static void test_offline(void)
 	check_said(store.path, 3, 10, "1-2", 5, false, "CPU 1 was offline for 2 s", NULL);
 	check_said(store.path, 4.5, 5.75, "1", 0, false, "CPU 1 was offline for 1.3 s", NULL);
 	check_said(store.path, 6, 9, "1", 3, true, NULL, "offline");
-	/* what is covered by nothing is not taken away again */
+	/* a part that is not covered is not subtracted twice */
 	check_said(store.path, 8, 12, "2", 0, false, "CPU 2 was offline for 2 s", NULL);
 	all = selected(store.path, 0, 10);
 	CHECK_EQ(all->coverage.offline, 3);
@@ -249,7 +248,7 @@ static void test_offline(void)
 	check_gap(&all->coverage, 1, 4, 6, "CPU 1 was offline");
 }
 
-/* As on a host whose threads of a core have numbers side by side, and are switched off. */
+/* The second thread of each core is switched off, so every other CPU is offline. */
 static void test_many_offline(void)
 {
 	_cleanup_(cleanup_selection) struct selection *all = NULL;
@@ -280,7 +279,7 @@ static void test_many_offline(void)
 		CHECK_EQ(told[cpu], cpu % 2);
 }
 
-/* A limit, and what did not come for it, of the first half of a window. */
+/* The first half of the window has a limit and skipped samples. */
 static void test_in_part(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -300,7 +299,7 @@ static void test_in_part(void)
 	check_said(store.path, 3.5, 5, NULL, 1.5, false, ", about 35 samples skipped", "part");
 }
 
-/* A coarse stretch gives a short window what was due in it, which may be nothing. */
+/* A short window gets its share of a long loss. That may be nothing. */
 static void test_shares(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -335,7 +334,10 @@ static void test_shares(void)
 	CHECK(!all->coverage.skipped_over_edge && !all->coverage.lost_over_edge);
 }
 
-/* The recorder did not run: told, and no gap, as the rings go on. */
+/*
+ * The recorder did not run for a while. That is reported but is not a gap, because the ring buffers
+ * keep samples.
+ */
 static void test_held(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -354,7 +356,7 @@ static void test_held(void)
 	check_said(store.path, 8, 10, NULL, 2, true, ", 0 samples lost", "recorder");
 }
 
-/* A list of segments knows what a look at their samples knows. */
+/* A list of segments reports the same losses as a walk over their samples. */
 static void test_segments(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -394,7 +396,7 @@ static void test_segments(void)
 
 #define SECONDS 6
 
-/* A spool of as many blocks, and where each ends in it. */
+/* A spool with its blocks, and the offset of each block's end. */
 struct left {
 	struct tapes_store store;
 	char path[512];
@@ -438,7 +440,7 @@ static void left_done(struct left *left)
 	tapes_store_done(&left->store);
 }
 
-/* The byte is another afterwards; the file's time is that of its last write. */
+/* Changes the byte, and then resets the file's time to that of its last write. */
 static void damage(const struct left *left, size_t at, double written)
 {
 	int fd = open(left->path, O_RDWR | O_CLOEXEC);
@@ -458,7 +460,7 @@ static int seal_it(void *context, struct store_writer *writer, struct tape *tape
 	return store_writer_seal(writer, tape, SEGMENT_HASTY, NULL, NULL);
 }
 
-/* The spool as it lies there, and what the next writer makes of it: the same hole. */
+/* A reader of the damaged spool and the next writer report the same gap. */
 static void check_hole(const struct left *left, double from, double to)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
@@ -480,7 +482,7 @@ static void check_hole(const struct left *left, double from, double to)
 	}
 }
 
-/* Nothing behind the damage can be decoded, up to the end that the last header tells. */
+/* Nothing after the damage can be decoded. The gap ends where the last header says. */
 static void test_damaged_block(void)
 {
 	_cleanup_(left_done) struct left left;
@@ -490,7 +492,9 @@ static void test_damaged_block(void)
 	check_hole(&left, 2, SECONDS);
 }
 
-/* Its header tells nothing any more: the time of the last write does. */
+/*
+ * The damaged header does not show where the gap ends. The gap ends at the time of the last write.
+ */
 static void test_last_header(void)
 {
 	_cleanup_(left_done) struct left left;
@@ -500,7 +504,10 @@ static void test_last_header(void)
 	check_hole(&left, SECONDS - 1, SECONDS + 0.25);
 }
 
-/* Nor does that: a copy's time is of the copy. A block is of a second. */
+/*
+ * A copy has another time of writing, which does not help. The gap is one second long, because a
+ * block is.
+ */
 static void test_copied(void)
 {
 	_cleanup_(left_done) struct left left;
@@ -531,30 +538,28 @@ static void check_percent(uint64_t covered_ns, uint64_t window_ns, const char *e
 		CHECK_FAIL("\"%s\" does not begin with \"%s\"", text.data, expected);
 }
 
-/* What is all is the only 100 %, and what is none the only 0.0 %. */
+/* Only complete coverage is 100 %, and only no coverage at all is 0.0 %. */
 static void test_percent(void)
 {
 	check_percent(0, 10000000, "covered 0.0 % (");
-	check_percent(1, 10000000, "covered less than 0.01 % (");
-	check_percent(1000, 10000000, "covered 0.01 % (");
-	check_percent(9999, 10000000, "covered 0.09 % (");
+	check_percent(1, 10000000, "covered <0.1 % (");
 	check_percent(10000, 10000000, "covered 0.1 % (");
 	check_percent(9999999, 10000000, "covered 99.9 % (");
 	check_percent(10000000, 10000000, "covered 100 %, ");
 }
 
-CHECK_MAIN({ "the recorder held up", test_held },
+CHECK_MAIN({ "a stalled recorder is reported", test_held },
 	   { "a list of segments knows all losses", test_segments },
-	   { "a CPU that is not there", test_offline },
-	   { "CPUs that are not there, and more than a list has room for", test_many_offline },
-	   { "what is so in part of the window", test_in_part },
-	   { "losses over a window's edges", test_shares },
-	   { "a damaged stretch is not covered", test_stretches },
-	   { "single damaged records uncover nothing", test_single_records },
-	   { "CPUs that were not to be recorded", test_left_out },
-	   { "CPUs that there are not", test_no_such_cpu },
+	   { "an offline CPU is reported", test_offline },
+	   { "more offline CPUs than a list has room for", test_many_offline },
+	   { "limits in a part of the window", test_in_part },
+	   { "a loss across an edge of the window is shared", test_shares },
+	   { "a damaged stretch is a gap", test_stretches },
+	   { "single damaged records are not a gap", test_single_records },
+	   { "a CPU that was not recorded is a gap", test_left_out },
+	   { "a CPU that the host lacks is not a gap", test_no_such_cpu },
 	   { "a spool with a damaged block", test_damaged_block },
-	   { "a spool whose last block has no header left", test_last_header },
-	   { "the same after it was copied", test_copied },
-	   { "little and nearly all of a window", test_percent },
-	   { "a spool whose last block is torn", test_torn })
+	   { "a spool without the header of its last block", test_last_header },
+	   { "a copy of that spool", test_copied },
+	   { "percentages of small and nearly whole windows", test_percent },
+	   { "a spool with a torn last block", test_torn })

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a walk over a window gives; the coverage that it leaves is looked at in test-selection.c. */
+/* The rows of a walk over a window. test-selection.c checks the coverage after such a walk. */
 #include "tests/check.h"
 
 #include "query/read/cursor.h"
@@ -35,7 +35,7 @@ static struct cursor *open_cursor(struct store_reader *reader, const struct ques
 	return cursor;
 }
 
-/* The rest of a walk: how many rows, which are in order. */
+/* Walks to the end and checks the order of the rows. Returns their number. */
 static size_t walk(struct cursor *cursor, const struct question *question)
 {
 	struct cursor_row row;
@@ -83,7 +83,7 @@ static void put_steady(struct tapes_store *store, unsigned int count, unsigned i
 		tapes_store_put(store, steady(i * seconds, (i + 1) * seconds));
 }
 
-/* However many segments there are, a window opens those that it needs, one after the other. */
+/* A walk opens only the segments of its window, one after the other. */
 static void test_opens_what_it_needs(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -97,14 +97,14 @@ static void test_opens_what_it_needs(void)
 	reader = open_reader(&store);
 	one = open_cursor(reader, &within);
 	CHECK_EQ(walk(one, &within), 10);
-	CHECK_EQ(cursor_opened(one), 1);
+	CHECK_EQ(cursor_segments_read(one), 1);
 	CHECK_EQ(cursor_coverage(one)->covered_ns, NSEC_PER_SEC);
 	two = open_cursor(reader, &across);
 	CHECK_EQ(cursor_next(two, &row, NULL), 1);
-	CHECK_EQ(cursor_opened(two), 1);
+	CHECK_EQ(cursor_segments_read(two), 1);
 	CHECK_EQ(walk(two, &across), 9);
-	CHECK_EQ(cursor_opened(two), 2);
-	/* the end stays the end */
+	CHECK_EQ(cursor_segments_read(two), 2);
+	/* a call after the end returns the end again */
 	CHECK_EQ(cursor_next(two, &row, NULL), 0);
 }
 
@@ -121,21 +121,21 @@ static void test_near(void)
 	cursor = open_cursor(reader, &question);
 	CHECK_EQ(cursor_next(cursor, &row, NULL), 1);
 	CHECK_EQ(row.realtime_ns, AT(0));
-	cursor_near(cursor, AT(1.05));
+	cursor_skip_to(cursor, AT(1.05));
 	CHECK_EQ(cursor_next(cursor, &row, NULL), 1);
 	CHECK_EQ(row.realtime_ns, AT(1.1));
-	cursor_near(cursor, AT(8));
+	cursor_skip_to(cursor, AT(8));
 	CHECK_EQ(cursor_next(cursor, &row, NULL), 1);
 	CHECK_EQ(row.realtime_ns, AT(8));
-	cursor_near(cursor, AT(3)); /* never back */
+	cursor_skip_to(cursor, AT(3)); /* the walk does not go back */
 	CHECK_EQ(walk(cursor, &question), 19);
-	/* what was passed over is known to have been recorded */
+	/* the skipped time counts as recorded */
 	CHECK(coverage_is_whole(cursor_coverage(cursor)));
-	cursor_near(cursor, AT(9.9));
+	cursor_skip_to(cursor, AT(9.9));
 	CHECK_EQ(cursor_next(cursor, &row, NULL), 0);
 }
 
-/* A tape that is kept outlives the cursor, and has no samples but those of the walk. */
+/* A kept tape outlives the cursor, and contains only the samples of the walk. */
 static void test_keep(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -152,7 +152,7 @@ static void test_keep(void)
 		CHECK_EQ(cursor_next(cursor, &row, NULL), 1);
 	CHECK_EQ(row.number, 1);
 	kept = row.tape;
-	cursor_keep(cursor);
+	cursor_keep_tape(cursor);
 	walk(cursor, &question);
 	cursor_close(cursor);
 	CHECK_EQ(kept->samples.count, 20);
@@ -232,7 +232,7 @@ static int name_all(void *context, struct tape *tape)
 	return 0;
 }
 
-/* What is in the spool is there, and named by the hook. */
+/* The walk includes the spool, whose frames the hook names. */
 static void test_spool(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -265,7 +265,7 @@ struct counted {
 	size_t count;
 };
 
-/* All samples of the store, one by one. */
+/* Counts all samples of the store one by one. */
 static void count_slowly(struct store_reader *reader, const struct question *question,
 			 struct counted *counted)
 {
@@ -317,7 +317,9 @@ static struct question random_question(const struct filter *filter)
 	return between(AT(from), AT(from + random_below(20000) / 1000.0 + 0.001), filter);
 }
 
-/* Each sample of the window once, none from outside, in order of time; and the CPUs share them out.
+/*
+ * Each sample of the window appears once and in order of time. Walks of single CPUs add up to a
+ * walk of all CPUs.
  */
 static void test_random_windows(void)
 {
@@ -356,7 +358,10 @@ static void test_random_windows(void)
 	}
 }
 
-CHECK_MAIN({ "no more segments are opened than needed", test_opens_what_it_needs },
-	   { "going on from a moment", test_near }, { "a tape that is kept", test_keep },
-	   { "filters", test_filters }, { "lists of processes", test_id_lists },
-	   { "what is not sealed yet", test_spool }, { "random windows", test_random_windows })
+CHECK_MAIN({ "a walk opens only the segments that it needs", test_opens_what_it_needs },
+	   { "a walk can skip to a moment", test_near },
+	   { "a kept tape outlives its cursor", test_keep },
+	   { "filters choose samples", test_filters },
+	   { "lists of processes choose samples", test_id_lists },
+	   { "the walk includes the spool", test_spool },
+	   { "random windows contain each sample once", test_random_windows })

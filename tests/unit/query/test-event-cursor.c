@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The trace events of a window, out of a store. */
+/* Reads the trace events of a window of a store. */
 #include "query/read/event-cursor.h"
 
 #include "tape/tape-events.h"
@@ -24,7 +24,7 @@ static void make_store(void)
 	struct tape_event several = { .time_ns = TAPES_PERF + 9 * NSEC_PER_SEC };
 
 	tapes_store_init(&store);
-	/* as the rings of two CPUs give them */
+	/* in the order in which the rings of two CPUs give them */
 	add(first, 5000, 1, "runc", "cgroup:cgroup_mkdir", "/a");
 	add(first, 7000, 1, "runc", "cgroup:cgroup_rmdir", "/a b\n\"");
 	add(first, 6000, 0, "sh", "sched:sched_process_exit", "");
@@ -75,7 +75,7 @@ static void ask(const struct filter *filter, const char *glob, bool json, const 
 		.take = take,
 		.context = &shown,
 	};
-	struct event_cursor_told told;
+	struct event_cursor_totals told;
 	struct error error = { 0 };
 
 	CHECK_EQ(store_reader_open(store.path, &reader, &error), 0);
@@ -84,7 +84,7 @@ static void ask(const struct filter *filter, const char *glob, bool json, const 
 	CHECK_EQ(told.coverage.lost_events, 5);
 	CHECK_EQ(told.coverage.lost_samples, 0);
 	CHECK(coverage_is_whole(&told.coverage));
-	event_cursor_told_done(&told);
+	event_cursor_totals_done(&told);
 	buffer_u8(&shown.text, 0);
 	CHECK_STR((char *)shown.text.data, expected);
 	buffer_done(&shown.text);
@@ -109,7 +109,7 @@ static void test_lines(void)
 	tapes_store_done(&store);
 }
 
-/* A segment that somebody else gave may have any names in it. */
+/* A segment from an attacker may contain any names. */
 static int make_and_look(void *context, const struct event_cursor_row *row, struct buffer *text)
 {
 	size_t *most = context;
@@ -124,8 +124,7 @@ static int leave(void *context, const void *text, size_t size)
 	return 0;
 }
 
-/* However many segments overlap the one before, so that something always waits, no more is kept
- * than what does. */
+/* Each segment overlaps the one before. The cursor keeps only the rows that must wait. */
 static void test_overlapping(void)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
@@ -139,7 +138,7 @@ static void test_overlapping(void)
 		.take = leave,
 		.context = &most,
 	};
-	struct event_cursor_told told;
+	struct event_cursor_totals told;
 
 	tapes_store_init(&store);
 	for (unsigned int i = 0; i < 50; i++) {
@@ -152,7 +151,7 @@ static void test_overlapping(void)
 	CHECK_EQ(event_cursor_run(reader, &options, &told, NULL), 0);
 	CHECK_EQ(told.count, 50);
 	CHECK(most && most < 500);
-	event_cursor_told_done(&told);
+	event_cursor_totals_done(&told);
 	tapes_store_done(&store);
 }
 
@@ -190,7 +189,7 @@ static void test_json(void)
 	tapes_store_done(&store);
 }
 
-/* How many programs started that a window is told of: 12, from its seconds 7 to 9. */
+/* Returns how many started programs a window reports if a count of 12 covers the seconds 7 to 9. */
 static uint64_t counted(double from, double to)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
@@ -205,16 +204,19 @@ static uint64_t counted(double from, double to)
 		.take = take,
 		.context = &shown,
 	};
-	struct event_cursor_told told;
+	struct event_cursor_totals told;
 
 	CHECK_EQ(store_reader_open(store.path, &reader, NULL), 0);
 	CHECK_EQ(event_cursor_run(reader, &options, &told, NULL), 0);
-	event_cursor_told_done(&told);
+	event_cursor_totals_done(&told);
 	buffer_done(&shown.text);
 	return told.count;
 }
 
-/* A count is of a stretch, and belongs to each window that has any of it. */
+/*
+ * A count covers a stretch of time, and belongs to each window that contains a part of this
+ * stretch.
+ */
 static void test_counted(void)
 {
 	make_store();
@@ -261,7 +263,7 @@ static int make_none(void *context, const struct event_cursor_row *row, struct b
 	return 0;
 }
 
-/* Those of other names are no matter of who asks for one; those without a name are. */
+/* An answer about one event omits losses of other events, but includes losses without a name. */
 static void test_lost(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store own;
@@ -278,7 +280,7 @@ static void test_lost(void)
 		.take = take,
 		.context = &shown,
 	};
-	struct event_cursor_told told;
+	struct event_cursor_totals told;
 
 	tapes_store_init(&own);
 	add_passed_over(tape, "cgroup:cgroup_mkdir", 4);
@@ -291,11 +293,11 @@ static void test_lost(void)
 	CHECK_EQ(store_reader_open(own.path, &reader, NULL), 0);
 	CHECK_EQ(event_cursor_run(reader, &options, &told, NULL), 0);
 	CHECK_EQ(told.only_counted, 4);
-	CHECK_EQ(told.nameless, 2);
+	CHECK_EQ(told.lost, 2);
 	CHECK_EQ(told.coverage.lost_events, 9);
-	event_cursor_describe_over(&told, 1, true, &shown.text);
+	event_cursor_describe_overflow(&told, 1, true, &shown.text);
 	buffer_u8(&shown.text, '\n');
-	event_cursor_put_told_json(&told, &shown.text);
+	event_cursor_put_totals_json(&told, &shown.text);
 	buffer_u8(&shown.text, 0);
 	CHECK_STR((char *)shown.text.data,
 		  "4 of cgroup:cgroup_mkdir, 2026-11-18T03:12:00.999Z to 2026-11-18T03:12:01.000Z\n"
@@ -303,11 +305,12 @@ static void test_lost(void)
 		  "mkdir\":"
 		  "{\"count\":4,\"from\":\"2026-11-18T03:12:00.999999Z\",\"to\":\"2026-11-18T03:12:"
 		  "01.000000Z\"}}}}\n");
-	event_cursor_told_done(&told);
+	event_cursor_totals_done(&told);
 	buffer_done(&shown.text);
 }
 
-CHECK_MAIN({ "what is missing of a name", test_lost }, { "lines", test_lines },
-	   { "hostile names", test_hostile_names }, { "JSON", test_json },
-	   { "filters", test_filters }, { "counted", test_counted },
-	   { "segments that overlap", test_overlapping })
+CHECK_MAIN({ "losses of one event", test_lost }, { "events as lines", test_lines },
+	   { "hostile names do no harm", test_hostile_names }, { "events as JSON", test_json },
+	   { "filters choose events", test_filters },
+	   { "a count belongs to each window of its stretch", test_counted },
+	   { "segments that overlap are merged", test_overlapping })

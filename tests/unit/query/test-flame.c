@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The tree of a flame graph, and its file; what a browser makes of it is seen in tests/browser/. */
+/* Makes the tree of a flame graph and its file. tests/browser/ checks the file in a browser. */
 #include "tests/check.h"
 
 #include "draw/flamegraph.h"
@@ -17,7 +17,7 @@ static struct folded *fold(struct tape *tape)
 	return folded;
 }
 
-/* So many samples of a stack. */
+/* Adds samples of one stack. */
 static void add(struct tape *tape, const char *comm, uint32_t stack, unsigned int samples)
 {
 	uint32_t thread = tapes_thread(tape, 7, 7, comm);
@@ -26,8 +26,10 @@ static void add(struct tape *tape, const char *comm, uint32_t stack, unsigned in
 		tapes_sample(tape, TAPES_PERF, 0, thread, stack);
 }
 
-/* A program in C with a call into the kernel, one of Go, what was made at run time, a frame without
- * a name. */
+/*
+ * A program in C with a call into the kernel, a program in Go, generated code, and a frame without
+ * a name.
+ */
 static struct tape *usual_tape(void)
 {
 	struct tape *tape = tapes_new(0, 1);
@@ -46,6 +48,8 @@ static struct tape *usual_tape(void)
 	add(tape, "go", tapes_call(tape, 0, program, 96, "k8s.io/cadvisor.(*Manager).run"), 2);
 	return tape;
 }
+
+static const struct flame_options whole = { .frames_max = 1000 };
 
 struct expected {
 	const char *name;
@@ -85,9 +89,69 @@ static void test_tree(void)
 	_cleanup_(cleanup_folded) struct folded *folded = fold(usual_tape());
 	_cleanup_(flame_done) struct flame flame = { 0 };
 
-	CHECK_EQ(flame_make(folded, 0, 1000, &flame), 0);
+	CHECK_EQ(flame_make(folded, &whole, &flame), 0);
 	check_frames(&flame, expected, ARRAY_SIZE(expected));
 	CHECK(flame.depth == 3 && !flame.left_out);
+}
+
+/*
+ * As texts, "main" comes before "main.cold", and "main;work" after it. A function that also has
+ * samples of its own is still one frame.
+ */
+static void test_siblings(void)
+{
+	static const struct expected expected[] = {
+		{ "all", FLAME_ALL, 0, 0, 9 },		 { "x", FLAME_COMM, 1, 0, 7 },
+		{ "main", FLAME_PROGRAM, 2, 0, 5 },	 { "work", FLAME_PROGRAM, 3, 2, 3 },
+		{ "main.cold", FLAME_PROGRAM, 2, 5, 2 }, { "x-y", FLAME_COMM, 1, 7, 2 },
+		{ "main", FLAME_PROGRAM, 2, 7, 2 },
+	};
+	struct tape *tape = tapes_new(0, 1);
+	uint32_t program = tapes_module(tape, "/usr/bin/x", TAPE_MODULE_ELF);
+	uint32_t start = tapes_call(tape, 0, program, 16, "main");
+	_cleanup_(cleanup_folded) struct folded *folded = NULL;
+	_cleanup_(flame_done) struct flame flame = { 0 };
+
+	add(tape, "x", start, 2);
+	add(tape, "x", tapes_call(tape, start, program, 32, "work"), 3);
+	add(tape, "x", tapes_call(tape, 0, program, 48, "main.cold"), 2);
+	add(tape, "x-y", start, 2);
+	folded = fold(tape);
+	CHECK_EQ(flame_make(folded, &whole, &flame), 0);
+	check_frames(&flame, expected, ARRAY_SIZE(expected));
+}
+
+/*
+ * Two callers of a lock in two threads. A thread "plock" differs from the program's function
+ * "lock", although both are stored as "plock".
+ */
+static void test_reverse(void)
+{
+	static const struct expected expected[] = {
+		{ "all", FLAME_ALL, 0, 0, 10 },	    { "lock", FLAME_PROGRAM, 1, 0, 9 },
+		{ "lock", FLAME_PROGRAM, 2, 0, 1 }, { "x", FLAME_COMM, 3, 0, 1 },
+		{ "plock", FLAME_COMM, 2, 1, 2 },   { "read", FLAME_PROGRAM, 2, 3, 4 },
+		{ "x", FLAME_COMM, 3, 3, 4 },	    { "write", FLAME_PROGRAM, 2, 7, 2 },
+		{ "y", FLAME_COMM, 3, 7, 2 },	    { "write", FLAME_PROGRAM, 1, 9, 1 },
+		{ "y", FLAME_COMM, 2, 9, 1 },
+	};
+	struct tape *tape = tapes_new(0, 1);
+	uint32_t program = tapes_module(tape, "/usr/bin/x", TAPE_MODULE_ELF);
+	uint32_t reading = tapes_call(tape, 0, program, 16, "read");
+	uint32_t writing = tapes_call(tape, 0, program, 32, "write");
+	uint32_t lock = tapes_call(tape, 0, program, 48, "lock");
+	_cleanup_(cleanup_folded) struct folded *folded = NULL;
+	_cleanup_(flame_done) struct flame flame = { 0 };
+
+	add(tape, "x", tapes_call(tape, reading, program, 48, "lock"), 4);
+	add(tape, "y", tapes_call(tape, writing, program, 48, "lock"), 2);
+	add(tape, "y", writing, 1);
+	add(tape, "x", tapes_call(tape, lock, program, 48, "lock"), 1);
+	add(tape, "plock", lock, 2);
+	folded = fold(tape);
+	CHECK_EQ(flame_make(folded, &(struct flame_options){ 0, 1000, true }, &flame), 0);
+	check_frames(&flame, expected, ARRAY_SIZE(expected));
+	CHECK_EQ(flame.depth, 3);
 }
 
 static void test_narrow(void)
@@ -95,13 +159,13 @@ static void test_narrow(void)
 	_cleanup_(cleanup_folded) struct folded *folded = fold(usual_tape());
 	_cleanup_(flame_done) struct flame share = { 0 }, number = { 0 };
 
-	CHECK_EQ(flame_make(folded, 0.04, 1000, &share), 0);
+	CHECK_EQ(flame_make(folded, &(struct flame_options){ 0.04, 1000, false }, &share), 0);
 	CHECK_EQ(share.frames.count, 6);
 	CHECK_EQ(share.left_out, 4);
 	CHECK(!share.over_max);
 	CHECK(share.least > 0.0399 && share.least < 0.0401);
-	/* of three that fit, none has as few as the fourth */
-	CHECK_EQ(flame_make(folded, 0, 3, &number), 0);
+	/* the fourth frame has fewer samples than the three that fit */
+	CHECK_EQ(flame_make(folded, &(struct flame_options){ 0, 3, false }, &number), 0);
 	CHECK_EQ(number.frames.count, 3);
 	CHECK_EQ(number.left_out, 7);
 	CHECK(number.over_max);
@@ -113,25 +177,53 @@ static void test_nothing(void)
 	_cleanup_(cleanup_folded) struct folded *folded = fold(tapes_new(0, 1));
 	_cleanup_(flame_done) struct flame flame = { 0 };
 
-	CHECK_EQ(flame_make(folded, 0.1, 10, &flame), 0);
+	CHECK_EQ(flame_make(folded, &(struct flame_options){ 0.1, 10, false }, &flame), 0);
 	CHECK(flame.frames.count == 1 && !flame.left_out);
 }
 
-static char *drawn(struct tape *tape, const char *title)
+static char *drawn(struct tape *tape, const char *title, bool reverse)
 {
 	_cleanup_(cleanup_folded) struct folded *folded = fold(tape);
 	_cleanup_(flame_done) struct flame flame = { 0 };
-	const struct flamegraph graph = { &flame, title, "the window\nthe coverage\n" };
+	const struct flamegraph graph = { &flame, title, "the window\nthe coverage\n", reverse };
 
-	CHECK_EQ(flame_make(folded, 0.01, 1000, &flame), 0);
+	CHECK_EQ(flame_make(folded, &(struct flame_options){ 0.0001, 1000, reverse }, &flame), 0);
 	return SELECTIONS_TEXT(flamegraph_write(&graph, output));
 }
 
 static void test_drawn(void)
 {
-	_cleanup_free_ char *text = drawn(usual_tape(), "CPU stacks");
+	_cleanup_free_ char *text = drawn(usual_tape(), "CPU stacks", false);
+	_cleanup_free_ char *reversed = drawn(usual_tape(), "CPU stacks", true);
 
 	check_golden("usual.svg", text);
+	check_golden("reversed.svg", reversed);
+}
+
+static unsigned int height_of(const char *text)
+{
+	const char *height = strstr(text, " height=\"");
+
+	return atoi(height + strlen(" height=\""));
+}
+
+/* One broken stack of 127 frames among 5000 samples must not make the picture high. */
+static void test_folded_rows(void)
+{
+	struct tape *tape = usual_tape();
+	uint32_t program = tapes_module(tape, "/usr/bin/x", TAPE_MODULE_ELF);
+	uint32_t stack = 0;
+	_cleanup_free_ char *usual = drawn(usual_tape(), "CPU stacks", false), *text = NULL;
+
+	add(tape, "x", tapes_call(tape, 0, program, 16, "main"), 4900);
+	for (int i = 0; i < 127; i++)
+		stack = tapes_call(tape, stack, program, 4096 + 16 * i, "junk");
+	add(tape, "x", stack, 1);
+	text = drawn(tape, "CPU stacks", false);
+	CHECK_EQ(height_of(text), height_of(usual));
+	CHECK(strstr(text, ">125 more rows, of frames narrower than a pixel</text>"));
+	CHECK(!strstr(usual, "pixel</text>"));
+	check_golden("folded-rows.svg", text);
 }
 
 static void test_hostile(void)
@@ -144,10 +236,16 @@ static void test_hostile(void)
 	    tapes_kernel(tape, "\xe2\x80\xae"
 			       "evil;\xef\xbf\xbf;\xed\xa0\x80"),
 	    3);
-	text = drawn(tape, "<b>\x1b[31m&\xff");
+	text = drawn(tape, "<b>\x1b[31m&\xff", false);
 	CHECK(!strstr(text, "<script>alert") && !strstr(text, "\x1b"));
 	check_golden("hostile.svg", text);
 }
 
-CHECK_MAIN({ "the tree", test_tree }, { "narrow frames", test_narrow }, { "nothing", test_nothing },
-	   { "the file", test_drawn }, { "hostile names", test_hostile })
+CHECK_MAIN({ "frames form a tree", test_tree },
+	   { "a function is one frame below its caller", test_siblings },
+	   { "a reversed tree begins with the leaves", test_reverse },
+	   { "narrow frames are left out", test_narrow },
+	   { "rows of invisible frames are folded", test_folded_rows },
+	   { "a window without samples", test_nothing },
+	   { "the file matches tests/golden", test_drawn },
+	   { "hostile names do no harm", test_hostile })

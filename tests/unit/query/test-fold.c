@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Folding in threads is counting samples; what the lines look like is compared in test-golden.c. */
+/* Folding with threads counts samples exactly. test-golden.c compares the lines. */
 #include "tests/check.h"
 
 #include "query/read/cursor.h"
+#include "query/read/window-filter.h"
 #include "query/sums/fold.h"
 #include "tests/random-stores.h"
 #include "tests/selections.h"
@@ -34,7 +35,7 @@ static struct fold run(struct store_reader *reader, const struct fold_options *o
 	return fold;
 }
 
-/* The lines; the caller frees them. */
+/* Returns the lines; the caller frees them. */
 static char *folded_text(const struct folded *folded)
 {
 	return SELECTIONS_TEXT(folded_write(folded, output));
@@ -47,7 +48,7 @@ static char *text_of(struct store_reader *reader, const struct fold_options *opt
 	return folded_text(fold.folded);
 }
 
-/* Adds up the numbers behind the lines, which must be in order and each another. */
+/* Adds up the numbers of the lines, which must be sorted and differ. */
 static uint64_t add_lines(const char *text)
 {
 	_cleanup_free_ char *last = NULL;
@@ -96,7 +97,7 @@ static void check_frames(struct store_reader *reader, const struct fold_options 
 	CHECK_EQ(fold.coverage.named, expected->named);
 }
 
-/* However many threads there are, and whether samples or sums are added up. */
+/* Neither the number of threads nor the use of sums instead of samples changes the result. */
 static void test_is_counting(void)
 {
 	for (int round = 0; round < 10; round++) {
@@ -121,7 +122,7 @@ static void test_is_counting(void)
 		period = text_of(reader, &options);
 		CHECK_EQ(add_lines(period), expected.period);
 		check_frames(reader, &options, &expected);
-		/* sums do not tell CPUs apart */
+		/* sums do not distinguish CPUs */
 		CHECK_EQ(cpu_filter_parse("0-99", &every_cpu.cpus, NULL), 0);
 		options.weight = FOLDED_SAMPLES;
 		options.question.filter = &every_cpu;
@@ -133,8 +134,8 @@ static void test_is_counting(void)
 static void test_window_and_comm(void)
 {
 	static const struct filter kernel = { .comm = "kworker*" }, others = { .comm = "[!k:]*" },
-				   kubelet = { .comm = "kubelet" }, nameless = { .comm = ":*" };
-	const struct filter *const parts[] = { &kernel, &others, &kubelet, &nameless };
+				   kubelet = { .comm = "kubelet" }, unnamed = { .comm = ":*" };
+	const struct filter *const parts[] = { &kernel, &others, &kubelet, &unnamed };
 
 	for (int round = 0; round < 10; round++) {
 		_cleanup_(tapes_store_done) struct tapes_store store;
@@ -168,8 +169,10 @@ static struct tape *calls(unsigned int begin, const char *comm, const char *func
 	return tape;
 }
 
-/* Lines compare as texts, where a name is the beginning of another, and where one line ends and
- * others go on. */
+/*
+ * Lines are sorted as texts. In this store, one name is a prefix of another, and one line is a
+ * prefix of others.
+ */
 static void test_order_of_lines(void)
 {
 	static const char *const functions[] = { "x",	 "x;z", "x y",	  "x y;a", "x:",
@@ -190,8 +193,7 @@ static void test_order_of_lines(void)
 	CHECK_EQ(add_lines(text), 2 * ARRAY_SIZE(functions));
 }
 
-/* So many lines that they are sorted in parts, with long beginnings in common and names that begin
- * as others do. */
+/* There are enough lines to be sorted in parts, and they have long common beginnings. */
 static void test_order_of_many_lines(void)
 {
 	static const char *const names[] = { "a",	  "a b",	"a:", "aaaaaaaa",
@@ -223,8 +225,10 @@ struct watched {
 	bool is_wrong;
 };
 
-/* How far it has come is told of each segment, of one at a time. A CHECK is for the test's own
- * thread. */
+/*
+ * progress() is called for each segment, by one thread at a time. CHECK works only in the test's
+ * own thread.
+ */
 static void watch(void *context, uint64_t done, uint64_t of)
 {
 	struct watched *watched = context;
@@ -281,8 +285,57 @@ static void test_damage(void)
 	CHECK_EQ(fold.segments, 2);
 }
 
-CHECK_MAIN({ "folding is counting", test_is_counting },
-	   { "windows and comms share it out", test_window_and_comm },
-	   { "the order of lines", test_order_of_lines },
-	   { "the order of many lines", test_order_of_many_lines }, { "progress", test_progress },
-	   { "a segment that cannot be read", test_damage })
+/* "comm;OUTERMOST;...;LEAF" with named and unnamed frames in modules of each kind. */
+static void test_marks(void)
+{
+	static const struct {
+		unsigned int marks;
+		const char *text;
+	} rows[] = {
+		{ 0, "x;[unknown];[libx:.so];f;[perf-7.map];jitted;[kernel.kallsyms];entry 1\n" },
+		{ FOLDED_MARK_KERNEL, "x;[unknown];[libx:.so];f;[perf-7.map];jitted;"
+				      "[kernel.kallsyms]_[k];entry_[k] 1\n" },
+		{ FOLDED_MARK_JIT, "x;[unknown];[libx:.so];f;[perf-7.map]_[j];jitted_[j];"
+				   "[kernel.kallsyms];entry 1\n" },
+		{ FOLDED_MARK_KERNEL | FOLDED_MARK_JIT,
+		  "x;[unknown];[libx:.so];f;[perf-7.map]_[j];jitted_[j];"
+		  "[kernel.kallsyms]_[k];entry_[k] 1\n" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, 10);
+		_cleanup_(cleanup_folded) struct folded *folded = NULL, *other = NULL;
+		uint32_t elf = tapes_module(tape, "/usr/lib/libx;.so (deleted)", TAPE_MODULE_ELF);
+		uint32_t jit = tapes_module(tape, "/tmp/perf-7.map", TAPE_MODULE_JIT);
+		uint32_t kernel = tapes_module(tape, "[kernel.kallsyms]", TAPE_MODULE_KERNEL);
+		uint32_t stack = tapes_call(tape, 0, 0, 0, "");
+		_cleanup_free_ char *text = NULL;
+		struct coverage coverage = { 0 };
+
+		stack = tapes_call(tape, stack, elf, 1, "");
+		stack = tapes_call(tape, stack, elf, 2, "f");
+		stack = tapes_call(tape, stack, jit, 3, "");
+		stack = tapes_call(tape, stack, jit, 4, "jitted");
+		stack = tapes_call(tape, stack, kernel, 5, "");
+		stack = tapes_call(tape, stack, kernel, 6, "entry");
+		tapes_sample(tape, TAPES_PERF, 0, tapes_thread(tape, 1, 1, "x"), stack);
+		CHECK_EQ(folded_new(&folded), 0);
+		CHECK_EQ(folded_new(&other), 0);
+		other->marks = rows[i].marks;
+		CHECK_EQ(folded_add_samples(other, tape, FOLDED_SAMPLES), 0);
+		CHECK_EQ(folded_merge(folded, other), 0);
+		text = folded_text(folded);
+		CHECK_STR(text, rows[i].text);
+		CHECK_EQ(window_filter_count_samples(tape, &coverage), 0);
+		CHECK_EQ(coverage.frames, 7);
+		CHECK_EQ(coverage.named, 3);
+	}
+}
+
+CHECK_MAIN({ "folding counts each sample", test_is_counting },
+	   { "windows and comms split the samples", test_window_and_comm },
+	   { "lines are sorted", test_order_of_lines },
+	   { "many lines are sorted", test_order_of_many_lines },
+	   { "progress comes for each segment", test_progress },
+	   { "a segment that cannot be read is left out", test_damage },
+	   { "marks, and files instead of names", test_marks })

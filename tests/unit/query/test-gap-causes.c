@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is said of the time between recordings, before the first and behind the last. */
+/* Why nothing was recorded before, between and after recordings. */
 #include "tests/check.h"
 
 #include <dirent.h>
@@ -12,7 +12,7 @@
 #define AT(seconds) (TAPES_REALTIME + (uint64_t)((seconds)*1e9))
 #define PERF(seconds) (TAPES_PERF + (uint64_t)((seconds)*1e9))
 
-/* The first file of a folder. */
+/* Finds the first file of a folder. */
 static void find_only(const char *folder, char *path, size_t size)
 {
 	DIR *names = opendir(folder);
@@ -51,7 +51,7 @@ static void check_gap(const struct coverage *coverage, size_t number, double fro
 	CHECK_STR(gap->why, why);
 }
 
-/* Between two boots more is known than that nothing is there. */
+/* The reason for a gap between two boots mentions the reboot. */
 static void test_boots(void)
 {
 	_cleanup_(cleanup_selection) struct selection *all = NULL;
@@ -66,12 +66,12 @@ static void test_boots(void)
 	tapes_store_put(&store, other);
 	all = selected(store.path, 0, 8);
 	check_gap(&all->coverage, 0, 2, 4, "nothing recorded");
-	check_gap(&all->coverage, 1, 5, 7, "nothing recorded; the machine was started anew");
-	CHECK(!all->coverage.gaps.items[0].cause);
-	CHECK_STR(all->coverage.gaps.items[1].cause, "rebooted");
+	check_gap(&all->coverage, 1, 5, 7, "nothing recorded; the machine rebooted");
+	CHECK_EQ(all->coverage.gaps.items[0].cause, COVERAGE_CAUSE_UNKNOWN);
+	CHECK_EQ(all->coverage.gaps.items[1].cause, COVERAGE_CAUSE_REBOOTED);
 }
 
-/* Each imported file is a boot of its own as far as anybody knows. */
+/* The boot of an imported file is unknown, so each file counts as a separate boot. */
 static void test_imported(void)
 {
 	_cleanup_(cleanup_selection) struct selection *all = NULL;
@@ -88,7 +88,10 @@ static void test_imported(void)
 	check_gap(&all->coverage, 0, 2, 4, "nothing recorded");
 }
 
-/* Of a recording that began at a second, and ended with that tape if `ended` is not NULL. */
+/*
+ * Puts a tape of the recording with the start time `begun`. If `ended` is not NULL, it is the
+ * reason why the recording ended.
+ */
 static void put_part(struct tapes_store *store, unsigned int begin, unsigned int end,
 		     const char *begun, const char *ended)
 {
@@ -100,8 +103,10 @@ static void put_part(struct tapes_store *store, unsigned int begin, unsigned int
 	tapes_store_put(store, tape);
 }
 
-/* What every answer says of a stretch in which nothing was recorded: alone, at the window's begin,
- * at its end, and within. */
+/*
+ * Checks the cause in windows that contain only the gap, begin with it, end with it, and surround
+ * it.
+ */
 static void check_why(const char *store, double from, double to, const char *why, const char *cause)
 {
 	const struct {
@@ -119,13 +124,13 @@ static void check_why(const char *store, double from, double to, const char *why
 
 		CHECK_EQ(some->coverage.gaps.count, 1);
 		CHECK_STR(gap->why, why);
-		CHECK_STR(gap->cause ? gap->cause : "", cause);
+		CHECK_STR(gap->cause ? coverage_cause_name(gap->cause) : "", cause);
 		CHECK_EQ(gap->from_ns, AT(MAX(windows[i].from, from)));
 		CHECK_EQ(gap->to_ns, AT(MIN(windows[i].to, to)));
 	}
 }
 
-/* What a recording says of its end holds whatever was imported behind it. */
+/* The end of a recording explains the gap after it, even if an import comes later. */
 static void test_imported_behind(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -140,7 +145,7 @@ static void test_imported_behind(void)
 	check_why(store.path, 12, 14, "the recorder was stopped (SIGTERM)", "stopped");
 }
 
-/* A segment that lies within another one is not what the gap behind that is beside. */
+/* A segment that ends within another one is not the neighbour of the gap after both. */
 static void test_overlapping(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -154,13 +159,12 @@ static void test_overlapping(void)
 	check_why(store.path, 26, 28, "the recorder was killed", "killed");
 }
 
-/* How a recording ended is told of the time behind it; of what was killed, nobody could say
- * anything. */
+/* The end of a recording explains the time after it. A killed recorder could not report its end. */
 static void test_ended(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
-	struct tape *rebooted = tapes_new(60, 62), *given_up = tapes_new(72, 74);
-	struct tape_loss shed = { TAPE_LOSS_UNSAVED, TAPE_ALL_CPUS, PERF(62), PERF(72), 300 };
+	struct tape *rebooted = tapes_new(60, 62), *unsaved_tape = tapes_new(72, 74);
+	struct tape_loss unsaved = { TAPE_LOSS_UNSAVED, TAPE_ALL_CPUS, PERF(62), PERF(72), 300 };
 
 	tapes_store_init(&store);
 	put_part(&store, 10, 12, "10", NULL);
@@ -174,15 +178,15 @@ static void test_ended(void)
 	put_part(&store, 40, 42, "40", "SIGHUP");
 	rebooted->facts.count = 0;
 	rebooted->anchors.items[0].monotonic_ns = rebooted->anchors.items[0].boottime_ns =
-		1; /* at its second 0: before the gap */
+		1; /* its second 0 lies before the gap */
 	CHECK_EQ(tape_add_fact(rebooted, "boot_id", "99999999-2222-3333-4444-555555555555"), 0);
 	CHECK_EQ(tape_add_fact(rebooted, TAPE_BEGUN, "60"), 0);
 	tapes_store_put(&store, rebooted);
-	given_up->facts.count = 0;
-	CHECK_EQ(tape_add_fact(given_up, "boot_id", "99999999-2222-3333-4444-555555555555"), 0);
-	CHECK_EQ(tape_add_fact(given_up, TAPE_BEGUN, "60"), 0);
-	CHECK_EQ(array_push(&given_up->losses, shed), 0);
-	tapes_store_put(&store, given_up);
+	unsaved_tape->facts.count = 0;
+	CHECK_EQ(tape_add_fact(unsaved_tape, "boot_id", "99999999-2222-3333-4444-555555555555"), 0);
+	CHECK_EQ(tape_add_fact(unsaved_tape, TAPE_BEGUN, "60"), 0);
+	CHECK_EQ(array_push(&unsaved_tape->losses, unsaved), 0);
+	tapes_store_put(&store, unsaved_tape);
 	check_why(store.path, 14, 16, "the recorder was stopped (SIGTERM)", "stopped");
 	check_why(store.path, 18, 20, "the recorder had run for its --duration", "duration");
 	check_why(store.path, 22, 24, "the recorder was killed", "killed");
@@ -190,14 +194,16 @@ static void test_ended(void)
 	check_why(store.path, 30, 32, "nothing recorded", "");
 	check_why(store.path, 34, 36, "the recorder was killed", "killed");
 	check_why(store.path, 38, 40, "the recorder ended (whim)", "ended");
-	check_why(store.path, 42, 60,
-		  "the recorder was stopped (SIGHUP); the machine was started anew", "rebooted");
+	check_why(store.path, 42, 60, "the recorder was stopped (SIGHUP); the machine rebooted",
+		  "rebooted");
 	check_why(store.path, 62, 72, "unsaved: the store could not be written", "unsaved");
 }
 
-/* The wall clock was set while a recorder could not store: the tape that tells of it knows only how
- * it was afterwards. */
-static void test_given_up_and_set(void)
+/*
+ * Somebody set the wall clock while the recorder could not store anything. The tape that reports
+ * the loss knows only the new time.
+ */
+static void test_unsaved_and_set(void)
 {
 	_cleanup_(cleanup_selection) struct selection *all = NULL;
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -206,19 +212,19 @@ static void test_given_up_and_set(void)
 	struct store_segments segments = { 0 };
 	struct coverage listed = { 0 };
 	struct tape *next = tapes_new(22, 24);
-	struct tape_loss shed = { TAPE_LOSS_UNSAVED, TAPE_ALL_CPUS, PERF(12), PERF(20), 300 };
+	struct tape_loss unsaved = { TAPE_LOSS_UNSAVED, TAPE_ALL_CPUS, PERF(12), PERF(20), 300 };
 
 	tapes_store_init(&store);
 	put_part(&store, 10, 12, "10", "SIGTERM");
 	next->anchors.items[0].realtime_ns += 5 * NSEC_PER_MSEC;
 	CHECK_EQ(tape_add_fact(next, TAPE_BEGUN, "22"), 0);
-	CHECK_EQ(array_push(&next->losses, shed), 0);
+	CHECK_EQ(array_push(&next->losses, unsaved), 0);
 	tapes_store_put(&store, next);
 	all = selected(store.path, 10, 24);
 	CHECK_EQ(all->coverage.gaps.count, 2);
 	check_gap(&all->coverage, 0, 12, 20.005, "unsaved: the store could not be written");
 	check_gap(&all->coverage, 1, 20.005, 22.005, "the recorder was stopped (SIGTERM)");
-	/* also to who does not look at all losses */
+	/* the same gaps without reading all losses */
 	CHECK_EQ(store_reader_open(store.path, &reader, NULL), 0);
 	CHECK_EQ(store_reader_find(reader, AT(10), AT(24), &segments, NULL), 0);
 	CHECK_EQ(recorded_cover(reader, &segments, &window, NULL, &listed, NULL), 0);
@@ -251,18 +257,20 @@ static void test_outside(void)
 	CHECK_STR(outside(store.path, 5, 10), "before the first recording");
 	CHECK_STR(outside(store.path, 12, 15), "the recorder was stopped (SIGINT)");
 	CHECK_STR(outside(store.path, 13, 15), "the recorder was stopped (SIGINT)");
-	CHECK_STR(outside(store.path, 1e9, 2e9), "that time is still to come");
-	/* what somebody handed over says nothing of what was before and behind it */
+	CHECK_STR(outside(store.path, 1e9, 2e9), "that time is in the future");
+	/* a file from another host says nothing about the time before and after it */
 	snprintf(file, sizeof(file), "%s/segments", store.path);
 	find_only(file, moved, sizeof(moved));
 	CHECK_STR(outside(moved, 5, 8), "not in this file");
-	/* of this recording there was something before */
+	/* the recording has an earlier part than this file */
 	put_part(&store, 8, 9, "1010000000999", NULL);
 	CHECK_STR(outside(store.path, 5, 8), "nothing recorded");
 }
 
-/* The wall clock goes ahead by three seconds at second 4; with `slept`, because the machine slept
- * for so long. */
+/*
+ * The wall clock jumps ahead by three seconds at second 4. With `slept`, the machine slept for
+ * these seconds.
+ */
 static void check_jump(bool slept, double covered, const char *why)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -298,9 +306,11 @@ static void test_jumps(void)
 	check_jump(false, 13, NULL);
 }
 
-/* The last words of a recorder that could not store all: told until a segment tells of it, and
- * there is room for them. */
-static void test_last_words(void)
+/*
+ * A recorder that could not store everything left a note. The note counts until a segment reports
+ * the loss.
+ */
+static void test_unsaved_note(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
@@ -320,8 +330,8 @@ static void test_last_words(void)
 	snprintf(file, sizeof(file), "%s/last-words", store.path);
 	CHECK_EQ(stat(file, &about), 0);
 	CHECK_EQ(about.st_size, 4096);
-	CHECK_EQ(store_writer_left(writer, &heard), 0);
-	CHECK_EQ(store_writer_leave(writer, &left), 0);
+	CHECK_EQ(store_writer_unsaved(writer, &heard), 0);
+	CHECK_EQ(store_writer_note_unsaved(writer, &left), 0);
 	CHECK_EQ(stat(file, &about), 0);
 	CHECK_EQ(about.st_size, 4096);
 	writer = store_writer_close(writer);
@@ -335,19 +345,23 @@ static void test_last_words(void)
 		check_gap(&all->coverage, 0, 12, 16, "unsaved: the store could not be written");
 	}
 	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
-	CHECK_EQ(store_writer_left(writer, &heard), 1);
+	CHECK_EQ(store_writer_unsaved(writer, &heard), 1);
 	CHECK_STR(heard.ended, "SIGTERM");
 	CHECK_EQ(heard.perf_to_ns, PERF(16));
 	CHECK_EQ(heard.samples, 400);
-	store_writer_heard(writer);
-	CHECK_EQ(store_writer_left(writer, &heard), 0);
+	store_writer_clear_unsaved(writer);
+	CHECK_EQ(store_writer_unsaved(writer, &heard), 0);
 	CHECK_STR(outside(store.path, 13, 15), "the recorder was killed");
 	writer = store_writer_close(writer);
 	CHECK(stat(file, &about) < 0);
 }
 
-CHECK_MAIN({ "a gap between two boots", test_boots }, { "how recordings ended", test_ended },
-	   { "given up, and the clock set", test_given_up_and_set },
-	   { "overlapping", test_overlapping }, { "outside of all", test_outside },
-	   { "suspended, and set", test_jumps }, { "last words", test_last_words },
-	   { "imported", test_imported }, { "imported behind a recording", test_imported_behind })
+CHECK_MAIN({ "a gap between two boots", test_boots },
+	   { "how a recording ended explains the gap after it", test_ended },
+	   { "unsaved samples while the wall clock was set", test_unsaved_and_set },
+	   { "segments that overlap", test_overlapping },
+	   { "the time before and after all recordings", test_outside },
+	   { "a suspended machine and a clock that was set", test_jumps },
+	   { "the note of a recorder that could not store", test_unsaved_note },
+	   { "imported files", test_imported },
+	   { "an import after a recording", test_imported_behind })

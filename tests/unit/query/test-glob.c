@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which patterns are none, and what the others pass. */
+/* Patterns that are refused, and the texts that other patterns match. */
 #include "tests/check.h"
 
 #include "query/window/glob.h"
@@ -64,20 +64,20 @@ static void test_unclosed(void)
 		refused += wrong(open[i]) != NULL;
 	CHECK_EQ(refused, ARRAY_SIZE(open));
 	CHECK_STR(wrong("[x"),
-		  "\"[x\" is no pattern: it has a [ without its ]; \\[ stands for a [ itself");
+		  "\"[x\" is not a pattern: it has a [ without a ]; write \\[ for a plain [");
 }
 
 static void test_others(void)
 {
 	CHECK_STR(wrong("[z-a]"),
-		  "\"[z-a]\" is no pattern: a range in it runs backwards, as in [z-a]");
+		  "\"[z-a]\" is not a pattern: a range in it runs backwards, as in [z-a]");
 	CHECK(wrong("x[0-9b-a]"));
 	CHECK(wrong("[\xff-\x80]"));
 	CHECK_STR(wrong("a\\"),
-		  "\"a\\\" is no pattern: nothing is behind its \\; \\\\ stands for a \\ itself");
+		  "\"a\\\" is not a pattern: it ends with a \\; write \\\\ for a plain \\");
 	CHECK_STR(wrong("[[:letter:]]"),
-		  "\"[[:letter:]]\" is no pattern: it has a class between [: "
-		  "and :] that is none; use [:alpha:], [:digit:]");
+		  "\"[[:letter:]]\" is not a pattern: it has an unknown class; "
+		  "use [:alpha:] or [:digit:]");
 	CHECK(wrong("[[:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa:]]"));
 }
 
@@ -90,8 +90,10 @@ static void test_passes(void)
 	CHECK(glob_passes("\\[x", "[x"));
 }
 
-/* What is not refused means the same with more behind it: were a [ of it still open, that would be
- * closed by what follows. */
+/*
+ * Whatever follows a pattern that is not refused, the pattern keeps its meaning. An open [ would be
+ * closed by a following ].
+ */
 static void test_random(void)
 {
 	static const char signs[] = "[]!^-\\:.=az*";
@@ -113,6 +115,7 @@ static void test_random(void)
 	CHECK(sound > 1000);
 }
 
-CHECK_MAIN({ "sound ones", test_sound }, { "a bracket that is open", test_unclosed },
-	   { "what else is wrong", test_others }, { "what they pass", test_passes },
-	   { "random ones", test_random })
+CHECK_MAIN({ "valid patterns are accepted", test_sound },
+	   { "a bracket without its end is refused", test_unclosed },
+	   { "other errors are refused", test_others },
+	   { "patterns match their texts", test_passes }, { "random patterns", test_random })

@@ -12,7 +12,7 @@
 #define SAMPLE_NS 10309278
 #define SECONDS 12
 
-/* A window that begins and ends within a second. */
+/* A window that begins and ends inside a second. */
 static const struct window window = {
 	.from_ns = TAPES_REALTIME + 250 * NSEC_PER_MSEC,
 	.to_ns = TAPES_REALTIME + SECONDS * NSEC_PER_SEC - 500 * NSEC_PER_MSEC,
@@ -20,8 +20,8 @@ static const struct window window = {
 };
 
 /*
- * CPU 0 idles but for the first quarter of each second; CPU 1 works from the fourth second on,
- * first in a program, then in the kernel, at last for interrupts. CPU 5 is idle.
+ * CPU 0 idles except in the first quarter of each second. CPU 1 works from the fourth second on: in
+ * a program, then in the kernel, then for interrupts. CPU 5 is idle.
  */
 static struct tape *make_tape(struct window_filter_times *times)
 {
@@ -78,8 +78,10 @@ static uint64_t sum_of(const struct heat *heat, bool idle)
 	return sum;
 }
 
-/* A second in full, and one in which every other sample did not come for throttling; CPU 1 was
- * throttled in another one. */
+/*
+ * One whole second, and one in which throttling skipped every other sample. CPU 1 was throttled in
+ * another second.
+ */
 static void test_throttled(void)
 {
 	const struct window two = { .from_ns = TAPES_REALTIME,
@@ -119,7 +121,7 @@ static void test_throttled(void)
 	window_filter_times_done(&times);
 }
 
-/* Anybody can write a tape, and rows are by number. */
+/* A tape from an attacker may contain any CPU number, and rows are numbered by CPU. */
 static void test_no_such_cpu(void)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, SECONDS);
@@ -160,7 +162,7 @@ static void test_columns(void)
 	CHECK_EQ(heat_column_ns(&century, 100), 365 * 86400 * NSEC_PER_SEC);
 }
 
-/* However long a window is, its columns are few. */
+/* The number of columns is limited, however long the window is. */
 static void test_century(void)
 {
 	const struct window century = { .from_ns = NSEC_PER_SEC / 3,
@@ -177,7 +179,7 @@ static void test_century(void)
 	CHECK_EQ(covered, century.to_ns - gap.to_ns);
 }
 
-/* No time is lost on the way, but half a sample's at the edges of the grid. */
+/* The grid contains all time except half a sample at each of its edges. */
 static void test_time(void)
 {
 	static const struct coverage whole;
@@ -250,11 +252,15 @@ static void check_drawn(const char *name, enum heat_rows by, const struct termin
 
 static void test_drawn(void)
 {
-	const struct terminal ascii = { .width = 80, .height = 18 };
-	const struct terminal unicode = { .width = 80, .height = 18, .unicode = true };
-	const struct terminal color = { .width = 80, .height = 18, .unicode = true, .color = true };
-	const struct terminal ascii_color = { .width = 80, .height = 18, .color = true };
-	const struct terminal narrow = { .width = 20, .height = 4 };
+	const struct terminal ascii = { .width = 80, .wrap = 80, .height = 18 };
+	const struct terminal unicode = { .width = 80, .wrap = 80, .height = 18, .unicode = true };
+	const struct terminal color = {
+		.width = 80, .wrap = 80, .height = 18, .unicode = true, .color = true
+	};
+	const struct terminal ascii_color = {
+		.width = 80, .wrap = 80, .height = 18, .color = true
+	};
+	const struct terminal narrow = { .width = 20, .wrap = 20, .height = 4 };
 
 	check_drawn("usual.heat", HEAT_FRACTIONS, &ascii);
 	check_drawn("usual-unicode.heat", HEAT_FRACTIONS, &unicode);
@@ -267,7 +273,7 @@ static void test_drawn(void)
 	check_drawn("cpus-narrow.heat", HEAT_CPUS, &narrow);
 }
 
-/* Time that is not asked for is as if the CPU had idled. */
+/* Time that the filter removes counts as idle. */
 static void test_left_out(void)
 {
 	static const struct coverage whole;
@@ -299,7 +305,10 @@ static struct heat *make_many(uint32_t cpus)
 	struct window_filter_times times = { 0 };
 	struct heat *heat;
 
-	/* each has a sample in the sixth second, CPU 39 is saturated in it and in the next one */
+	/*
+	 * each CPU has a sample in the sixth second; CPU 39 is saturated in that second and in the
+	 * next one
+	 */
 	for (uint32_t i = 0; i < cpus + 2 * 97; i++) {
 		uint64_t second = i < cpus + 97 ? 5 : 6;
 
@@ -322,11 +331,13 @@ static size_t count_lines(const char *text)
 	return count;
 }
 
-/* However many CPUs there are: no more lines than the terminal has, a row for all of them, and the
- * saturated one is seen and named. */
+/*
+ * With any number of CPUs, the map has no more lines than the terminal, its rows cover all CPUs,
+ * and the text names the saturated CPU.
+ */
 static void check_many(uint32_t cpus, unsigned int width, unsigned int height)
 {
-	const struct terminal terminal = { .width = width, .height = height };
+	const struct terminal terminal = { .width = width, .wrap = width, .height = height };
 	_cleanup_(cleanup_heat) struct heat *heat = make_many(cpus);
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 
@@ -342,7 +353,7 @@ static void check_many(uint32_t cpus, unsigned int width, unsigned int height)
 
 static void test_many(void)
 {
-	const struct terminal terminal = { .width = 80, .height = 24 };
+	const struct terminal terminal = { .width = 80, .wrap = 80, .height = 24 };
 	_cleanup_(cleanup_heat) struct heat *heat = make_many(448);
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 
@@ -357,7 +368,7 @@ static void test_many(void)
 	check_golden("cpus-many.heat", (char *)text.data);
 }
 
-/* As low as a terminal may be: all of it is there, with what a row then is. */
+/* The map is complete on the lowest terminal, and explains what a row is. */
 static void test_low(void)
 {
 	static const struct coverage whole;
@@ -371,6 +382,7 @@ static void test_low(void)
 	for (unsigned int height = 15; height < 60; height++)
 		for (int kind = 0; kind < 4; kind++) {
 			const struct terminal terminal = { .width = 80,
+							   .wrap = 80,
 							   .height = height,
 							   .color = kind & 1,
 							   .unicode = kind & 2 };
@@ -383,7 +395,7 @@ static void test_low(void)
 		}
 }
 
-/* What is told to programs is never more than there is, and as much as is drawn. */
+/* JSON shows no more than the whole time, and the same amount as the drawing. */
 static void test_json_capped(void)
 {
 	_cleanup_(cleanup_heat) struct heat *heat = make_many(40);
@@ -402,7 +414,7 @@ static void test_json_capped(void)
 	CHECK(strstr((char *)json.data, "{\"cpu\":39,\"user\":0.5,\"kernel\":0.5,\"irq\":0}"));
 }
 
-/* Of CPU 1, the third and fourth second are not known; of all of them together they are. */
+/* The third and fourth second of CPU 1 are unknown; the row of all CPUs is known. */
 static void test_offline(void)
 {
 	struct coverage_gap gap = { .from_ns = TAPES_REALTIME + 2 * NSEC_PER_SEC,
@@ -421,7 +433,7 @@ static void test_offline(void)
 	CHECK_EQ(heat_cell_ns(all, all->covered_ns.items, 0, 2), NSEC_PER_SEC / 4);
 }
 
-/* A gap whose edges lie some us inside of two seconds leaves neither of them as an idle one. */
+/* If a gap ends a few microseconds after a second begins, that second does not look idle. */
 static void test_sliver(void)
 {
 	struct coverage_gap gap = { .from_ns = TAPES_REALTIME + NSEC_PER_SEC + 700,
@@ -435,11 +447,14 @@ static void test_sliver(void)
 	CHECK(!heat_is_unknown(cpus, 0, 3));
 }
 
-CHECK_MAIN({ "a CPU that was not there", test_offline },
-	   { "a sliver of a second is not known", test_sliver },
-	   { "samples of a throttled CPU stand for those that did not come", test_throttled },
-	   { "a CPU that no host has", test_no_such_cpu }, { "columns", test_columns },
-	   { "time left out", test_left_out }, { "a century", test_century },
-	   { "no time is lost", test_time }, { "merging", test_merge }, { "drawn", test_drawn },
-	   { "many CPUs", test_many }, { "a low terminal", test_low },
-	   { "no more in JSON than there is", test_json_capped })
+CHECK_MAIN({ "an offline CPU is unknown", test_offline },
+	   { "a sliver of a second is unknown", test_sliver },
+	   { "samples of a throttled CPU count for the skipped ones", test_throttled },
+	   { "a CPU number beyond all hosts is ignored", test_no_such_cpu },
+	   { "time is split into columns", test_columns },
+	   { "left out time is idle", test_left_out }, { "a window of a century", test_century },
+	   { "no time is lost", test_time }, { "merged grids add up", test_merge },
+	   { "the drawing matches tests/golden", test_drawn },
+	   { "many CPUs share the lines", test_many },
+	   { "a low terminal shows everything", test_low },
+	   { "JSON never exceeds the whole time", test_json_capped })

@@ -5,12 +5,37 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <zlib.h>
 
 #include "base/file.h"
+#include "cli/answer/guarded-output.h"
 #include "query/text/output.h"
 #include "tests/tapes.h"
+
+static bool no_tmpfile;
+
+int __real_open64(const char *path, int flags, mode_t mode);
+int __wrap_open64(const char *path, int flags, ...);
+
+/* On request, makes every file system look as if it lacked O_TMPFILE. */
+int __wrap_open64(const char *path, int flags, ...)
+{
+	mode_t mode = 0;
+	va_list args;
+
+	va_start(args, flags);
+	if (flags & (O_CREAT | __O_TMPFILE))
+		mode = va_arg(args, mode_t);
+	va_end(args);
+	if (no_tmpfile && (flags & O_TMPFILE) == O_TMPFILE) {
+		errno = EOPNOTSUPP;
+		return -1;
+	}
+	return __real_open64(path, flags, mode);
+}
 
 static size_t files_in(const char *path)
 {
@@ -36,7 +61,7 @@ static int write_text(const char *path, const char *text, size_t times, struct e
 	return r < 0 ? r : output_commit(&output, error);
 }
 
-/* What is said to come and does not come leaves nothing in the file. */
+/* If fewer bytes come than were announced, the file does not keep the rest. */
 static void test_expected(void)
 {
 	static const char *const others[] = { "/dev/null", "answer.gz" };
@@ -90,7 +115,9 @@ static void test_file(void)
 	CHECK_EQ(files_in(folder.path), 2);
 }
 
-/* Until it is whole, nothing has its name, and what there is of it is hidden. */
+/*
+ * Until it is complete, the file has no name, or a hidden one if the file system requires a name.
+ */
 static void test_not_before_it_is_whole(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store folder;
@@ -99,13 +126,113 @@ static void test_not_before_it_is_whole(void)
 
 	tapes_store_init(&folder);
 	snprintf(path, sizeof(path), "%s/answer", folder.path);
-	CHECK_EQ(output_open(&output, path, NULL), 0);
-	buffer_text(&output.text, "half");
-	CHECK(access(path, F_OK) < 0);
-	CHECK(strstr(output.temporary, "/.answer."));
+	for (int i = 0; i < 2; i++) {
+		no_tmpfile = i == 1;
+		CHECK_EQ(output_open(&output, path, NULL), 0);
+		buffer_text(&output.text, "half");
+		CHECK(access(path, F_OK) < 0);
+		CHECK(no_tmpfile ? strstr(output_temporary(&output), "/.answer.") != NULL
+				 : !output_temporary(&output));
+		CHECK_EQ(files_in(folder.path), no_tmpfile ? 1 : 0);
+		output_done(&output);
+		CHECK_EQ(files_in(folder.path), 0);
+	}
+	CHECK_EQ(write_text(path, "whole", 1, NULL), 0);
+	no_tmpfile = false;
+	CHECK_EQ(write_text(path, "again", 1, NULL), 0);
 	CHECK_EQ(files_in(folder.path), 1);
-	output_done(&output);
+}
+
+/* Runs a child that opens an answer and ends by the signal. */
+static void interrupt(const char *path, int number)
+{
+	int status;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	CHECK(pid >= 0);
+	if (pid == 0) {
+		struct output output;
+
+		signal(number, SIG_DFL);
+		if (guarded_output_open(&output, path, NULL) < 0)
+			_exit(1);
+		buffer_text(&output.text, "half");
+		raise(number);
+		_exit(2);
+	}
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK(WIFSIGNALED(status));
+	CHECK_EQ(WTERMSIG(status), number);
+}
+
+static void test_interrupted(void)
+{
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+	_cleanup_(tapes_store_done) struct tapes_store folder;
+	char path[128];
+
+	tapes_store_init(&folder);
+	snprintf(path, sizeof(path), "%s/answer.gz", folder.path);
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(numbers); i++) {
+		no_tmpfile = i % 2;
+		interrupt(path, numbers[i / 2]);
+		CHECK_EQ(files_in(folder.path), 0);
+	}
+	/* a killed process leaves nothing, or a file that the next one removes */
+	no_tmpfile = false;
+	interrupt(path, SIGKILL);
 	CHECK_EQ(files_in(folder.path), 0);
+	no_tmpfile = true;
+	interrupt(path, SIGKILL);
+	CHECK_EQ(files_in(folder.path), 1);
+	CHECK_EQ(write_text(path, "x", 1, NULL), 0);
+	CHECK_EQ(files_in(folder.path), 1);
+	no_tmpfile = false;
+}
+
+/*
+ * Removes only files that an ended process with this file name left. Files of live processes,
+ * locked files and other files stay.
+ */
+static void test_hidden_of_others(void)
+{
+	/* the text before and after the pid of an ended process */
+	static const struct {
+		const char *before, *behind;
+	} names[] = {
+		{ ".answer.", "-0x" }, { ".answer.", "" },   { ".answer.other.", "-0" },
+		{ "answer.", "-0" },   { ".answer.", "-1" },
+	};
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	_cleanup_(tapes_store_done) struct tapes_store folder;
+	_cleanup_close_ int fd = -1;
+	char path[128], name[64];
+	pid_t pid;
+
+	tapes_store_init(&folder);
+	pid = fork();
+	CHECK(pid >= 0);
+	if (pid == 0)
+		_exit(0);
+	CHECK_EQ(waitpid(pid, NULL, 0), pid);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		snprintf(name, sizeof(name), "%s%d%s", names[i].before, pid, names[i].behind);
+		CHECK_EQ(file_replace(folder.path, name, "", 0), 0);
+	}
+	/* lock the last file */
+	snprintf(path, sizeof(path), "%s/%s", folder.path, name);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	CHECK_EQ(fcntl(fd, F_OFD_SETLK, &lock), 0);
+	snprintf(path, sizeof(path), "%s/answer", folder.path);
+	snprintf(name, sizeof(name), ".answer.%d-0", getpid());
+	CHECK_EQ(file_replace(folder.path, name, "", 0), 0);
+	CHECK_EQ(write_text(path, "x", 1, NULL), 0);
+	CHECK_EQ(files_in(folder.path), ARRAY_SIZE(names) + 2);
+	close(take_fd(fd));
+	CHECK_EQ(write_text(path, "x", 1, NULL), 0);
+	CHECK_EQ(files_in(folder.path), ARRAY_SIZE(names) + 1);
 }
 
 static void test_gzip(void)
@@ -151,13 +278,13 @@ static void test_failures(void)
 	CHECK_EQ(write_text(path, "x", 1, &error), -ENOENT);
 	CHECK_STR(error.text, text);
 	CHECK_EQ(write_text(folder.path, "x", 1, &error), -EISDIR);
-	/* nobody may write there, not even root */
+	/* nobody may write to this folder, not even root */
 	CHECK(write_text("/proc/perftape", "x", 1, &error) < 0);
 	snprintf(path, sizeof(path), "%s/%0*d", folder.path, 40, 7);
 	CHECK_EQ(write_text(path, "x", 1, &error), 0);
 }
 
-/* A name that leaves no room for a longer one beside it. */
+/* If the file has the longest possible name, the hidden name cannot be longer. */
 static void test_longest_name(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store folder;
@@ -177,7 +304,7 @@ static mode_t mode_of(const char *path)
 	return about.st_mode & 0777;
 }
 
-/* A file that only its owner could read stays one. */
+/* A file that only its owner could read stays readable only for the owner. */
 static void test_rights(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store folder;
@@ -204,7 +331,7 @@ static bool is_link(const char *path)
 	return lstat(path, &about) == 0 && S_ISLNK(about.st_mode);
 }
 
-/* A link stays, whether there is something behind it or not. */
+/* A symbolic link stays a link, also if its target does not exist. */
 static void test_links(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store folder;
@@ -230,7 +357,7 @@ static void test_links(void)
 	CHECK(is_link(link));
 }
 
-/* Runs with a descriptor as standard output, and gives back what output_commit() said. */
+/* Runs with the descriptor as standard output. Returns what output_commit() returned. */
 static int write_to_standard_output(int fd, struct error *error)
 {
 	int kept = dup(STDOUT_FILENO), r;
@@ -263,9 +390,13 @@ static void test_standard_output(void)
 	close(null);
 }
 
-CHECK_MAIN({ "what is expected", test_expected }, { "a file is replaced", test_file },
-	   { "it appears when it is whole", test_not_before_it_is_whole },
-	   { "gzip by name", test_gzip }, { "what cannot be written", test_failures },
-	   { "the longest name", test_longest_name },
-	   { "the rights of what is there", test_rights }, { "symbolic links", test_links },
-	   { "standard output", test_standard_output })
+CHECK_MAIN({ "an announced size that does not come", test_expected },
+	   { "a file is replaced", test_file },
+	   { "a file appears when it is complete", test_not_before_it_is_whole },
+	   { "an interrupted process leaves no file", test_interrupted },
+	   { "only what is stale and ours is removed", test_hidden_of_others },
+	   { "a name with .gz makes gzip", test_gzip },
+	   { "errors of writing are reported", test_failures },
+	   { "the longest name works", test_longest_name },
+	   { "the file keeps its mode", test_rights }, { "symbolic links stay", test_links },
+	   { "standard output works", test_standard_output })

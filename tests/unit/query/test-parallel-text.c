@@ -9,8 +9,7 @@
 
 #define PIECES 500
 
-/* Pieces of all sizes, among them empty ones and some that are larger than what is written at once.
- */
+/* Pieces of all sizes: some are empty, and some are larger than one write. */
 static void make(const void *context, size_t piece, struct buffer *text)
 {
 	size_t lines = piece % 50 == 49 ? 30000 : piece % 7 * 100;
@@ -21,9 +20,9 @@ static void make(const void *context, size_t piece, struct buffer *text)
 
 static char *text_of(unsigned int threads, size_t count)
 {
-	struct parallel_text pieces = { .make = make, .count = count, .threads = threads };
+	struct parallel_text parallel = { .make = make, .count = count, .threads = threads };
 
-	return SELECTIONS_TEXT(parallel_text_write(&pieces, output));
+	return SELECTIONS_TEXT(parallel_text_write(&parallel, output));
 }
 
 static void test_same(void)
@@ -48,27 +47,28 @@ static void test_no_memory(void)
 {
 	for (size_t at = 0; at < 20; at++)
 		for (unsigned int threads = 0; threads < 4; threads++) {
-			struct parallel_text pieces = {
+			struct parallel_text parallel = {
 				.make = fail_at, .context = &at, .count = 20, .threads = threads
 			};
 			struct output output;
 
 			CHECK_EQ(output_open(&output, "/dev/null", NULL), 0);
-			CHECK_EQ(parallel_text_write(&pieces, &output), -ENOMEM);
+			CHECK_EQ(parallel_text_write(&parallel, &output), -ENOMEM);
 			output_done(&output);
 		}
 }
 
-/* Who cannot write does not go on making what nobody gets. */
+/* After a write error, the threads make no more pieces. */
 static void test_full(void)
 {
-	struct parallel_text pieces = { .make = make, .count = 1000000, .threads = 3 };
+	struct parallel_text parallel = { .make = make, .count = 1000000, .threads = 3 };
 	struct output output;
 
 	CHECK_EQ(output_open(&output, "/dev/full", NULL), 0);
-	CHECK_EQ(parallel_text_write(&pieces, &output), 0);
+	CHECK_EQ(parallel_text_write(&parallel, &output), 0);
 	CHECK_EQ(output_commit(&output, NULL), -ENOSPC);
 }
 
-CHECK_MAIN({ "threads make the same", test_same }, { "no memory", test_no_memory },
-	   { "a full disk", test_full })
+CHECK_MAIN({ "threads write the same text", test_same },
+	   { "a lack of memory is reported", test_no_memory },
+	   { "a full disk stops the work", test_full })

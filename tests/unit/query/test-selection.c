@@ -7,6 +7,9 @@
 #include "query/read/selection.h"
 #include "tests/tapes.h"
 
+#define LOWERED \
+	"0 samples lost, at most 2 samples a second allowed by the kernel in part of the window"
+
 #define AT(seconds) (TAPES_REALTIME + (uint64_t)((seconds)*1e9))
 #define PERF(seconds) (TAPES_PERF + (uint64_t)((seconds)*1e9))
 
@@ -79,7 +82,7 @@ static void test_rows(void)
 	CHECK_EQ(some->tapes.count, 2);
 	for (size_t i = 0; i < 10; i++)
 		CHECK_EQ(some->rows.items[i].realtime_ns, AT(1.5) + i * 100 * NSEC_PER_MSEC);
-	/* from is inside, to is not */
+	/* the window includes its begin, but not its end */
 	one = selected(&store, AT(1.5), AT(1.6), "0");
 	CHECK_EQ(one->rows.count, 1);
 	edge = selected(&store, AT(1.5) + 1, AT(1.6), NULL);
@@ -104,7 +107,7 @@ static void test_gaps(void)
 	CHECK_EQ(wide->coverage.gaps.items[1].to_ns, AT(3));
 	CHECK_STR(wide->coverage.gaps.items[1].why, "nothing recorded");
 	CHECK_EQ(wide->coverage.gaps.items[2].from_ns, AT(4));
-	CHECK_STR(described(&wide->coverage), "covered 42.8 % (4 s not recorded), 0 samples lost, "
+	CHECK_STR(described(&wide->coverage), "covered 42.9 % (4 s not recorded), 0 samples lost, "
 					      "names: 100 %, times within 1 us");
 	none = selected(&store, AT(10), AT(20), NULL);
 	CHECK_EQ(none->rows.count, 0);
@@ -149,8 +152,10 @@ static void test_losses(void)
 	CHECK_EQ(later->coverage.lost_samples, 4);
 }
 
-/* Each kind in words. What a CPU or a callchain lacks is told, and nothing is missing of the window
- * for it. */
+/*
+ * Checks the words for each kind of loss. Offline CPUs and truncated callchains are reported, but
+ * are not gaps.
+ */
 static void test_kinds_of_losses(void)
 {
 	static const struct {
@@ -170,10 +175,7 @@ static void test_kinds_of_losses(void)
 		{ TAPE_LOSS_DAMAGED, "0 samples lost, 2 parts that could not be read", false },
 		{ TAPE_LOSS_OFFLINE, "0 samples lost, CPU 1 was offline for 250 ms", true },
 		{ TAPE_LOSS_TRUNCATED, "0 samples lost, 2 callchains truncated", true },
-		{ TAPE_LOSS_LOWERED,
-		  "0 samples lost, at most 2 samples a second allowed by the kernel in part "
-		  "of the window",
-		  true },
+		{ TAPE_LOSS_LOWERED, LOWERED, true },
 		{ 77, "2 samples lost in part of the window", false },
 	};
 
@@ -194,7 +196,7 @@ static void test_kinds_of_losses(void)
 	}
 }
 
-/* A CPU that is away for long is told of piece by piece, over segments too, and was away once. */
+/* A long absence of a CPU arrives in several losses, across segments, and is reported once. */
 static void test_lasting_losses(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -219,8 +221,8 @@ static void test_lasting_losses(void)
 	CHECK_EQ(within->coverage.throttled, 1);
 }
 
-/* While the recorder stood still nothing was recorded, though a segment lies over it. */
-static void test_recorder_stood_still(void)
+/* A stall of the recorder is a gap, although a segment spans it. */
+static void test_recorder_stalled(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
 	_cleanup_(cleanup_selection) struct selection *selection = NULL;
@@ -230,7 +232,8 @@ static void test_recorder_stood_still(void)
 	tapes_store_init(&store);
 	add_loss(tape, TAPE_LOSS_GAP, TAPE_ALL_CPUS, 1, 2.5, 1);
 	add_loss(tape, TAPE_LOSS_GAP, TAPE_ALL_CPUS, 2, 3, 1);
-	add_loss(tape, TAPE_LOSS_GAP, 1, 0, 4, 1); /* of one CPU alone: the others were recorded */
+	/* a stall of CPU 1 alone: the other CPUs were recorded */
+	add_loss(tape, TAPE_LOSS_GAP, 1, 0, 4, 1);
 	tapes_store_put(&store, tape);
 	selection = selected(&store, AT(0), AT(4), NULL);
 	CHECK_EQ(selection->coverage.covered_ns, 2 * NSEC_PER_SEC);
@@ -239,7 +242,7 @@ static void test_recorder_stood_still(void)
 	CHECK_EQ(selection->coverage.gaps.items[0].from_ns, AT(1));
 	CHECK_EQ(selection->coverage.gaps.items[1].to_ns, AT(3));
 	CHECK_STR(selection->coverage.gaps.items[1].why,
-		  "the recorder stood still, or the machine slept");
+		  "the recorder stalled, or the machine was suspended");
 	CHECK(!coverage_is_whole(&selection->coverage));
 	selection->coverage.gaps.count = 1;
 	coverage_put_json(&selection->coverage, &selection->window, &json);
@@ -256,8 +259,8 @@ static void test_recorder_stood_still(void)
 		"false,"
 		"\"gaps\":[{\"from\":\"2026-11-18T03:12:01.000000Z\","
 		"\"to\":\"2026-11-18T03:12:02.500000Z\","
-		"\"why\":\"the recorder stood still, or the machine slept\","
-		"\"cause\":\"stood-still\"}]}}\n");
+		"\"why\":\"the recorder stalled, or the machine was suspended\","
+		"\"cause\":\"stalled\"}]}}\n");
 }
 
 static struct coverage coverage_of(struct tapes_store *store, uint64_t from_ns, uint64_t to_ns)
@@ -269,7 +272,7 @@ static struct coverage coverage_of(struct tapes_store *store, uint64_t from_ns, 
 	return selection->coverage;
 }
 
-/* A window has what was lost in it: the end of a loss and of a window are not within. */
+/* The ends of a loss and of a window are exclusive. */
 static void test_losses_at_the_edge(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -293,7 +296,7 @@ static void test_losses_at_the_edge(void)
 	CHECK(coverage.lost_samples == 11 && coverage.lost_in_part && !coverage.lost_over_edge);
 }
 
-/* The kernel told of it only after the next segment had begun. */
+/* The kernel reported the loss only in the next segment. */
 static void test_losses_told_later(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -329,7 +332,7 @@ static void test_names(void)
 	CHECK_EQ(selection->coverage.named, 6);
 }
 
-/* The file of the store's segment number so many. */
+/* Gets the path of the segment with this number. */
 static void segment_path(const struct tapes_store *store, size_t number, char *path, size_t size)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
@@ -365,14 +368,14 @@ static void test_damage(void)
 	CHECK_EQ(selection->coverage.gaps.items[0].from_ns, AT(1));
 	CHECK_EQ(selection->coverage.gaps.items[0].to_ns, AT(2));
 	printf("# %s\n", selection->coverage.gaps.items[0].why);
-	CHECK(strstr(selection->coverage.gaps.items[0].why, "cut short"));
+	CHECK(strstr(selection->coverage.gaps.items[0].why, "truncated"));
 	CHECK_EQ(selection->coverage.covered_ns, 2 * NSEC_PER_SEC);
 }
 
-/* One file that cannot be read, for whatever reason, is no reason to answer nothing. */
+/* An unreadable file does not make the whole query fail, whatever the error is. */
 static void test_unreadable(void)
 {
-	static const char *const reasons[] = { "larger than any segment", "Too many levels" };
+	static const char *const reasons[] = { "too large for a segment", "Too many levels" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++) {
 		_cleanup_(cleanup_selection) struct selection *selection = NULL;
@@ -399,7 +402,7 @@ static void test_unreadable(void)
 	}
 }
 
-/* The index still names it; what retention removed is looked at in test-gone.c. */
+/* The index still contains the segment. test-removed-ranges.c checks what retention removed. */
 static void test_missing_file(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -420,8 +423,10 @@ static void test_missing_file(void)
 	CHECK(strstr(selection->coverage.gaps.items[0].why, "its file vanished"));
 }
 
-/* Anchors 2 s apart, with the wall clock set by `step` seconds in between: the step lies at the
- * later one. */
+/*
+ * Two anchors 2 s apart. The wall clock was set by `step` seconds between them; the conversion
+ * applies the step at the later anchor.
+ */
 static struct tape *stepped(double step)
 {
 	struct tape *tape = tapes_bare(PERF(0), PERF(4));
@@ -444,7 +449,7 @@ static void test_clock_set_forward(void)
 	tapes_store_put(&store, stepped(3));
 	tapes_anchor(next, PERF(4), AT(4 + 3 + 60));
 	tapes_store_put(&store, next);
-	/* no second of the 63 that the clock was set forward was recorded, and none is missing */
+	/* the clock jumped over 63 s; no part of these was recorded, and none is a gap */
 	selection = selected(&store, AT(0), AT(68), NULL);
 	CHECK_EQ(selection->rows.count, 40);
 	CHECK_EQ(selection->coverage.gaps.count, 0);
@@ -458,7 +463,7 @@ static void test_clock_set_back(void)
 
 	tapes_store_init(&store);
 	tapes_store_put(&store, stepped(-1));
-	tapes_store_put(&store, steady(1, 2)); /* of the same second, once more */
+	tapes_store_put(&store, steady(1, 2)); /* the wall clock shows the same second again */
 	/* perf 0 to 2 is AT(0) to AT(2), perf 2 to 4 is AT(1) to AT(3) */
 	selection = selected(&store, AT(0), AT(3), NULL);
 	CHECK_EQ(selection->rows.count, 60);
@@ -492,18 +497,20 @@ static void test_cpu_filter(void)
 		printf("# \"%s\"\n", wrong[i]);
 		CHECK_EQ(cpu_filter_parse(wrong[i], &filter, &error), -EINVAL);
 	}
-	CHECK_STR(error.text, "\"0x3\" is no list of CPUs: use numbers up to 65535 and ranges of "
-			      "them, as in 3,8-11");
+	CHECK_STR(error.text, "\"0x3\" is not a CPU list; use numbers up to 65535 and ranges: "
+			      "3,8-11");
 }
 
-CHECK_MAIN({ "the rows of a window", test_rows }, { "gaps", test_gaps },
-	   { "losses that overlap", test_losses }, { "kinds of losses", test_kinds_of_losses },
-	   { "the recorder stood still", test_recorder_stood_still },
-	   { "what lasts is one loss", test_lasting_losses },
-	   { "losses at the edge of a window", test_losses_at_the_edge },
-	   { "losses told of later", test_losses_told_later }, { "frames with a name", test_names },
-	   { "a damaged segment is a gap", test_damage },
+CHECK_MAIN({ "a window has its rows", test_rows }, { "time without segments is a gap", test_gaps },
+	   { "losses that overlap count once", test_losses },
+	   { "each kind of loss has its words", test_kinds_of_losses },
+	   { "a stalled recorder is a gap", test_recorder_stalled },
+	   { "a long absence is one loss", test_lasting_losses },
+	   { "losses at the edges of a window", test_losses_at_the_edge },
+	   { "losses that a later segment reports", test_losses_told_later },
+	   { "frames have names", test_names }, { "a damaged segment is a gap", test_damage },
 	   { "a segment that cannot be read is a gap", test_unreadable },
-	   { "a segment whose file is missing", test_missing_file },
-	   { "the wall clock set forward", test_clock_set_forward },
-	   { "the wall clock set back", test_clock_set_back }, { "CPU lists", test_cpu_filter })
+	   { "a segment whose file vanished is a gap", test_missing_file },
+	   { "the wall clock was set forward", test_clock_set_forward },
+	   { "the wall clock was set back", test_clock_set_back },
+	   { "lists of CPUs choose samples", test_cpu_filter })

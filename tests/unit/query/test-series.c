@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The host's figures of a window, over segments and boots, and as rows and lines. */
+/* The gauges of a window, across segments and boots, as rows and as lines. */
 #include "tests/check.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "query/sums/gauge-rows.h"
 #include "tests/tapes.h"
 
-/* A gauge of the tape, with a reading each so many seconds from its begin. */
+/* Adds a gauge with one reading every `every` seconds from the tape's begin. */
 static void add_gauge(struct tape *tape, const char *name, unsigned int every, size_t count,
 		      const int64_t *values)
 {
@@ -26,7 +26,7 @@ static void add_gauge(struct tape *tape, const char *name, unsigned int every, s
 	add_gauge(tape, name, every, ARRAY_SIZE(((const int64_t[]){ __VA_ARGS__ })), \
 		  (const int64_t[]){ __VA_ARGS__ })
 
-/* Two minutes of one boot in two segments. */
+/* Two minutes of one boot, stored in two segments. */
 static void make_store(struct tapes_store *store)
 {
 	struct tape *first = tapes_new(0, 60), *second = tapes_new(60, 120);
@@ -66,7 +66,7 @@ static int see(void *context, const struct series_step *step)
 	return step->has_figure ? gauge_rows_add(&seen->figures, step) : 0;
 }
 
-/* Seconds from the first segment's begin. */
+/* Times are seconds after the first segment's begin. */
 static int run(const struct tapes_store *store, struct seen *seen, unsigned int from,
 	       unsigned int to, const char *glob, struct coverage *ret_coverage)
 {
@@ -87,7 +87,7 @@ static int run(const struct tapes_store *store, struct seen *seen, unsigned int 
 	return series_run(reader, &options, ret_coverage, NULL);
 }
 
-/* All steps of a window, as text; what of it is covered, in seconds. */
+/* Checks all steps of a window as text, and the seconds that are covered. */
 static void check_steps(const struct tapes_store *store, unsigned int from, unsigned int to,
 			const char *glob, const char *text, unsigned int covered)
 {
@@ -101,8 +101,10 @@ static void check_steps(const struct tapes_store *store, unsigned int from, unsi
 	array_done(&coverage.gaps);
 }
 
-/* What counters grew by, over the edge of a segment too; levels as they are; one that went back
- * says nothing. */
+/*
+ * The steps of counters are their growth, also across segments; levels are as read. A counter that
+ * went back has no figure.
+ */
 static void test_steps(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -118,7 +120,7 @@ static void test_steps(void)
 		    120);
 }
 
-/* A window that no reading lies in still has what was counted over it. */
+/* A window without readings gets its share of the step that spans it. */
 static void test_window(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -132,7 +134,7 @@ static void test_window(void)
 	gauge_rows_done(&seen.figures);
 }
 
-/* The readings on both sides of a step may be of two segments, of which the window has one. */
+/* The two readings of a step may be in two segments, of which only one overlaps the window. */
 static void test_neighbours(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -143,7 +145,7 @@ static void test_neighbours(void)
 	check_steps(&store, 60, 62, "cpu0/*", "cpu0/user_ms 50.00; cpu0/user_ms 0.00; ", 2);
 }
 
-/* But not of what nobody recorded, though a step leads over it. */
+/* A step across a gap does not give the time of the gap a value. */
 static void test_gap(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -157,7 +159,7 @@ static void test_gap(void)
 	check_steps(&store, 20, 30, NULL, "", 0);
 }
 
-/* Another boot's counters begin anew, also when they are higher. */
+/* The counters of another boot start anew, even if their values are higher. */
 static void test_boots(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -181,16 +183,16 @@ static void test_boots(void)
 		    120);
 }
 
-/* What is shown is without its unit; both are names. */
+/* The shown name lacks the unit; a filter accepts the name with and without the unit. */
 static void test_names(void)
 {
-	CHECK(series_is_called("cpu0/user_ms", "cpu0/user_ms"));
-	CHECK(series_is_called("cpu0/user_ms", "cpu0/user"));
-	CHECK(series_is_called("cpu0/user_ms", "cpu?/us*r"));
-	CHECK(series_is_called("cpu0/user_ms", NULL));
-	CHECK(series_is_called("dying-cgroups/ecs/*/oldest_s", "*/oldest"));
-	CHECK(!series_is_called("cpu0/user_ms", "cpu0/use"));
-	CHECK(!series_is_called("host/running", "host/runn"));
+	CHECK(series_has_name("cpu0/user_ms", "cpu0/user_ms"));
+	CHECK(series_has_name("cpu0/user_ms", "cpu0/user"));
+	CHECK(series_has_name("cpu0/user_ms", "cpu?/us*r"));
+	CHECK(series_has_name("cpu0/user_ms", NULL));
+	CHECK(series_has_name("dying-cgroups/ecs/*/oldest_s", "*/oldest"));
+	CHECK(!series_has_name("cpu0/user_ms", "cpu0/use"));
+	CHECK(!series_has_name("host/running", "host/runn"));
 	CHECK_EQ(series_unit("dying-cgroups/ecs/*/oldest_s"), SERIES_SECONDS);
 	CHECK_EQ(series_unit("dying-cgroups/ecs/*"), SERIES_LEVEL);
 	CHECK_EQ(series_unit("net/ens5/tx5_timeouts"), SERIES_COUNT);
@@ -199,9 +201,9 @@ static void test_names(void)
 	CHECK_EQ(series_unit("containers/ecs/*/made"), SERIES_COUNT);
 	CHECK_EQ(series_unit("vmstat/oom_kill"), SERIES_COUNT);
 	CHECK_EQ(series_unit("host/switches"), SERIES_PER_SECOND);
-	CHECK(series_most("cpu39/user_ms") == 100);
-	CHECK(series_most("pressure/memory_some_us") == 100);
-	CHECK(isinf(series_most("cgroup/x/throttled_ms")));
+	CHECK(series_max("cpu39/user_ms") == 100);
+	CHECK(series_max("pressure/memory_some_us") == 100);
+	CHECK(isinf(series_max("cgroup/x/throttled_ms")));
 }
 
 static const struct gauge_rows_row *row_named(const struct gauge_rows *figures, const char *name)
@@ -218,8 +220,7 @@ static void check_near(double value, double expected)
 		CHECK_FAIL("%f, not %f", value, expected);
 }
 
-/* Cells of a half minute: each has the mean of what lies in it. All CPUs together are a row of
- * their own. */
+/* A cell of half a minute contains the mean of that time. All CPUs together have a separate row. */
 static void test_rows(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -248,7 +249,7 @@ static void test_rows(void)
 	array_done(&coverage.gaps);
 }
 
-/* A tick more or less in each reading is no time beyond all there is, and the mean is right. */
+/* The rounding of ticks never shows more than the whole time, and the mean is right. */
 static void test_ticks(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -268,14 +269,16 @@ static void test_ticks(void)
 	check_near(row->mean, 100);
 	check_near(row->most, 100);
 	check_near(row_named(&seen.figures, "cpu*/user")->most, 100);
-	/* of several CPUs */
+	/* the sum of several CPUs may exceed 100 % */
 	check_near(row_named(&seen.figures, "cgroup/x/throttled")->most, 400);
 	gauge_rows_done(&seen.figures);
 	array_done(&coverage.gaps);
 }
 
-/* What is rare is counted; a reading that reaches over the window's edge counts as a whole, one
- * that ends there does not. */
+/*
+ * Rare events are counted. A step across the window's edge counts as a whole; a step that ends at
+ * the edge does not count.
+ */
 static void test_counts(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -318,7 +321,7 @@ static void check_levels(const struct tapes_store *store, unsigned int from, uns
 	array_done(&coverage.gaps);
 }
 
-/* A level is what was read until it is read again, and never what it was read as later. */
+/* A level holds until the next reading, but not before its own reading. */
 static void test_levels(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -330,12 +333,12 @@ static void test_levels(void)
 	check_levels(&store, 10, 40, 12, 12, 12, 12);
 	check_levels(&store, 0, 100, 12, 25, 38, 12);
 	check_levels(&store, 60, 80, 38, 38, 38, 38);
-	/* the last one, for as long as that before it */
+	/* the last reading holds for as long as the interval before it */
 	check_levels(&store, 90, 130, 0, (10 * 38 + 30 * 0) / 40.0, 38, 19);
 	check_levels(&store, 90, 190, 0, (10 * 38 + 50 * 0) / 60.0, 38, 10 * 38 / 50.0);
 }
 
-/* Of a step that reaches out of the window counts what is within, in the mean as in the cells. */
+/* Of a step across the window's edge, only the part inside counts, in the mean and in the cells. */
 static void test_part(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -353,6 +356,15 @@ static void test_part(void)
 	array_done(&coverage.gaps);
 }
 
+static const char unwrapped[] =
+	"                                                  least       mean       most\n"
+	"cpu0/user                                           0 %     12.3 %      100 %  ▁▂ ▄█\n"
+	"a name that is longer than there is room for      1235k       0.50      99999  ▁▁ ▁▁\n"
+	"net/eth0/tx5_cpu                                     12          -         13  ▁▂ ▄█\n"
+	"oldest                                             59 s      2 min     2.50 d  ▁▁ ▁▁\n"
+	"                                                                        times\n"
+	"net/eth0/tx5_timeouts                                                       3  ▁▂ ▄█\n";
+
 static void test_chart(void)
 {
 	static const double cells[] = { 0, 25, NAN, 50, 100 };
@@ -369,30 +381,33 @@ static void test_chart(void)
 				     .cells = ARRAY_SIZE(cells) };
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 
-	chart_draw(&chart, &(struct terminal){ .width = 60, .unicode = true }, &text);
+	chart_draw(&chart, &(struct terminal){ .width = 80, .unicode = true }, &text);
 	buffer_u8(&text, 0);
-	CHECK_STR((char *)text.data,
-		  "                          least       mean       most\n"
-		  "cpu0/user                   0 %     12.3 %      100 %  ▁▂ ▄█\n"
-		  "a name that is longer than there is room for\n"
-		  "                          1235k       0.50      99999  ▁▁ ▁▁\n"
-		  "net/eth0/tx5_cpu             12          -         13  ▁▂ ▄█\n"
-		  "oldest                     59 s      2 min     2.50 d  ▁▁ ▁▁\n"
-		  "                                                times\n"
-		  "net/eth0/tx5_timeouts\n"
-		  "                                                    3  ▁▂ ▄█\n");
+	CHECK_STR((char *)text.data, unwrapped);
 	text.size = 0;
-	chart_draw(&chart, &(struct terminal){ .width = 20 }, &text);
+	chart_draw(&chart, &(struct terminal){ .width = 60, .wrap = 60, .unicode = true }, &text);
 	buffer_u8(&text, 0);
-	CHECK_STR((char *)text.data, "                      least       mean       most\n"
-				     "cpu0/user               0 %     12.3 %      100 %  _:?=@\n"
+	CHECK_STR((char *)text.data, "                           mean       most\n"
+				     "cpu0/user                12.3 %      100 %  ▁▂ ▄█\n"
 				     "a name that is longer than there is room for\n"
-				     "                      1235k       0.50      99999  __?__\n"
-				     "net/eth0/tx5_cpu         12          -         13  _:?=@\n"
-				     "oldest                 59 s      2 min     2.50 d  __?__\n"
-				     "                                            times\n"
+				     "                           0.50      99999  ▁▁ ▁▁\n"
+				     "net/eth0/tx5_cpu              -         13  ▁▂ ▄█\n"
+				     "oldest                    2 min     2.50 d  ▁▁ ▁▁\n"
+				     "                                     times\n"
 				     "net/eth0/tx5_timeouts\n"
-				     "                                                3  _:?=@\n");
+				     "                                         3  ▁▂ ▄█\n");
+	text.size = 0;
+	chart_draw(&chart, &(struct terminal){ .width = 40, .wrap = 40 }, &text);
+	buffer_u8(&text, 0);
+	CHECK_STR((char *)text.data, "                       most\n"
+				     "cpu0/user             100 %  _:?=@\n"
+				     "a name that is long..n there is room for\n"
+				     "                      99999  __?__\n"
+				     "net/eth0/tx5_cpu         13  _:?=@\n"
+				     "oldest               2.50 d  __?__\n"
+				     "                      times\n"
+				     "net/eth0/tx5_timeouts\n"
+				     "                          3  _:?=@\n");
 }
 
 static void check_axis(unsigned int cells, uint64_t length_ns, const char *expected)
@@ -411,7 +426,7 @@ static void check_axis(unsigned int cells, uint64_t length_ns, const char *expec
 	CHECK_STR(axis, expected);
 }
 
-/* Plots begin and end at times that stand below them, if both have room. */
+/* The times at both ends of a plot appear below it if both fit. */
 static void test_axis(void)
 {
 	const uint64_t day_ns = 86400 * NSEC_PER_SEC;
@@ -427,11 +442,12 @@ static void test_axis(void)
 }
 
 CHECK_MAIN({ "names with and without units", test_names },
-	   { "steps of counters and levels", test_steps },
-	   { "what reaches into a window", test_window },
-	   { "segments beside the window", test_neighbours },
-	   { "where there are none in it", test_gap }, { "boots", test_boots },
-	   { "rows and cells", test_rows }, { "levels", test_levels },
-	   { "steps over the window's edges", test_part }, { "ticks", test_ticks },
-	   { "counts", test_counts }, { "lines with plots", test_chart },
-	   { "the time below plots", test_axis })
+	   { "steps of counters and of levels", test_steps },
+	   { "steps that span a window", test_window },
+	   { "readings in segments beside the window", test_neighbours },
+	   { "a gap gets nothing", test_gap }, { "another boot starts anew", test_boots },
+	   { "rows have cells", test_rows },
+	   { "a level holds until the next reading", test_levels },
+	   { "steps across the window's edges", test_part }, { "rounding of ticks", test_ticks },
+	   { "rare events are counted", test_counts }, { "lines with plots", test_chart },
+	   { "the times below plots", test_axis })

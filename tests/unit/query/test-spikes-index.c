@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Saturated CPUs with and without the index, and with damaged or older parts of a store. */
+/* Finds saturated CPUs with and without the index, and with damaged or older parts of a store. */
 #include "tests/check.h"
 
 #include <ftw.h>
@@ -36,7 +36,7 @@ static void index_path(const struct tapes_store *store, char path[128])
 	snprintf(path, 128, "%s/index.sqlite", store->path);
 }
 
-/* Without an index, and with one that was made anew, the answer is the same. */
+/* The answer is the same with an index, without one, and with a rebuilt one. */
 static void test_index(void)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
@@ -86,8 +86,10 @@ static void read_rows(const struct tapes_store *store, struct rows *rows)
 	CHECK_EQ(index_all_busy(index, see_row, rows, &error), 0);
 }
 
-/* The rows that are made anew are those that sealing made; what retention removes takes its row
- * with it. */
+/*
+ * Rebuilt rows equal those that sealing wrote. Retention removes the rows of the segments that it
+ * removes.
+ */
 static void test_rows(void)
 {
 	const struct store_limits limits = { .max_age_ns = UINT64_MAX, .max_bytes = 1 };
@@ -116,7 +118,7 @@ static void test_rows(void)
 	tapes_store_done(&store);
 }
 
-/* Whatever byte of the index is another: the answer is the same, by the segments. */
+/* With any byte of the index changed, the answer is the same, because the segments supply it. */
 static void test_damaged_index(void)
 {
 	_cleanup_(buffer_done) struct buffer expected = { 0 };
@@ -134,7 +136,10 @@ static void test_damaged_index(void)
 	CHECK(file);
 	CHECK_EQ(fseek(file, 0, SEEK_END), 0);
 	size = ftell(file);
-	/* of the header too; what makes it another version of SQLite's is as good as none */
+	/*
+	 * any byte includes the header; another version of SQLite's format counts as a missing
+	 * index
+	 */
 	for (long at = 0; at < size; at += 1 + at % 13) {
 		int byte;
 
@@ -143,7 +148,7 @@ static void test_damaged_index(void)
 		CHECK_EQ(fseek(file, at, SEEK_SET), 0);
 		fputc(byte ^ 0x55, file);
 		CHECK_EQ(fflush(file), 0);
-		/* what a newer perftape made is refused, whoever asks */
+		/* the store refuses the index of a newer perftape */
 		if (at < 60 || at > 63)
 			check_same(&store, &expected);
 		CHECK_EQ(fseek(file, at, SEEK_SET), 0);
@@ -154,7 +159,8 @@ static void test_damaged_index(void)
 	tapes_store_done(&store);
 }
 
-/* What the index knows of a segment that was damaged is not lost; without it, the segment is a gap.
+/*
+ * The index still contains the data of a damaged segment. Without the index, the segment is a gap.
  */
 static void test_damaged_segment(void)
 {
@@ -185,7 +191,7 @@ static void test_damaged_segment(void)
 	tapes_store_done(&store);
 }
 
-/* Gives the section another name, as if an older perftape had made the segment. */
+/* Renames the section, as if an older perftape had made the segment. */
 static void make_older(const char *file)
 {
 	_cleanup_free_ char *bytes = NULL;
@@ -214,7 +220,7 @@ static int see_file(const char *path, const struct stat *about, int kind, struct
 	return 0;
 }
 
-/* Segments that say nothing of it are read, and that is told. */
+/* Segments without the section are read as a whole, and the answer says so. */
 static void test_older(void)
 {
 	_cleanup_(buffer_done) struct buffer expected = { 0 }, json = { 0 };
@@ -235,6 +241,8 @@ static void test_older(void)
 	tapes_store_done(&store);
 }
 
-CHECK_MAIN({ "with and without an index", test_index }, { "the index's rows", test_rows },
-	   { "a damaged index", test_damaged_index }, { "a damaged segment", test_damaged_segment },
-	   { "segments of an older version", test_older })
+CHECK_MAIN({ "the index does not change the answer", test_index },
+	   { "rows of the index follow the segments", test_rows },
+	   { "a damaged index does not change the answer", test_damaged_index },
+	   { "a damaged segment is known by the index", test_damaged_segment },
+	   { "segments of an older version are read", test_older })

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Saturated CPUs of a store, from what its segments say of busy CPUs. */
+/* Finds the saturated CPUs of a store by the busy CPUs that its segments store. */
 #include "tests/check.h"
 
 #include "base/json.h"
@@ -7,7 +7,7 @@
 #include "query/sums/spikes.h"
 #include "tests/spiky.h"
 
-/* One that goes on over three segments is one, by whom, and how little the machine had to do. */
+/* A spike across three segments is one spike. It names the process and the load of the machine. */
 static void test_joined(void)
 {
 	struct spikes_options options = usual();
@@ -59,7 +59,10 @@ static void test_thresholds(void)
 	tapes_store_done(&store);
 }
 
-/* Seconds of a wall clock that runs fast are a hair shorter: two of them are two. */
+/*
+ * If the wall clock runs fast, its seconds are slightly shorter than those of the perf clock. Two
+ * of them still form a spike of two seconds.
+ */
 static void test_fast_clock(void)
 {
 	static const struct spiky_load two[] = { { 1, 3, 5, "two", true },
@@ -84,7 +87,10 @@ static void test_fast_clock(void)
 	tapes_store_done(&store);
 }
 
-/* A window shows what reaches into it, a list of CPUs what is on them. */
+/*
+ * A window shows each spike that reaches into it, and a list of CPUs selects the spikes on these
+ * CPUs.
+ */
 static void test_asked(void)
 {
 	struct spikes_options options = usual();
@@ -111,7 +117,7 @@ static void test_asked(void)
 	tapes_store_done(&store);
 }
 
-/* What was not recorded ends a spike, and is said. */
+/* A gap ends a spike, and is reported. */
 static void test_gap(void)
 {
 	struct spikes_options options = usual();
@@ -128,8 +134,9 @@ static void test_gap(void)
 	tapes_store_done(&store);
 }
 
-/* While most CPUs have much to do, only a CPU is shown that is in the kernel where the others are
- * not. */
+/*
+ * While most CPUs are busy, a spike counts only if its CPU is in the kernel and the others are not.
+ */
 static void test_crowd(void)
 {
 	static const struct spiky_load crowd[] = {
@@ -172,21 +179,25 @@ static void check_crowd(const struct tapes_store *store, unsigned int kernel, si
 	spikes_done(&spikes);
 }
 
-/* Who asks for the kernel gets no more than who asks for all: one that is above a threshold is one
- * of many, if these are busy too. */
+/*
+ * --kernel never shows a spike that the whole answer leaves out: a CPU above the threshold is
+ * crowded if the other CPUs are busy too, whether or not these are above it.
+ */
 static void test_crowd_of_kernel(void)
 {
 	static const struct spiky_load crowd[] = {
-		/* a high threshold: all are mostly in the kernel */
+		/*
+		 * with a high threshold, one CPU is above it, but all CPUs are mostly in the kernel
+		 */
 		{ 0, 2, 7, "a", 99 },
 		{ 0, 12, 17, "e", 40 },
 		{ 1, 2, 7, "b", 75 },
 		{ 1, 12, 17, "f", 5 },
 		{ 2, 2, 7, "c", 75 },
 		{ 2, 12, 17, "g", 5 },
-		/* a low one: all are mostly at work */
+		/* with a low threshold, one CPU is above it, but all CPUs are busy */
 		{ 3, 12, 17, "h", 5 },
-		/* and one where the others idle */
+		/* one CPU is busy while the others idle, so it is the only spike */
 		{ 3, 21, 26, "i", 40 },
 	};
 	struct tapes_store store;
@@ -198,7 +209,7 @@ static void test_crowd_of_kernel(void)
 	tapes_store_done(&store);
 }
 
-/* Seconds of a host, each a segment, that has had eight CPUs in one of them, and else two. */
+/* One segment per second. The host has eight CPUs in one of them, and two in the others. */
 static void make_small_store(struct tapes_store *store, unsigned int count, unsigned int with_more)
 {
 	tapes_store_init(store);
@@ -225,7 +236,7 @@ static void check_cpus(const struct tapes_store *store, const char *asked, bool 
 	options.question.filter = &filter;
 	CHECK_EQ(store_reader_open(store->path, &reader, NULL), 0);
 	CHECK_EQ(spikes_find(reader, &options, &spikes, NULL), 0);
-	CHECK_EQ(spikes_tell_cpus(reader, &filter.cpus, &spikes, NULL), 0);
+	CHECK_EQ(spikes_add_unrecorded_cpus(reader, &filter.cpus, &spikes, NULL), 0);
 	CHECK_STR(spikes.coverage.left_out, left_out);
 	CHECK_EQ(spikes.coverage.left_out_all, all);
 	CHECK_EQ(spikes.coverage.left_out_in_part, in_part);
@@ -233,11 +244,13 @@ static void check_cpus(const struct tapes_store *store, const char *asked, bool 
 	filter_done(&filter);
 }
 
-/* That a CPU was offline is told of up to 64 segments, and of more to who asks for all of it; who
- * asks for that CPU has nothing covered. */
+/*
+ * For up to 64 segments, the answer reports offline CPUs; with --strict also for more. A query for
+ * an offline CPU has no coverage.
+ */
 static void test_offline(void)
 {
-	/* segments, strict, told */
+	/* segments, strict, reported */
 	static const unsigned int cases[][3] = { { 64, 0, 1 }, { 65, 0, 0 }, { 65, 1, 1 } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -272,8 +285,10 @@ static void test_offline(void)
 	}
 }
 
-/* Of many segments some are looked at, and the others too before it is said that a CPU never was
- * there. */
+/*
+ * Of many segments, only some are checked. Before the answer says that a CPU never existed, all are
+ * checked.
+ */
 static void test_cpus(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -282,11 +297,16 @@ static void test_cpus(void)
 	check_cpus(&store, "1", false, "", false, false);
 	check_cpus(&store, "7", false, "7", false, true);
 	check_cpus(&store, "9", false, "9", true, false);
-	check_cpus(&store, "1,7", false, "7", false, false); /* these are not all looked at */
-	check_cpus(&store, "1,7", true, "7", false, true); /* unless the losses are */
+	/* only some of these segments are checked */
+	check_cpus(&store, "1,7", false, "7", false, false);
+	/* with all losses, every segment is checked */
+	check_cpus(&store, "1,7", true, "7", false, true);
 }
 
-/* Of many, those in the kernel come first, then the longest; they stay in order of time. */
+/*
+ * Spikes in the kernel rank first, then the longest spikes. Those that remain stay in order of
+ * time.
+ */
 static void test_limit(void)
 {
 	static const struct spiky_load many[] = {
@@ -311,7 +331,37 @@ static void test_limit(void)
 	tapes_store_done(&store);
 }
 
-/* Each object is JSON, and ends with its line. */
+/*
+ * The busiest thread has a fifth of the time, and all other threads have another function. The
+ * function beside the thread is the thread's own. Beyond the limit, the function is left out.
+ */
+static void test_leaders(void)
+{
+	static const struct spiky_load loads[] = {
+		{ 1, 2, 5, "dd", 0 },	   { 1, 5, 7, "gzip-a", 1 },   { 1, 7, 9, "gzip-b", 1 },
+		{ 1, 9, 11, "gzip-c", 1 }, { 1, 11, 13, "gzip-d", 1 }, { 1, 13, 15, "gzip-e", 1 },
+	};
+	struct spikes_options options = usual();
+	const struct spike_leader *leader;
+	struct tapes_store store;
+	struct spikes spikes;
+
+	make_store(&store, 20, loads, ARRAY_SIZE(loads), 0, 0);
+	for (size_t limit = 0; limit < 2; limit++) {
+		find_some(&store, &options, limit, &spikes);
+		CHECK_EQ(spikes.list.count, 1);
+		leader = &spikes.list.items[0].leader;
+		CHECK_STR(strings_at(&spikes.names, spikes.list.items[0].function), "main");
+		CHECK_STR(strings_at(&spikes.names, leader->comm), "dd");
+		CHECK_STR(strings_at(&spikes.names, leader->function), limit ? "read_zero" : "");
+		CHECK(leader->share > 0.19 && leader->share < 0.25);
+		CHECK(!limit || (leader->function_share > 0.2 && leader->threads == 1));
+		spikes_done(&spikes);
+	}
+	tapes_store_done(&store);
+}
+
+/* Each object is JSON and ends with a newline. */
 static void test_json(void)
 {
 	_cleanup_(buffer_done) struct buffer json = { 0 };
@@ -328,10 +378,12 @@ static void test_json(void)
 	buffer_u8(&json, 0);
 	CHECK(strstr((const char *)json.data, "{\"from\":\"2026-11-18T03:12:07.000000Z\",\"to\":"
 					      "\"2026-11-18T03:12:33.000000Z\",\"seconds\":26,"));
-	CHECK(strstr(
-		(const char *)json.data,
-		"\"thread\":{\"comm\":\"spinner\",\"pid\":11,\"tid\":101,\"share\":1},"
-		"\"function\":{\"symbol\":\"read_zero\",\"share\":1},\"kernel_stretch\":null}\n"));
+	CHECK(strstr((const char *)json.data,
+		     "\"thread\":{\"comm\":\"spinner\",\"pid\":11,\"tid\":101,\"share\":1},"
+		     "\"function\":{\"symbol\":\"read_zero\",\"share\":1},"
+		     "\"leader\":{\"comm\":\"spinner\",\"threads\":1,\"pid\":11,\"tid\":101,"
+		     "\"share\":1,\"function\":\"read_zero\",\"function_share\":1},"
+		     "\"kernel_stretch\":null}\n"));
 	CHECK(strstr(
 		(const char *)json.data,
 		"{\"spikes\":{\"found\":1,\"shown\":1,\"left_out_limit\":0,\"left_out_crowded\":0,"
@@ -344,7 +396,7 @@ static void test_json(void)
 	tapes_store_done(&store);
 }
 
-/* Two of many that have most are found, with no more than they have. */
+/* The two most frequent of many IDs are found, with exact counts. */
 static void test_top(void)
 {
 	struct spikes_top top = { 0 };
@@ -363,11 +415,14 @@ static void test_top(void)
 	CHECK_EQ(weight, SPIKES_TOP);
 }
 
-CHECK_MAIN({ "CPUs that were offline", test_offline },
-	   { "one that goes on over segments", test_joined }, { "thresholds", test_thresholds },
-	   { "a clock that runs fast", test_fast_clock }, { "windows and CPUs", test_asked },
-	   { "what was not recorded", test_gap }, { "while most CPUs are busy", test_crowd },
+CHECK_MAIN({ "offline CPUs are reported", test_offline },
+	   { "a spike across segments is one", test_joined },
+	   { "thresholds choose spikes", test_thresholds },
+	   { "a wall clock that runs fast", test_fast_clock },
+	   { "windows and CPUs choose spikes", test_asked }, { "a gap ends a spike", test_gap },
+	   { "spikes while most CPUs are busy", test_crowd },
 	   { "CPUs that were not recorded", test_cpus },
-	   { "while most CPUs are busy, of the kernel's", test_crowd_of_kernel },
-	   { "the ones that matter most", test_limit }, { "as JSON", test_json },
-	   { "what is most of many", test_top })
+	   { "kernel spikes while most CPUs are busy", test_crowd_of_kernel },
+	   { "the most important spikes come first", test_limit },
+	   { "a function is its thread's own", test_leaders }, { "spikes as JSON", test_json },
+	   { "the largest of many are found", test_top })

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Sums by name, and two of them as one. What tapes add to them: test-top. */
+/* Sums by name, and the sum of two tallies. test-top.c checks what tapes add to a tally. */
 #include "tests/check.h"
 
 #include "query/sums/tally.h"
@@ -41,7 +41,10 @@ static void test_rows(void)
 	CHECK(!tally_rows_have(&tally->calls, &(struct tally_row){ .a = 2, .b = 2 }));
 }
 
-/* A thread of a group on a CPU, in a function; what was known before gives it another number. */
+/*
+ * Adds a thread of a group on a CPU, in a function. `before` names are added first, so that the
+ * numbers of names differ.
+ */
 static struct tally *tally_of(const char *before, const char *group, uint32_t tid, uint64_t ns)
 {
 	struct tally *tally;
@@ -101,4 +104,4 @@ static void test_merge(void)
 	CHECK_EQ(ours->host_cpus, 2);
 }
 
-CHECK_MAIN({ "rows", test_rows }, { "two as one", test_merge })
+CHECK_MAIN({ "rows have their sums", test_rows }, { "two tallies add up", test_merge })

@@ -64,7 +64,7 @@ static void test_between(void)
 		       &window),
 		 0);
 	CHECK_STR(described(&window, true),
-		  "2026-11-18T01:00:00.000Z to 2026-11-18T02:00:00.000Z (1 h 0 min)");
+		  "2026-11-18 01:00:00.000 to 02:00:00.000 UTC (1 h 0 min)");
 }
 
 static void test_mixed(void)
@@ -72,10 +72,10 @@ static void test_mixed(void)
 	struct window window = { .from_ns = 7 };
 
 	CHECK_EQ(parse((struct window_request){ .at = "now", .from = "now" }, &window), -EINVAL);
-	CHECK_STR(error_text, "--at does not go with --from: give --at TIME [--before D] [--after "
-			      "D], or --from TIME [--to TIME]");
+	CHECK_STR(error_text, "--at and --from exclude each other; use --at TIME [--before D] "
+			      "[--after D], or --from TIME [--to TIME]");
 	CHECK_EQ(parse((struct window_request){ .before = "5s", .to = "now" }, &window), -EINVAL);
-	CHECK(!strncmp(error_text, "--before does not go with --to: ", 32));
+	CHECK(!strncmp(error_text, "--before and --to exclude each other; ", 38));
 	CHECK_EQ(parse((struct window_request){ .after = "5s" }, &window), -EINVAL);
 	CHECK_STR(error_text, "--after needs --at TIME");
 	CHECK_EQ(parse((struct window_request){ .to = "now" }, &window), -EINVAL);
@@ -87,9 +87,9 @@ static void test_mixed(void)
 		parse((struct window_request){ .at = "now", .from = "now", .from_name = "--since" },
 		      &window),
 		-EINVAL);
-	CHECK(!strncmp(error_text, "--at does not go with --since: ", 31));
+	CHECK(!strncmp(error_text, "--at and --since exclude each other; ", 37));
 	CHECK_EQ(parse((struct window_request){ 0 }, &window), -EINVAL);
-	CHECK(!strncmp(error_text, "no window was given: ", 21));
+	CHECK(!strncmp(error_text, "no window is given; ", 20));
 	CHECK_EQ(window.from_ns, 7);
 }
 
@@ -98,11 +98,11 @@ static void test_wrong(void)
 	struct window window;
 
 	CHECK_EQ(parse((struct window_request){ .at = "noon" }, &window), -EINVAL);
-	CHECK(!strncmp(error_text, "--at: \"noon\" is no time; use ", 29));
+	CHECK(!strncmp(error_text, "--at: cannot read \"noon\". Like ", 31));
 	CHECK_EQ(parse((struct window_request){ .at = "now", .before = "5 parsecs" }, &window),
 		 -EINVAL);
 	CHECK_STR(error_text,
-		  "--before: \"5 parsecs\" is no duration; use 250ms, 5s, 2m, 12h or 7d");
+		  "--before: \"5 parsecs\" is not a duration; use 250ms, 5s, 2m, 12h or 7d");
 	CHECK_EQ(parse((struct window_request){ .at = "now", .after = "99999d" }, &window),
 		 -EINVAL);
 	CHECK_STR(error_text, "--after: \"99999d\" is over 100 years");
@@ -114,32 +114,38 @@ static void test_wrong(void)
 		 -EINVAL);
 	CHECK_EQ(parse((struct window_request){ .from = "now", .to = "now-1s" }, &window), -EINVAL);
 	CHECK_STR(error_text,
-		  "the window is upside down: --from 2026-11-18T04:12:07.250+01:00 is after --to "
-		  "2026-11-18T04:12:06.250+01:00; swap them, or give --to a later time");
+		  "the window is reversed: --from 2026-11-18T04:12:07.250+01:00 is after --to "
+		  "2026-11-18T04:12:06.250+01:00; swap them, or use a later --to");
 	CHECK_EQ(parse((struct window_request){ .from = "now",
 						.from_name = "--since",
 						.to = "now-1s",
 						.to_name = "--until" },
 		       &window),
 		 -EINVAL);
-	CHECK(strstr(error_text, "give --until a later time"));
+	CHECK(strstr(error_text, "use a later --until"));
 	CHECK_EQ(parse((struct window_request){ .from = "foo", .from_name = "--since" }, &window),
 		 -EINVAL);
-	CHECK(!strncmp(error_text, "--since: \"foo\" is no time", 25));
-	/* now is 04:12:07.25 */
+	CHECK(!strncmp(error_text, "--since: cannot read \"foo\". Like ", 33));
+	/* the present time is 04:12:07.25 */
 	CHECK_EQ(parse((struct window_request){ .from = "04:00", .to = "04:20" }, &window), 0);
+	CHECK_EQ(window.to_ns - window.from_ns, 20 * 60 * 1000000000ull);
+	/* a time of day may also have a zone or a half of the day */
+	CHECK_EQ(parse((struct window_request){ .from = "11:50 PM", .to = "0:10" }, &window), 0);
+	CHECK_EQ(window.to_ns - window.from_ns, 20 * 60 * 1000000000ull);
+	CHECK_EQ(parse((struct window_request){ .from = "22:50 UTC", .to = "00:10 CET" }, &window),
+		 0);
 	CHECK_EQ(window.to_ns - window.from_ns, 20 * 60 * 1000000000ull);
 	CHECK_EQ(parse((struct window_request){ .from = "23:50", .to = "00:10" }, &window), 0);
 	CHECK_EQ(window.to_ns - window.from_ns, 20 * 60 * 1000000000ull);
 	CHECK_EQ(parse((struct window_request){ .from = "04:00:10", .to = "04:00:05" }, &window),
 		 -EINVAL);
-	CHECK(strstr(error_text, "the window is upside down: --from "));
+	CHECK(strstr(error_text, "the window is reversed: --from "));
 	CHECK_EQ(parse((struct window_request){ .from = "04:00", .to = "04:00" }, &window),
 		 -EINVAL);
 	CHECK(!strncmp(error_text, "the window is empty: --from and --to are both", 45));
 	CHECK_EQ(parse((struct window_request){ .from = "23:50", .to = "05:00" }, &window), 0);
 	CHECK_EQ(window.to_ns - window.from_ns, 310 * 60 * 1000000000ull);
-	/* the first such moment behind --from, not the latest there was */
+	/* --to is the first such moment after --from, not the latest one */
 	CHECK_EQ(parse((struct window_request){ .from = "2026-11-10 02:30", .to = "03:00" },
 		       &window),
 		 0);
@@ -148,13 +154,12 @@ static void test_wrong(void)
 		parse((struct window_request){ .from = "yesterday 03:00", .to = "03:00" }, &window),
 		0);
 	CHECK_EQ(window.to_ns - window.from_ns, 24 * 3600 * 1000000000ull);
-	/* over the night in which the clock is set back, and what is to be known of --from stays
-	 * known */
+	/* a window across the night in which the clock is set back; the note about --from stays */
 	CHECK_EQ(parse((struct window_request){ .from = "2026-10-25 02:30", .to = "02:15" },
 		       &window),
 		 0);
 	CHECK_EQ(window.to_ns - window.from_ns, (24 * 60 + 45) * 60 * 1000000000ull);
-	CHECK(!strncmp(window.note, "\"2026-10-25 02:30\" was there twice", 34));
+	CHECK(!strncmp(window.note, "\"2026-10-25 02:30\" occurred twice", 33));
 	CHECK_EQ(parse((struct window_request){ .from = "now", .to = "now" }, &window), -EINVAL);
 	CHECK_STR(error_text,
 		  "the window is empty: --from and --to are both 2026-11-18T04:12:07.250+01:00");
@@ -165,19 +170,19 @@ static void test_notes(void)
 	struct window window;
 
 	CHECK_EQ(parse((struct window_request){ .at = "2026-10-25 02:30" }, &window), 0);
-	CHECK_STR(window.note, "\"2026-10-25 02:30\" was there twice (the clock was set back); "
-			       "taken is the first, 2026-10-25T02:30:00+02:00");
+	CHECK_STR(window.note, "\"2026-10-25 02:30\" occurred twice (clock set back); "
+			       "the first is used, 2026-10-25T02:30:00+02:00");
 	CHECK_EQ(parse((struct window_request){ .from = "2026-03-29 02:30",
 						.to = "2026-10-25 02:30" },
 		       &window),
 		 0);
-	CHECK_STR(window.note, "\"2026-03-29 02:30\" was never there (the clock was set forward); "
-			       "taken is 2026-03-29T03:30:00+02:00; "
-			       "\"2026-10-25 02:30\" was there twice (the clock was set back); "
-			       "taken is the first, 2026-10-25T02:30:00+02:00");
+	CHECK_STR(window.note, "\"2026-03-29 02:30\" did not occur (clock set forward); "
+			       "2026-03-29T03:30:00+02:00 is used; "
+			       "\"2026-10-25 02:30\" occurred twice (clock set back); "
+			       "the first is used, 2026-10-25T02:30:00+02:00");
 }
 
-/* The machine booted at a thousand seconds of the epoch, as far as this test goes. */
+/* In this test the machine booted 1000 s after the epoch. */
 static int from_uptime(void *context, uint64_t uptime_ns, uint64_t *ret_realtime_ns, char *note,
 		       size_t size, struct error *error)
 {
@@ -206,8 +211,7 @@ static void test_uptime(void)
 	CHECK_EQ(parse(request, &window), -EINVAL);
 	request.uptime = NULL;
 	CHECK_EQ(parse(request, &window), -EINVAL);
-	CHECK_STR(error_text,
-		  "--from: \"[1.5]\" is an uptime; a time of the wall clock is wanted here");
+	CHECK_STR(error_text, "--from: \"[1.5]\" is an uptime; use a time of the wall clock here");
 }
 
 static void test_describe(void)
@@ -216,18 +220,27 @@ static void test_describe(void)
 
 	CHECK_EQ(parse((struct window_request){ .at = "2026-11-18T03:12:07Z" }, &window), 0);
 	CHECK_STR(described(&window, false),
-		  "2026-11-18T04:11:37.000+01:00 to 2026-11-18T04:12:12.000+01:00 (35 s), UTC "
-		  "03:11:37.000 to 03:12:12.000");
-	CHECK_STR(described(&window, true),
-		  "2026-11-18T03:11:37.000Z to 2026-11-18T03:12:12.000Z (35 s)");
-	/* where the date is another one in UTC it is said */
+		  "2026-11-18 04:11:37.000 to 04:12:12.000 +01:00 (35 s), UTC 03:11:37.000 to "
+		  "03:12:12.000");
+	CHECK_STR(described(&window, true), "2026-11-18 03:11:37.000 to 03:12:12.000 UTC (35 s)");
+	/* the UTC time shows its date if the date differs */
 	CHECK_EQ(parse((struct window_request){ .at = "2026-11-18 01:00:10" }, &window), 0);
 	CHECK_STR(described(&window, false),
-		  "2026-11-18T00:59:40.000+01:00 to 2026-11-18T01:00:15.000+01:00 (35 s), UTC "
-		  "2026-11-17T23:59:40.000 to 00:00:15.000");
+		  "2026-11-18 00:59:40.000 to 01:00:15.000 +01:00 (35 s), UTC 2026-11-17 "
+		  "23:59:40.000 to 2026-11-18 00:00:15.000");
+	/* both offsets appear if the clock is set back between the two times */
+	CHECK_EQ(parse((struct window_request){ .from = "2026-10-25T00:59:00Z",
+						.to = "2026-10-25T01:01:00Z" },
+		       &window),
+		 0);
+	CHECK_STR(described(&window, false),
+		  "2026-10-25 02:59:00.000 +02:00 to 02:01:00.000 +01:00 (2 min 0 s), UTC "
+		  "00:59:00.000 to 01:01:00.000");
 }
 
-CHECK_MAIN({ "around a moment", test_around }, { "between two", test_between },
-	   { "what does not go together", test_mixed }, { "what is no window", test_wrong },
-	   { "what the person should know", test_notes }, { "uptimes", test_uptime },
-	   { "the window as a line", test_describe })
+CHECK_MAIN({ "a window around a moment", test_around },
+	   { "a window between two moments", test_between },
+	   { "options that exclude each other", test_mixed },
+	   { "texts that are not a window are refused", test_wrong },
+	   { "notes about ambiguous times", test_notes }, { "uptimes", test_uptime },
+	   { "a window as a line", test_describe })

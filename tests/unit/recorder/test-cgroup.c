@@ -46,7 +46,7 @@ static const char *cgroup_of(struct tracker *tracker, int32_t pid)
 	return tracker_cgroup(tracker, tracker_process(tracker, pid), 0, 0);
 }
 
-/* Asked for when it can have changed, and not for each sample. */
+/* The tracker reads a cgroup only if it can have changed, not for each sample. */
 static void test_cgroups(void)
 {
 	_cleanup_(tracker_done) struct tracker tracker;
@@ -64,16 +64,19 @@ static void test_cgroups(void)
 	CHECK_STR(cgroup_of(&tracker, 11), "/a");
 	apply_comm(&tracker, 11, 11, "ls", true);
 	CHECK_STR(cgroup_of(&tracker, 11), "/b");
-	/* one that is gone before it could be asked is where its parent was */
+	/*
+	 * if a process ended before the tracker could read its cgroup, it counts as in the cgroup
+	 * of its parent
+	 */
 	apply_task(&tracker, PERF_TYPE_FORK, 5, 20, 20, 11, 11);
 	CHECK_STR(cgroup_of(&tracker, 20), "/b");
 	cgroups[11] = "/c";
 	tracker_sweep(&tracker, 1);
 	CHECK_STR(cgroup_of(&tracker, 11), "/b");
-	tracker_doubt_cgroups(&tracker);
+	tracker_expire_cgroups(&tracker);
 	CHECK_STR(cgroup_of(&tracker, 11), "/c");
 	CHECK_STR(cgroup_of(&tracker, 20), "/b");
-	/* a number that is used again */
+	/* the pid is used again */
 	apply_task(&tracker, PERF_TYPE_FORK, 9, 20, 20, 10, 10);
 	CHECK_STR(cgroup_of(&tracker, 20), "");
 }
@@ -98,7 +101,7 @@ static void tell_exec(struct tracker *tracker, uint64_t time_ns, int pid)
 
 	record.comm.pid = pid;
 	record.comm.exec = true;
-	tracker_started(tracker, &record);
+	tracker_note_exec(tracker, &record);
 }
 
 static void apply_exec(struct tracker *tracker, uint64_t time_ns, int pid)
@@ -116,7 +119,10 @@ static const char *cgroup_then(struct tracker *tracker, int32_t pid, uint64_t ti
 	return tracker_cgroup(tracker, tracker_process(tracker, pid), 0, time_ns);
 }
 
-/* Who is gone when it is its turn was where it was when it started, and from its fork on. */
+/*
+ * A process that ended before its cgroup was read was in the cgroup in which it started, from its
+ * fork on.
+ */
 static void test_started(void)
 {
 	_cleanup_(tracker_done) struct tracker tracker;
@@ -128,27 +134,29 @@ static void test_started(void)
 	apply_comm(&tracker, 10, 10, "sh", false);
 	CHECK_STR(cgroup_then(&tracker, 10, 1), "/shell");
 	tell_exec(&tracker, 30, 40);
-	tracker_ask_started(&tracker);
+	tracker_read_exec_cgroups(&tracker);
 	cgroups[40] = NULL;
 	apply_task(&tracker, PERF_TYPE_FORK, 20, 40, 40, 10, 10);
 	CHECK_STR(cgroup_then(&tracker, 40, 25), "/unit");
 	apply_exec(&tracker, 30, 40);
 	CHECK_STR(cgroup_then(&tracker, 40, 35), "/unit");
-	/* the hierarchy of perf events alone, of which samples tell, is not what was asked for */
+	/* samples name only the hierarchy of perf events, which is not the one to report */
 	apply_cgroup(&tracker, 7, "/perf/a");
 	CHECK_STR(named(&tracker, 40, 7, 36), "/unit");
-	/* the number again, of one that was gone before it could be asked */
-	tracker_forget_started(&tracker, 40);
+	/* the pid is used again by a process that ended before its cgroup was read */
+	tracker_forget_execs(&tracker, 40);
 	tell_exec(&tracker, 60, 40);
-	tracker_ask_started(&tracker);
+	tracker_read_exec_cgroups(&tracker);
 	apply_task(&tracker, PERF_TYPE_FORK, 50, 40, 40, 10, 10);
 	CHECK_STR(cgroup_then(&tracker, 40, 55), "/shell");
 	apply_exec(&tracker, 60, 40);
 	CHECK_STR(cgroup_then(&tracker, 40, 65), "/shell");
 }
 
-/* One that has run for long is where it was until it executes something else; one that is still
- * there may have been moved since. */
+/*
+ * An old process stays in its cgroup until it executes another program. A process that still runs
+ * may have been moved.
+ */
 static void test_started_later(void)
 {
 	_cleanup_(tracker_done) struct tracker tracker;
@@ -160,14 +168,17 @@ static void test_started_later(void)
 	CHECK_STR(cgroup_then(&tracker, 41, 6), "/before");
 	cgroups[41] = "/after";
 	tell_exec(&tracker, 20, 41);
-	tracker_ask_started(&tracker);
+	tracker_read_exec_cgroups(&tracker);
 	CHECK_STR(cgroup_then(&tracker, 41, 19), "/before");
 	cgroups[41] = "/moved";
 	apply_exec(&tracker, 20, 41);
 	CHECK_STR(cgroup_then(&tracker, 41, 21), "/moved");
 }
 
-/* A storm of programs has so many asked as cost little; where samples tell all, none are. */
+/*
+ * When many programs start, the tracker reads only as many cgroups as cost little. If samples name
+ * all cgroups, it reads none.
+ */
 static void test_started_many(void)
 {
 	_cleanup_(tracker_done) struct tracker tracker;
@@ -177,13 +188,13 @@ static void test_started_many(void)
 	asked = 0;
 	for (int i = 0; i < 5000; i++) {
 		tell_exec(&tracker, i + 1, 42);
-		tracker_ask_started(&tracker);
+		tracker_read_exec_cgroups(&tracker);
 	}
 	CHECK(asked >= 10 && asked < 1000);
-	tracker_forget_started(&tracker, UINT64_MAX);
-	tracker.samples_name = tracker.cgroup_ids.alone = true;
+	tracker_forget_execs(&tracker, UINT64_MAX);
+	tracker.samples_have_cgroups = tracker.cgroup_ids.only_hierarchy = true;
 	tell_exec(&tracker, 6000, 42);
-	CHECK_EQ(tracker.cgroup_starts.list.count, 0);
+	CHECK_EQ(tracker.exec_cgroups.list.count, 0);
 }
 
 static void check_choice(const char *text, const char *expected)
@@ -199,47 +210,49 @@ static void test_cgroup_choice(void)
 	check_choice("0::/\n", "/");
 	check_choice("", "");
 	check_choice("nonsense\n4:memory\n", "");
-	/* the unified one, then cpu, then systemd, then memory, then others */
+	/* the order is: the unified hierarchy, then cpu, systemd, memory, and others */
 	check_choice("4:memory:/m\n2:cpu,cpuacct:/c\n1:name=systemd:/s\n0::/u\n", "/u");
 	check_choice("4:memory:/m\n2:cpuacct,cpu:/c\n1:name=systemd:/s\n0::/\n", "/c");
 	check_choice("4:memory:/m\n3:cpuset:/x\n2:cpu:/\n1:name=systemd:/s\n0::/\n", "/s");
 	check_choice("5:pids:/p\n4:memory:/m\n2:cpuacct:/a\n1:name=systemd:/\n0::/\n", "/m");
 	check_choice("5:pids:/p\n2:cpuacct:/a\n0::/\n", "/p");
-	/* a colon is part of a path */
+	/* a colon may be part of a path */
 	check_choice("0::/a:b/c", "/a:b/c");
 }
 
-/* A thread of the tape is one as long as its process stays where it is. */
+/* As long as a process stays in its cgroup, its threads stay the same in the tape. */
 static void test_cgroup_of_a_sample(void)
 {
 	_cleanup_(tracker_done) struct tracker tracker;
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	struct perf_record record = { .type = PERF_TYPE_SAMPLE, .pid = 11, .tid = 11 };
-	struct tape_builder filler;
+	struct tape_builder builder;
 
 	CHECK_EQ(tracker_init(&tracker), 0);
 	CHECK_EQ(tape_new(&tape), 0);
 	tracker.read_cgroup = read_cgroup;
-	CHECK_EQ(tape_builder_init(&filler, &tracker), 0);
-	tape_builder_start(&filler, tape);
+	CHECK_EQ(tape_builder_init(&builder, &tracker), 0);
+	tape_builder_start(&builder, tape);
 	cgroups[11] = "/a";
 	apply_comm(&tracker, 11, 11, "sh", false);
-	CHECK_EQ(tape_builder_add(&filler, &record, NULL), 0);
-	CHECK_EQ(tape_builder_add(&filler, &record, NULL), 0);
+	CHECK_EQ(tape_builder_add(&builder, &record, NULL), 0);
+	CHECK_EQ(tape_builder_add(&builder, &record, NULL), 0);
 	cgroups[11] = "/b";
-	tracker_doubt_cgroups(&tracker);
-	CHECK_EQ(tape_builder_add(&filler, &record, NULL), 0);
+	tracker_expire_cgroups(&tracker);
+	CHECK_EQ(tape_builder_add(&builder, &record, NULL), 0);
 	CHECK_EQ(tape->threads.count, 2);
 	CHECK_STR(tape_string(tape, tape->threads.items[0].cgroup), "/a");
 	CHECK_STR(tape_string(tape, tape->threads.items[1].cgroup), "/b");
 	CHECK_EQ(tape->samples.items[1].thread, 0);
 	CHECK_EQ(tape->samples.items[2].thread, 1);
-	tape_builder_done(&filler);
+	tape_builder_done(&builder);
 }
 
 #define ROOT 1
 
-/* Where samples name it, nobody is asked: who is gone was there, and who is moved is there at once.
+/*
+ * If samples name the cgroup, the tracker reads no cgroup. A process that ended has the cgroup of
+ * its samples, and a process that moves has the new cgroup at once.
  */
 static void test_named_cgroups(void)
 {
@@ -259,11 +272,13 @@ static void test_named_cgroups(void)
 	CHECK_STR(named(&tracker, 30, 8, 2), "/moved");
 	apply_task(&tracker, PERF_TYPE_FORK, 3, 31, 31, 30, 30);
 	CHECK_STR(named(&tracker, 31, 7, 4), "/short");
-	tracker_doubt_cgroups(&tracker);
+	tracker_expire_cgroups(&tracker);
 	CHECK_STR(named(&tracker, 30, 8, 5), "/moved");
 	CHECK_EQ(asked, 0);
-	/* the root of the unified one says nothing of the others, and a number that nobody knows
-	 * nothing at all */
+	/*
+	 * the root of the unified hierarchy says nothing about the other hierarchies, and an
+	 * unknown number says nothing at all
+	 */
 	CHECK_STR(named(&tracker, 30, ROOT, 6), "/v1");
 	CHECK_STR(named(&tracker, 31, ROOT, 6), "/short");
 	CHECK_EQ(asked, 2);
@@ -271,8 +286,10 @@ static void test_named_cgroups(void)
 	CHECK_EQ(asked, 3);
 }
 
-/* Perf events with a hierarchy of their own: /proc tells more, but not of who is gone. Threads in
- * several have it asked once a second. */
+/*
+ * Perf events have a separate hierarchy. /proc names the right cgroup, but not for processes that
+ * have ended. Processes with threads in several cgroups are read once per second.
+ */
 static void test_own_hierarchy(void)
 {
 	_cleanup_(tracker_done) struct tracker tracker;
@@ -295,13 +312,13 @@ static void test_own_hierarchy(void)
 	cgroups[30] = "/system/b";
 	CHECK_STR(named(&tracker, 30, 7, NSEC_PER_SEC + 1), "/system/b");
 	CHECK_EQ(asked, 3);
-	/* a new program is asked for at once */
+	/* the cgroup of a new program is read at once */
 	cgroups[30] = "/system/c";
 	apply_comm(&tracker, 30, 30, "ls", true);
 	CHECK_STR(named(&tracker, 30, 7, NSEC_PER_SEC + 2), "/system/c");
 }
 
-/* Of a file that is imported, samples name all that is known, the root too. */
+/* In an imported file, the samples name everything that is known, also the root. */
 static void test_imported_cgroups(void)
 {
 	_cleanup_(tracker_done) struct tracker tracker;
@@ -315,7 +332,7 @@ static void test_imported_cgroups(void)
 	CHECK_STR(named(&tracker, 30, 7, 3), "/a");
 }
 
-/* Of many, those that are in use stay known. */
+/* Cgroups in use stay known while many others come and go. */
 static void test_many_cgroups(void)
 {
 	struct cgroup_ids ids = { 0 };
@@ -333,12 +350,13 @@ static void test_many_cgroups(void)
 	cgroup_ids_done(&ids);
 }
 
-CHECK_MAIN({ "asked for when it can have changed, and not for each sample", test_cgroups },
-	   { "of who is gone at its turn", test_started },
-	   { "of who executes something else", test_started_later },
-	   { "of a storm of programs", test_started_many }, { "which of many", test_cgroup_choice },
-	   { "of a sample", test_cgroup_of_a_sample },
-	   { "those that samples name", test_named_cgroups },
-	   { "those of a hierarchy of perf events alone", test_own_hierarchy },
-	   { "those of a file", test_imported_cgroups },
-	   { "of many, those in use stay known", test_many_cgroups })
+CHECK_MAIN({ "a cgroup is read when it can have changed", test_cgroups },
+	   { "a process that ended keeps the cgroup of its start", test_started },
+	   { "a process that executes another program", test_started_later },
+	   { "a storm of programs costs little", test_started_many },
+	   { "one hierarchy of many is chosen", test_cgroup_choice },
+	   { "a sample has its cgroup", test_cgroup_of_a_sample },
+	   { "samples name cgroups", test_named_cgroups },
+	   { "perf events with a hierarchy of their own", test_own_hierarchy },
+	   { "an imported file names cgroups", test_imported_cgroups },
+	   { "cgroups in use stay known", test_many_cgroups })

@@ -19,18 +19,21 @@ static const char *folded(const char *path)
 #define HEX32 "0f7f6ad54a1f2a1c3b27e5d81a0ac5a3"
 #define HEX64 HEX32 "b1ea4da0cbb2c3a1f10b3dd2f7a9e001"
 
-/* As they are on real hosts. */
+/* Paths of real hosts. */
 static const struct {
 	const char *path, *kind;
 } known[] = {
 	{ "/system.slice/ecs-agent.service", "/system.slice/ecs-agent.service" },
-	/* ECS, on both drivers */
+	/* ECS with both drivers */
 	{ "/ecs/" HEX32 "/" HEX64, "/ecs/*/*" },
 	{ "/ecs/" HEX32 "/" HEX32 "-1234567", "/ecs/*/*-*" },
 	{ "/ecs/6f1e2c3a-09d4-4d11-8a77-0123456789ab/" HEX64, "/ecs/*/*" },
 	{ "/ecstasks.slice/ecstasks-" HEX32 ".slice/docker-" HEX64 ".scope",
 	  "/ecstasks.slice/ecstasks-*.slice/docker-*.scope" },
-	/* Kubernetes: cgroupfs and systemd, static pods, deeper than we look */
+	/*
+	 * Kubernetes: cgroupfs and systemd, static pods, cgroups deeper than the depth that is
+	 * examined
+	 */
 	{ "/kubepods/burstable/pod6f1e2c3a-09d4-4d11-8a77-0123456789ab/" HEX64 "/deeper",
 	  "/kubepods/burstable/pod*/*" },
 	{ "/kubepods/besteffort/podaf1e2c3a-09d4-4d11-8a77-0123456789ab",
@@ -49,6 +52,9 @@ static const struct {
 	/* Docker, podman, and the mounts that runc makes for each probe */
 	{ "/docker/" HEX64, "/docker/*" },
 	{ "/system.slice/docker-" HEX64 ".scope", "/system.slice/docker-*.scope" },
+	/* an ID may consist of letters alone */
+	{ "/system.slice/docker-ecbaddbe.scope", "/system.slice/docker-*.scope" },
+	{ "/docker/ecbaddbe", "/docker/*" },
 	{ "/machine.slice/libpod-" HEX64 ".scope", "/machine.slice/libpod-*.scope" },
 	{ "/system.slice/run-docker-runtime\\x2drunc-moby-" HEX64 "-runc.mJmGmH.mount",
 	  "/system.slice/run-docker-runtime\\x2drunc-moby-*-runc.*.mount" },
@@ -80,13 +86,14 @@ static const struct {
 	  "/nomad.slice/share.slice/*.redis.scope" },
 	{ "/leak/task-1", "/leak/task-*" },
 	{ "/leak/2", "/leak/*" },
-	/* names, as far as one path can tell */
+	/* names, as far as a single path shows them */
 	{ "/build/x86_64/i386/arm64-v8a", "/build/x86_64/i386/arm64-v8a" },
 	{ "/cgroup2/sha256/k3s.service/ec2-net-utils",
 	  "/cgroup2/sha256/k3s.service/ec2-net-utils" },
 	{ "/sha256sum/7zip/2fa/eth0:ip6", "/sha256sum/7zip/2fa/eth0:ip6" },
 	{ "/python3.11.service/v1.2.3", "/python3.11.service/v1.2.3" },
-	{ "/cafe/decade/facade/deadbeef", "/cafe/decade/facade/deadbeef" },
+	{ "/cafe/decade/facade/effaced", "/cafe/decade/facade/effaced" },
+	{ "/xdeadbeef/deadbeefs", "/xdeadbeef/deadbeefs" },
 	{ "/leak/task17", "/leak/task17" },
 	{ "", "" },
 };
@@ -115,14 +122,14 @@ static void test_fold(void)
 static void make(struct dead_cgroups *dying, uint64_t id, const char *comm)
 {
 	CHECK_EQ(dead_cgroups_made(dying, &(struct dead_cgroups_key){ 4, id },
-				   &(struct dying_by){ comm, 1000 + id }),
+				   &(struct dying_process){ comm, 1000 + id }),
 		 0);
 }
 
 static void kill_at(struct dead_cgroups *dying, uint64_t id, const char *path, uint64_t second)
 {
 	CHECK_EQ(dead_cgroups_removed(dying, &(struct dead_cgroups_key){ 4, id }, path,
-				      &(struct dying_by){ "systemd", 1 }, second * SECOND_NS),
+				      &(struct dying_process){ "systemd", 1 }, second * SECOND_NS),
 		 0);
 }
 
@@ -142,11 +149,14 @@ static void test_life(void)
 	CHECK_EQ(dead_cgroups_sums(dying, sums, 3), 0);
 	for (uint64_t id = 1; id <= 7; id++)
 		kill_at(dying, id, "/ecs/task-12/1", 100 + id);
-	/* made before we looked; told twice; removed in another hierarchy under the same number */
+	/*
+	 * made before the recording, reported twice, or removed in another hierarchy with the same
+	 * number
+	 */
 	kill_at(dying, 77, "/other", 50);
 	kill_at(dying, 77, "/other", 60);
 	CHECK_EQ(dead_cgroups_removed(dying, &(struct dead_cgroups_key){ 5, 77 }, "/other",
-				      &(struct dying_by){ "", 0 }, SECOND_NS),
+				      &(struct dying_process){ "", 0 }, SECOND_NS),
 		 0);
 	CHECK_EQ(dead_cgroups_sums(dying, sums, 3), 2);
 	CHECK_STR(sums[0].prefix, "/ecs/task-*/*");
@@ -166,7 +176,10 @@ static void test_life(void)
 	CHECK_EQ(dead_cgroups_sums(dying, sums, 1), 2);
 	CHECK_EQ(sums[0].count, 6);
 	CHECK_EQ(sums[0].since_ns, 102 * SECOND_NS);
-	/* its number has another one now: that it went was lost */
+	/*
+	 * its number now belongs to another cgroup, so the record of its release must have been
+	 * lost
+	 */
 	make(dying, 2, "sh");
 	CHECK_EQ(dead_cgroups_sums(dying, sums, 1), 2);
 	CHECK_EQ(sums[0].count, 5);
@@ -179,7 +192,7 @@ static void test_life(void)
 	dead_cgroups_free(dying);
 }
 
-/* Digits in a word are its name, until there are several of them. */
+/* Digits in a word are part of a name, until several names differ only in these digits. */
 static void test_alike(void)
 {
 	struct dead_cgroups_sum sums[8];
@@ -199,7 +212,7 @@ static void test_alike(void)
 		snprintf(path, sizeof(path), "/g1/task%d", (int)id);
 		kill_at(dying, id, path, 100 + id);
 	}
-	/* the same elsewhere is another one */
+	/* the same name at another place is another kind */
 	for (uint64_t id = 60; id < 63; id++) {
 		snprintf(path, sizeof(path), "/g2/task%d", (int)id);
 		kill_at(dying, id, path, 100);
@@ -219,7 +232,7 @@ static void test_alike(void)
 	dead_cgroups_free(dying);
 }
 
-/* Of a name that has more numbers than any has for a reason, the first ones are looked at. */
+/* If a name has more numbers than any real name, only its first numbers matter. */
 static void test_numbers(void)
 {
 	struct dead_cgroups_sum sums[8];
@@ -247,7 +260,10 @@ static const struct tape_gauge *gauge(const struct tape *tape, const char *name)
 	return NULL;
 }
 
-/* A few lost records leave it unsure; many make it begin anew, and its gauges end without a 0. */
+/*
+ * After a few lost records, the count is uncertain. After many lost records, the count starts
+ * again, and its gauges end without a 0.
+ */
 static void test_lost(void)
 {
 	const struct tape_gauge *count;
@@ -257,14 +273,14 @@ static void test_lost(void)
 
 	CHECK_EQ(dead_cgroups_new(&dying), 0);
 	CHECK_EQ(tape_new(&tape), 0);
-	dead_cgroups_lost(dying, 7, 900 * SECOND_NS); /* of what was not counted yet */
+	dead_cgroups_lost(dying, 7, 900 * SECOND_NS); /* cgroups that are not in the count yet */
 	for (uint64_t id = 1; id <= 100; id++)
 		kill_at(dying, id, "/leak", 1000);
 	dead_cgroups_lost(dying, 10, 1005 * SECOND_NS);
 	CHECK_EQ(dead_cgroups_sums(dying, sums, 1), 1);
 	CHECK_EQ(dead_cgroups_give(dying, tape, 1010 * SECOND_NS), 0);
 	CHECK_STR(dead_cgroups_text(dying),
-		  "100 under /leak, the oldest for 10 s; give or take 10: trace events were lost");
+		  "100 under /leak, the oldest for 10 s; 10 lost trace events may change that");
 	CHECK_EQ(tape->events.count, 1);
 	CHECK_STR(tape_event_field(tape, &tape->events.items[0], TAPE_DYING_UNSURE), "10");
 	CHECK_STR(tape_event_field(tape, &tape->events.items[0], TAPE_DYING_COUNTED), "110");
@@ -272,16 +288,15 @@ static void test_lost(void)
 	CHECK_EQ(dead_cgroups_sums(dying, sums, 1), 0);
 	CHECK_EQ(dead_cgroups_give(dying, tape, 1020 * SECOND_NS), 0);
 	CHECK_STR(dead_cgroups_text(dying),
-		  "those removed more than 5 s ago are not known: 11 trace "
-		  "events were lost then");
+		  "11 trace events were lost 5 s ago; older removals are not counted");
 	count = gauge(tape, "dying-cgroups/leak");
 	CHECK(count && count->count == 1);
-	bury(dying, 1, "/leak"); /* of before */
+	bury(dying, 1, "/leak"); /* cgroups of the count before */
 	kill_at(dying, 500, "/leak", 1025);
 	CHECK_EQ(dead_cgroups_give(dying, tape, 1030 * SECOND_NS), 0);
 	CHECK_STR(dead_cgroups_text(dying),
-		  "1 under /leak, the oldest for 5 s; those removed more than "
-		  "15 s ago are not known: 11 trace events were lost then");
+		  "1 under /leak, the oldest for 5 s; 11 trace events were lost 15 s ago; "
+		  "older removals are not counted");
 	CHECK_STR(tape_event_field(tape, &tape->events.items[1], TAPE_DYING_COUNTED), "15");
 	CHECK_EQ(gauge(tape, "dying-cgroups/leak")->count, 2);
 	tape_free(tape);
@@ -310,7 +325,10 @@ static void bury_many_kinds(struct dead_cgroups *dying, uint64_t id)
 		bury(dying, id + i, kind_path(i));
 }
 
-/* Beyond what is remembered it is still counted, and comes down again. */
+/*
+ * Cgroups beyond the limit of memory are still counted, and the count decreases when they are
+ * released.
+ */
 static void test_bounds(void)
 {
 	struct dead_cgroups_sum sums[2];
@@ -321,7 +339,7 @@ static void test_bounds(void)
 		kill_at(dying, id, "/leak", id);
 	CHECK_EQ(dead_cgroups_sums(dying, sums, 2), 1);
 	CHECK_EQ(sums[0].count, DEAD_CGROUPS_MAX + 10);
-	/* no place for its kind either */
+	/* there is no memory for its kind either */
 	kill_many_kinds(dying, DEAD_CGROUPS_MAX + 100);
 	CHECK_EQ(dead_cgroups_sums(dying, sums, 2), DEAD_CGROUPS_KINDS);
 	bury_many_kinds(dying, DEAD_CGROUPS_MAX + 100);
@@ -349,7 +367,7 @@ static void test_give(void)
 	make(dying, 1, "runc");
 	kill_at(dying, 1, "/ecs/1", 1000);
 	CHECK_EQ(dead_cgroups_give(dying, tape, 1000 * SECOND_NS + 1), 0);
-	CHECK_EQ(tape->gauges.count, 0); /* it may go by itself */
+	CHECK_EQ(tape->gauges.count, 0); /* the kernel may still release it soon */
 	CHECK_STR(dead_cgroups_text(dying), "");
 	CHECK_EQ(dead_cgroups_give(dying, tape, 1005 * SECOND_NS), 0);
 	CHECK_EQ(tape->gauges.count, 0);
@@ -378,26 +396,63 @@ static void test_give(void)
 	dead_cgroups_free(dying);
 }
 
-/* What is told is what the gauges say, and as of then. */
+/* Each tape tells who made the cgroups, from its begin on. So does a change of the maker. */
+static void test_each_tape(void)
+{
+	struct tape *first, *second;
+	struct dead_cgroups *dying;
+	const struct tape_event *event;
+
+	CHECK_EQ(dead_cgroups_new(&dying), 0);
+	CHECK_EQ(tape_new(&first), 0);
+	CHECK_EQ(tape_new(&second), 0);
+	second->sequence = 1;
+	make(dying, 1, "runc");
+	kill_at(dying, 1, "/ecs/1", 1000);
+	CHECK_EQ(dead_cgroups_give(dying, first, 1010 * SECOND_NS), 0);
+	CHECK_EQ(dead_cgroups_give(dying, first, 1020 * SECOND_NS), 0);
+	CHECK_EQ(first->events.count, 1);
+	CHECK_EQ(dead_cgroups_give(dying, second, 1021 * SECOND_NS), 0);
+	CHECK_EQ(second->events.count, 1);
+	event = &second->events.items[0];
+	CHECK_STR(tape_event_field(second, event, TAPE_DYING_MADE_BY), "runc");
+	CHECK(tape_event_field(second, event, TAPE_DYING_MADE_BY_PID));
+	CHECK(gauge(second, "dying-cgroups/ecs/*"));
+	make(dying, 2, "agent");
+	make(dying, 3, "agent");
+	kill_at(dying, 2, "/ecs/2", 1022);
+	CHECK_EQ(dead_cgroups_give(dying, second, 1031 * SECOND_NS), 0);
+	CHECK_EQ(second->events.count, 2); /* doubled */
+	kill_at(dying, 3, "/ecs/3", 1032);
+	CHECK_EQ(dead_cgroups_give(dying, second, 1041 * SECOND_NS), 0);
+	CHECK_EQ(second->events.count, 3); /* not doubled, but most are of another maker */
+	event = &second->events.items[2];
+	CHECK_STR(tape_event_field(second, event, TAPE_DYING_MADE_BY), "agent");
+	tape_free(first);
+	tape_free(second);
+	dead_cgroups_free(dying);
+}
+
+/* The status shows what the last gauges say. */
 static void test_told(void)
 {
-	const struct dead_cgroups_told *told;
+	const struct dead_cgroups_report *told;
 	struct dead_cgroups *dying;
 	struct tape *tape;
 	char path[16];
 
 	CHECK_EQ(dead_cgroups_new(&dying), 0);
 	CHECK_EQ(tape_new(&tape), 0);
-	CHECK_EQ(dead_cgroups_told(dying)->at_ns, 0);
+	CHECK_EQ(dead_cgroups_report(dying)->at_ns, 0);
 	CHECK_EQ(dead_cgroups_give(dying, tape, 1000 * SECOND_NS), 0);
-	told = dead_cgroups_told(dying);
+	told = dead_cgroups_report(dying);
 	CHECK_EQ(told->at_ns, 1000 * SECOND_NS);
 	CHECK_EQ(told->kinds, 0);
 	for (uint64_t id = 1; id <= 3; id++) {
 		make(dying, id, "runc");
 		kill_at(dying, id, "/leak", 1000 + id);
 	}
-	for (int i = 0; i < DEAD_CGROUPS_TOLD_MAX; i++) {
+	for (int i = 0; i < DEAD_CGROUPS_REPORT_MAX; i++) {
 		snprintf(path, sizeof(path), "/%c", 'a' + i);
 		kill_at(dying, 100 + i, path, 1002);
 	}
@@ -405,14 +460,14 @@ static void test_told(void)
 	CHECK_EQ(dead_cgroups_give(dying, tape, 1010 * SECOND_NS), 0);
 	CHECK_EQ(told->at_ns, 1010 * SECOND_NS);
 	CHECK_EQ(told->since_ns, 1000 * SECOND_NS);
-	CHECK_EQ(told->count, 3 + DEAD_CGROUPS_TOLD_MAX);
-	CHECK_EQ(told->kinds, 1 + DEAD_CGROUPS_TOLD_MAX);
+	CHECK_EQ(told->count, 3 + DEAD_CGROUPS_REPORT_MAX);
+	CHECK_EQ(told->kinds, 1 + DEAD_CGROUPS_REPORT_MAX);
 	CHECK_STR(told->sums[0].prefix, "/leak");
 	CHECK_EQ(told->sums[0].count, 3);
 	CHECK_EQ(told->sums[0].since_ns, 1001 * SECOND_NS);
 	CHECK_EQ(told->sums[0].made_by.pid, 1003);
 	CHECK_EQ(told->sums[1].count, 1);
-	/* until the next gauges */
+	/* the status changes only with the next gauges */
 	bury(dying, 1, "/leak");
 	CHECK_EQ(dead_cgroups_give(dying, tape, 1015 * SECOND_NS), 0);
 	CHECK_EQ(told->sums[0].count, 3);
@@ -420,8 +475,10 @@ static void test_told(void)
 	dead_cgroups_free(dying);
 }
 
-/* A leak is named with the first gauges of it, and when there are twice as many; else once a
- * minute. */
+/*
+ * The tape gets an event about a leak with the leak's first gauges, and again when the leak
+ * doubles, otherwise once per minute.
+ */
 static void test_news(void)
 {
 	struct dead_cgroups *dying;
@@ -442,7 +499,7 @@ static void test_news(void)
 	CHECK_EQ(dead_cgroups_give(dying, tape, 1030 * SECOND_NS), 0);
 	CHECK_EQ(tape->events.count, 2);
 	CHECK_STR(tape_event_field(tape, &tape->events.items[1], TAPE_DYING_COUNT), "6");
-	/* it ended, and began anew */
+	/* this leak ended, and another one started */
 	for (uint64_t id = 1; id <= 6; id++)
 		bury(dying, id, "/leak");
 	CHECK_EQ(dead_cgroups_give(dying, tape, 1040 * SECOND_NS), 0);
@@ -459,10 +516,12 @@ static void test_news(void)
 
 CHECK_MAIN({ "paths are folded to their kind", test_fold },
 	   { "paths that differ in a number are of one kind", test_alike },
-	   { "names that are nothing but numbers cost no more than others", test_numbers },
-	   { "lost records leave it unsure, or it begins anew", test_lost },
-	   { "counted from rmdir to release, with who made and removed most", test_life },
-	   { "memory is bounded, and the count is right beyond it", test_bounds },
-	   { "gauges and an event in the tape", test_give },
+	   { "names that are all numbers cost no more than others", test_numbers },
+	   { "lost records make the count uncertain or start it anew", test_lost },
+	   { "a cgroup counts from rmdir to release, with the programs that made and removed most",
+	     test_life },
+	   { "memory is bounded, and the count stays right", test_bounds },
+	   { "the tape has gauges and an event", test_give },
 	   { "a leak is named at once", test_news },
-	   { "what is told is what the gauges say", test_told })
+	   { "each tape tells the maker", test_each_tape },
+	   { "the status agrees with the gauges", test_told })

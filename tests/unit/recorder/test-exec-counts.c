@@ -30,30 +30,33 @@ static void check_points(const struct tape *tape, const char *name, size_t count
 	check_points(tape, name, sizeof((int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t), \
 		     (const int64_t[]){ __VA_ARGS__ })
 
-static void make(struct exec_counts *starts, uint64_t root, const char *path, int times)
+static void make(struct exec_counts *counts, uint64_t root, const char *path, int times)
 {
 	for (int i = 0; i < times; i++)
-		CHECK_EQ(exec_counts_made(starts, root, path), 0);
+		CHECK_EQ(exec_counts_made(counts, root, path), 0);
 }
 
-/* A loop of six starts a minute, in two hierarchies; another tape begins with what it stands at. */
+/*
+ * A loop of six starts per minute, counted in two hierarchies. The next tape starts with the
+ * current counts.
+ */
 static void test_loop(void)
 {
-	struct exec_counts *starts;
+	struct exec_counts *counts;
 	struct tape *tape;
 
-	CHECK_EQ(exec_counts_new(&starts), 0);
+	CHECK_EQ(exec_counts_new(&counts), 0);
 	CHECK_EQ(tape_new(&tape), 0);
-	make(starts, 1, "/system.slice/ecs-agent.service", 6);
-	make(starts, 2, "/system.slice/ecs-agent.service", 5);
-	make(starts, 1, "/docker/" HEX32 HEX32, 2);
-	make(starts, 1, "/user.slice", 3);
-	CHECK_EQ(exec_counts_give(starts, tape, 100 * SECOND_NS, false), 0);
-	make(starts, 1, "/system.slice/ecs-agent.service", 6);
-	CHECK_EQ(exec_counts_give(starts, tape, 150 * SECOND_NS, false), 0);
-	CHECK_EQ(exec_counts_give(starts, tape, 160 * SECOND_NS, false), 0);
-	make(starts, 1, "/system.slice/late.service", 1);
-	CHECK_EQ(exec_counts_give(starts, tape, 170 * SECOND_NS, true), 0);
+	make(counts, 1, "/system.slice/ecs-agent.service", 6);
+	make(counts, 2, "/system.slice/ecs-agent.service", 5);
+	make(counts, 1, "/docker/" HEX32 HEX32, 2);
+	make(counts, 1, "/user.slice", 3);
+	CHECK_EQ(exec_counts_give(counts, tape, 100 * SECOND_NS, false), 0);
+	make(counts, 1, "/system.slice/ecs-agent.service", 6);
+	CHECK_EQ(exec_counts_give(counts, tape, 150 * SECOND_NS, false), 0);
+	CHECK_EQ(exec_counts_give(counts, tape, 160 * SECOND_NS, false), 0);
+	make(counts, 1, "/system.slice/late.service", 1);
+	CHECK_EQ(exec_counts_give(counts, tape, 170 * SECOND_NS, true), 0);
 	CHECK_EQ(tape->gauges.count, 3);
 	POINTS(tape, "unit/ecs-agent.service/made", 0, 6, 12, 12);
 	POINTS(tape, "containers/docker/*/made", 0, 2, 2, 2);
@@ -61,28 +64,28 @@ static void test_loop(void)
 	tape_free(tape);
 	CHECK_EQ(tape_new(&tape), 0);
 	tape->sequence = 1;
-	CHECK_EQ(exec_counts_give(starts, tape, 300 * SECOND_NS, false), 0);
+	CHECK_EQ(exec_counts_give(counts, tape, 300 * SECOND_NS, false), 0);
 	POINTS(tape, "unit/ecs-agent.service/made", 12);
 	tape_free(tape);
-	exec_counts_free(starts);
+	exec_counts_free(counts);
 }
 
 static void test_bounds(void)
 {
-	struct exec_counts *starts;
+	struct exec_counts *counts;
 	struct tape *tape;
 	char path[64];
 
-	CHECK_EQ(exec_counts_new(&starts), 0);
+	CHECK_EQ(exec_counts_new(&counts), 0);
 	CHECK_EQ(tape_new(&tape), 0);
 	for (int i = 0; i < 2 * EXEC_COUNTS_MAX; i++) {
 		snprintf(path, sizeof(path), "/system.slice/u%d.service", i);
-		make(starts, i, path, 1);
+		make(counts, i, path, 1);
 	}
-	CHECK_EQ(exec_counts_give(starts, tape, 100 * SECOND_NS, false), 0);
+	CHECK_EQ(exec_counts_give(counts, tape, 100 * SECOND_NS, false), 0);
 	CHECK(tape->gauges.count <= EXEC_COUNTS_MAX);
 	tape_free(tape);
-	exec_counts_free(starts);
+	exec_counts_free(counts);
 }
 
-CHECK_MAIN({ "each cgroup that was made counts", test_loop }, { "memory is bounded", test_bounds })
+CHECK_MAIN({ "each new cgroup counts", test_loop }, { "memory is bounded", test_bounds })

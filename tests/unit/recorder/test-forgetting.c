@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Weeks on a host where everything is short-lived: what the tracker keeps is what still runs. */
+/*
+ * After weeks on a host with short-lived processes, the tracker knows only the processes that still
+ * run.
+ */
 #include "tests/check.h"
 
 #include <unistd.h>
@@ -109,12 +112,12 @@ static void test_bounded(void)
 	CHECK(modules < 4 * EACH_ROTATION);
 	CHECK(tracker.modules.paths.text.size < 4 * EACH_ROTATION * 32);
 	CHECK(tracker.threads.count < 4 * EACH_ROTATION);
-	/* what has just ended is known for a moment longer */
+	/* a process that has just ended stays known for a moment */
 	CHECK_STR(tracker_comm(&tracker, 10000 + SHORT_LIVED % 20000, 10000 + SHORT_LIVED % 20000),
 		  "cc-200000");
 }
 
-/* A tape may be long. Records that are no records show how time goes by. */
+/* A tape may be long. Empty records show the tracker how time passes. */
 static void test_bounded_within_a_tape(void)
 {
 	static const struct perf_layout layout;
@@ -125,11 +128,11 @@ static void test_bounded_within_a_tape(void)
 						  .facts = facts,
 						  .imported = true };
 	const struct tape_anchor anchor = { .perf_ns = NSEC_PER_SEC };
-	_cleanup_(pipeline_done) struct pipeline assembler;
+	_cleanup_(pipeline_done) struct pipeline pipeline;
 
-	CHECK_EQ(pipeline_init(&assembler, &options), 0);
-	CHECK_EQ(pipeline_anchor(&assembler, &anchor), 0);
-	CHECK_EQ(pipeline_begin(&assembler, NSEC_PER_SEC), 0);
+	CHECK_EQ(pipeline_init(&pipeline, &options), 0);
+	CHECK_EQ(pipeline_anchor(&pipeline, &anchor), 0);
+	CHECK_EQ(pipeline_begin(&pipeline, NSEC_PER_SEC), 0);
 	for (uint64_t second = 2; second < 200; second++) {
 		const struct perf_record_place place = { .time_ns = second * NSEC_PER_SEC };
 		const uint8_t none[8] = { 0 };
@@ -137,58 +140,59 @@ static void test_bounded_within_a_tape(void)
 		for (int i = 0; i < 100; i++) {
 			int pid = 1000 + 100 * second + i;
 
-			start(&assembler.tracker, pid, "cc", "/usr/bin/cc", 1);
-			end(&assembler.tracker, pid, place.time_ns);
+			start(&pipeline.tracker, pid, "cc", "/usr/bin/cc", 1);
+			end(&pipeline.tracker, pid, place.time_ns);
 		}
-		CHECK_EQ(pipeline_add(&assembler, 0, &place, none, sizeof(none)), 0);
-		CHECK_EQ(pipeline_flush(&assembler, place.time_ns + 1), 0);
-		/* what has just ended is known for a moment longer */
-		CHECK_STR(tracker_comm(&assembler.tracker, 1000 + 100 * second, 0x7fffffff), "cc");
+		CHECK_EQ(pipeline_add(&pipeline, 0, &place, none, sizeof(none)), 0);
+		CHECK_EQ(pipeline_flush(&pipeline, place.time_ns + 1), 0);
+		/* a process that has just ended stays known for a moment */
+		CHECK_STR(tracker_comm(&pipeline.tracker, 1000 + 100 * second, 0x7fffffff), "cc");
 	}
-	CHECK_EQ(assembler.sequence, 1);
-	CHECK(assembler.tracker.threads.count < 100 * 20);
-	CHECK(assembler.tracker.processes.count < 100 * 20);
+	CHECK_EQ(pipeline.sequence, 1);
+	CHECK(pipeline.tracker.threads.count < 100 * 20);
+	CHECK(pipeline.tracker.processes.count < 100 * 20);
 }
 
-static uint32_t sampled_module(struct tape_builder *filler, struct tape *tape, int pid)
+static uint32_t sampled_module(struct tape_builder *builder, struct tape *tape, int pid)
 {
 	struct perf_record record = {
 		.type = PERF_TYPE_SAMPLE, .misc = PERF_MODE_USER, .pid = pid, .tid = pid
 	};
 
 	record.sample.ip = 0x1234 + tape->samples.count;
-	CHECK_EQ(tape_builder_add(filler, &record, NULL), 0);
+	CHECK_EQ(tape_builder_add(builder, &record, NULL), 0);
 	return tape->frames.items[tape->samples.items[tape->samples.count - 1].frame].module;
 }
 
-/* Numbers change under a tape that is being filled. */
+/* Process numbers change while a tape is being filled. */
 static void test_filled_meanwhile(void)
 {
 	_cleanup_(tracker_done) struct tracker tracker;
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
-	struct tape_builder filler;
+	struct tape_builder builder;
 	uint32_t before, after;
 
 	CHECK_EQ(tracker_init(&tracker), 0);
 	CHECK_EQ(tape_new(&tape), 0);
-	CHECK_EQ(tape_builder_init(&filler, &tracker), 0);
-	tape_builder_start(&filler, tape);
+	CHECK_EQ(tape_builder_init(&builder, &tracker), 0);
+	tape_builder_start(&builder, tape);
 	for (int i = 1; i <= EACH_ROTATION; i++)
 		compile(&tracker, i);
 	start_long_lived(&tracker);
-	before = sampled_module(&filler, tape, 107);
+	before = sampled_module(&builder, tape, 107);
 	CHECK_STR(tape_string(tape, tape->modules.items[before].path), "/usr/sbin/daemon-7");
 	tracker_sweep(&tracker, EACH_ROTATION + 1);
 	CHECK_EQ(tracker.modules.generation, 1);
-	after = sampled_module(&filler, tape, 107);
+	after = sampled_module(&builder, tape, 107);
 	CHECK_EQ(after, before);
-	after = sampled_module(&filler, tape, 108);
+	after = sampled_module(&builder, tape, 108);
 	CHECK_STR(tape_string(tape, tape->modules.items[after].path), "/usr/sbin/daemon-8");
-	tape_builder_done(&filler);
+	tape_builder_done(&builder);
 }
 
-/* Their EXIT records were lost: a look at /proc tells that they are gone, and who is still there
- * stays. */
+/*
+ * The EXIT records of some processes were lost. A scan of /proc shows which processes have ended.
+ */
 static void test_lost_exits(void)
 {
 	_cleanup_(tracker_done) struct tracker tracker;
@@ -207,7 +211,7 @@ static void test_lost_exits(void)
 	CHECK_STR(tracker_comm(&tracker, getpid(), getpid()), "test-forgetting");
 }
 
-CHECK_MAIN({ "what nobody uses is forgotten", test_bounded },
-	   { "not only when a tape ends", test_bounded_within_a_tape },
-	   { "who ended unseen is forgotten", test_lost_exits },
+CHECK_MAIN({ "ended processes are forgotten", test_bounded },
+	   { "they are forgotten within a long tape too", test_bounded_within_a_tape },
+	   { "processes whose EXIT records were lost are forgotten", test_lost_exits },
 	   { "a tape is filled while numbers change", test_filled_meanwhile })

@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Figures on their way into tapes: those of a tree that does not change, read in a thread each
- * second. */
+/*
+ * The gauge thread reads a tree that does not change, once per second, and the test moves the
+ * points into tapes. Only the test moves the clock.
+ */
 #include "tests/check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "recorder/run/gauge-thread.h"
+#define FAKE_CLOCK_WAITS
+#include "tests/fake-clock.h"
 #include "tests/random.h"
 #include "tests/tapes.h"
 #include "tests/tree.h"
+#include "tests/wait.h"
 
 static const struct tape_gauge *find_gauge(const struct tape *tape, const char *name)
 {
@@ -17,29 +26,25 @@ static const struct tape_gauge *find_gauge(const struct tape *tape, const char *
 	return NULL;
 }
 
-/* Takes until the gauge has so many points. */
-static void take_points(struct gauge_thread *watch, struct tape *tape,
-			const struct tape_anchor *anchor, const char *name, uint32_t count)
+/*
+ * Moves the points that were read into the tape. Returns how many points of the gauge the tape has.
+ */
+static uint32_t take(struct gauge_thread *thread, struct tape *tape,
+		     const struct tape_anchor *anchor, const char *name)
 {
-	const struct timespec pause = { .tv_nsec = 20000000 };
-	const struct tape_gauge *gauge = NULL;
+	const struct tape_gauge *gauge;
 
-	for (int i = 0; i < 3000 && (!gauge || gauge->count < count); i++) {
-		nanosleep(&pause, NULL);
-		CHECK_EQ(gauge_thread_take(watch, tape, anchor), 0);
-		gauge = find_gauge(tape, name);
-	}
-	CHECK(gauge && gauge->count >= count);
+	CHECK_EQ(gauge_thread_take(thread, tape, anchor), 0);
+	gauge = find_gauge(tape, name);
+	return gauge ? gauge->count : 0;
 }
 
-/* Until nothing more can come that belongs into a tape of that end. */
-static void wait_for_end(const struct tape_anchor *anchor, uint64_t end_ns)
+static uint64_t count_reads(struct gauge_thread *thread)
 {
-	const struct timespec pause = { .tv_nsec = 20000000 };
+	struct recorder_progress progress = { .source_count = 0 };
 
-	while (clock_ns(CLOCK_MONOTONIC) <
-	       anchor->monotonic_ns + (end_ns - anchor->perf_ns) + NSEC_PER_SEC / 10)
-		nanosleep(&pause, NULL);
+	gauge_thread_fill(thread, &progress);
+	return progress.source_count ? progress.sources[0].reads : 0;
 }
 
 static void check_points(const struct tape *tape, const char *name, int64_t value)
@@ -64,7 +69,7 @@ static struct tape *new_tape(uint64_t sequence, uint64_t begin_ns, uint64_t end_
 	return tape;
 }
 
-/* What is from behind the end of one tape is in the next, under names of its own. */
+/* A point after the end of a tape waits for the next tape, which numbers names anew. */
 static void test_take(void)
 {
 	const uint64_t perf_ns = 1000 * NSEC_PER_SEC;
@@ -73,43 +78,72 @@ static void test_take(void)
 	_cleanup_(cleanup_tape) struct tape *first = NULL, *second = NULL;
 	_cleanup_(tree_done) struct tree tree;
 	struct recorder_progress progress = { .source_count = 0 };
-	struct gauge_thread *watch;
-	uint64_t last_ns;
+	struct gauge_thread *thread;
 
 	tree_init(&tree);
 	tree_put(&tree, "/proc/stat", "cpu0 1 2 3 4 5 6 7 8 9 10\nctxt 5\n");
 	tree_put(&tree, "/proc/vmstat", "oom_kill 7\n");
-	CHECK_EQ(gauge_thread_start(tree.root, &watch, NULL), 0);
+	CHECK_EQ(gauge_thread_start(tree.root, &thread, NULL), 0);
 	first = new_tape(1, perf_ns - NSEC_PER_SEC, perf_ns + 3 * NSEC_PER_SEC / 2);
-	take_points(watch, first, &anchor, "host/switches", 2);
-	/* a figure that was read before the end may come a little behind it */
-	wait_for_end(&anchor, first->end_ns + NSEC_PER_SEC / 2);
-	CHECK_EQ(gauge_thread_take(watch, first, &anchor), 0);
+	WAIT_UNTIL(take(thread, first, &anchor, "host/switches") == 1);
+	fake_clock_pass(NSEC_PER_SEC);
+	WAIT_UNTIL(take(thread, first, &anchor, "host/switches") == 2);
+	fake_clock_pass(NSEC_PER_SEC);
+	WAIT_UNTIL(count_reads(thread) == 3);
+	CHECK_EQ(take(thread, first, &anchor, "host/switches"), 2);
 	second = new_tape(2, first->end_ns, first->end_ns + 100 * NSEC_PER_SEC);
-	take_points(watch, second, &anchor, "host/switches", 2);
-	for (int i = 0; i < 1000 && !progress.source_count; i++)
-		gauge_thread_tell(watch, &progress);
+	WAIT_UNTIL(take(thread, second, &anchor, "host/switches") == 1);
+	fake_clock_pass(NSEC_PER_SEC);
+	WAIT_UNTIL(take(thread, second, &anchor, "host/switches") == 2);
+	gauge_thread_fill(thread, &progress);
 	CHECK_STR(progress.sources[0].name, "cpu");
-	CHECK(progress.sources[0].reads >= 4 && progress.sources[0].failures == 0);
+	CHECK_EQ(progress.sources[0].reads, 4);
+	CHECK_EQ(progress.sources[0].failures, 0);
 	CHECK(progress.sources[0].cpu_ns > 0);
-	CHECK_EQ(gauge_thread_stop(watch, 60 * NSEC_PER_SEC), 0);
+	CHECK_EQ(gauge_thread_stop(thread, 60 * NSEC_PER_SEC), 0);
 
 	check_points(first, "host/switches", 5);
 	check_points(first, "vmstat/oom_kill", 7);
 	check_points(second, "host/switches", 5);
-	last_ns = first->points.items[find_gauge(first, "host/switches")->first].time_ns;
-	CHECK(last_ns >= perf_ns - NSEC_PER_SEC);
+	CHECK_EQ(first->points.items[find_gauge(first, "host/switches")->first].time_ns, perf_ns);
 	CHECK(second->points.items[find_gauge(second, "host/switches")->first].time_ns >=
 	      first->end_ns);
-	/* each ten seconds: not twice in the same tape, as yet in no other */
+	/* this source is read every ten seconds */
 	CHECK_EQ(find_gauge(first, "vmstat/oom_kill")->count, 1);
 	CHECK(!find_gauge(second, "vmstat/oom_kill"));
+}
+
+/* A FIFO without a writer stands for a file that hangs. */
+static void test_hangs(void)
+{
+	uint64_t begin_ns = clock_ns(CLOCK_MONOTONIC);
+	_cleanup_(tree_done) struct tree tree;
+	struct gauge_thread *thread;
+	char path[128];
+	int fd;
+
+	tree_init(&tree);
+	tree_folder(&tree, "/proc");
+	snprintf(path, sizeof(path), "%s/proc/stat", tree.root);
+	CHECK_EQ(mkfifo(path, 0600), 0);
+	CHECK_EQ(gauge_thread_start(tree.root, &thread, NULL), 0);
+	fake_clock->waits_pass = true;
+	CHECK_EQ(gauge_thread_stop(thread, 50 * NSEC_PER_MSEC), -ETIMEDOUT);
+	fake_clock->waits_pass = false;
+	CHECK_EQ(clock_ns(CLOCK_MONOTONIC) - begin_ns, 50 * NSEC_PER_MSEC);
+	/* the file answers, so the thread ends */
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	CHECK(fd >= 0);
+	CHECK_EQ(unlink(path), 0);
+	tree_put(&tree, "/proc/stat", "ctxt 5\n");
+	close(fd);
+	CHECK_EQ(gauge_thread_stop(thread, NSEC_PER_SEC), 0);
 }
 
 #define GAUGES 7
 #define POINTS 3000
 
-/* Points of many gauges in any order: each has its own, in its own order. */
+/* Points of many gauges come in random order; the points of each gauge stay in order. */
 static void test_runs(void)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, 1);
@@ -136,4 +170,6 @@ static void test_runs(void)
 	CHECK(tape->points.count < 4 * POINTS);
 }
 
-CHECK_MAIN({ "points that come in turns", test_runs }, { "figures of a host", test_take })
+CHECK_MAIN({ "each gauge keeps its points in order", test_runs },
+	   { "points go into the tape of their time", test_take },
+	   { "a file that hangs delays the end only as long as allowed", test_hangs })

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The kernel's log while it is recorded: a socket that keeps the borders of records stands for
- * /dev/kmsg. */
+/* A socket that keeps records apart stands for /dev/kmsg. Only the test moves the clock. */
 #include "tests/check.h"
 
 #include <sys/socket.h>
@@ -9,7 +8,11 @@
 #include "recorder/kmsg/kmsg-watch.h"
 #include "store/disk/incident-notes.h"
 #include "store/read/log-resume.h"
+#define FAKE_CLOCK_RUNS_REALTIME
+#define FAKE_CLOCK_WAITS
+#include "tests/fake-clock.h"
 #include "tests/tapes.h"
+#include "tests/wait.h"
 
 #define BOOT "11111111-2222-3333-4444-555555555555"
 #define BEGIN_NS TAPES_PERF
@@ -24,7 +27,7 @@ struct watching {
 	struct kmsg_watch *watch;
 	struct tape_anchor anchor;
 	struct tape *tape;
-	/* the kernel's end */
+	/* the end of the socket that stands for the kernel */
 	int log;
 };
 
@@ -36,7 +39,7 @@ static struct store_writer *open_writer(const struct watching *watching)
 	return writer;
 }
 
-/* The store and a tape of ten seconds from the begin on. */
+/* Makes the store, and a tape of ten seconds. */
 static void init(struct watching *watching)
 {
 	*watching = (struct watching){ 0 };
@@ -67,7 +70,7 @@ static void start(struct watching *watching, bool trust)
 	CHECK_EQ(kmsg_watch_start(&watching->options, BEGIN_NS, &watching->watch), 0);
 }
 
-/* A record at so many milliseconds after the begin. */
+/* Logs a record with a time in milliseconds after the tape's begin. */
 static void log_as(const struct watching *watching, unsigned int priority, unsigned int sequence,
 		   int ms, const char *text)
 {
@@ -90,14 +93,15 @@ static void take(struct watching *watching)
 	CHECK_EQ(kmsg_watch_take(watching->watch, watching->tape, &watching->anchor), 0);
 }
 
-/* Until it is all taken, or for ten seconds. */
 static void take_lines(struct watching *watching, size_t count)
 {
-	for (int i = 0; i < 10000 && watching->tape->lines.count < count; i++) {
-		take(watching);
-		usleep(1000);
-	}
+	WAIT_UNTIL((take(watching), watching->tape->lines.count >= count));
 	CHECK_EQ(watching->tape->lines.count, count);
+}
+
+static void take_incident(struct watching *watching)
+{
+	WAIT_UNTIL((take(watching), watching->tape->incidents.count));
 }
 
 static void stop(struct watching *watching, bool sealed)
@@ -170,7 +174,7 @@ static void write_file(const struct watching *watching, const char *name, const 
 	CHECK_EQ(system(command), 0);
 }
 
-/* A queue that did not send is told by a trace event too, or by that alone. Once is enough. */
+/* A trace event and a line of the log about the same queue are one incident. */
 static void test_said(void)
 {
 	static const char said[] = "net:net_dev_xmit_timeout: dev=eth0 driver=ena queue=5";
@@ -181,12 +185,9 @@ static void test_said(void)
 
 	init(&watching);
 	start(&watching, false);
-	kmsg_watch_say(watching.watch, BEGIN_NS + 1000 * NSEC_PER_MSEC, said);
-	kmsg_watch_say(watching.watch, BEGIN_NS + 1000 * NSEC_PER_MSEC, "whatever");
-	for (int i = 0; i < 10000 && !watching.tape->incidents.count; i++) {
-		take(&watching);
-		usleep(1000);
-	}
+	kmsg_watch_report(watching.watch, BEGIN_NS + 1000 * NSEC_PER_MSEC, said);
+	kmsg_watch_report(watching.watch, BEGIN_NS + 1000 * NSEC_PER_MSEC, "whatever");
+	take_incident(&watching);
 	CHECK_EQ(watching.tape->incidents.count, 1);
 	incident = &watching.tape->incidents.items[0];
 	CHECK_STR(tape_string(watching.tape, incident->kind), "net.tx_watchdog");
@@ -195,11 +196,11 @@ static void test_said(void)
 	CHECK_EQ(incident->time_ns, BEGIN_NS + NSEC_PER_SEC);
 	CHECK_STR(field_of(&watching, 0, "qid"), "5");
 	CHECK_STR(field_of(&watching, 0, "ifname"), "eth0");
-	/* the log's line of the same, and of another; and of that one the event */
+	/* the log's line about the same timeout, then a line about another timeout and its event */
 	log_line(&watching, 1, 1001, logged);
 	log_line(&watching, 2, 7000, logged);
 	take_lines(&watching, 2);
-	kmsg_watch_say(watching.watch, BEGIN_NS + 6999 * NSEC_PER_MSEC, said);
+	kmsg_watch_report(watching.watch, BEGIN_NS + 6999 * NSEC_PER_MSEC, said);
 	stop(&watching, true);
 	CHECK_EQ(watching.tape->lines.count, 2);
 	CHECK_EQ(watching.tape->incidents.count, 2);
@@ -207,7 +208,7 @@ static void test_said(void)
 	done(&watching);
 }
 
-/* The message names a queue: whose CPU that is, the table of interrupts says. */
+/* The message names a queue. The table of interrupts says which CPU serves it. */
 static void test_cpu(void)
 {
 	struct watching watching;
@@ -232,7 +233,7 @@ static void test_cpu(void)
 	CHECK_STR(field_of(&watching, 0, "queue_cpu"), "12");
 	CHECK_STR(field_of(&watching, 1, "queue_cpu"), "");
 	CHECK_STR(field_of(&watching, 2, "queue_cpu"), "");
-	/* ten seconds later it is looked up again, and may be on several */
+	/* ten seconds later the table is read again; then the queue may have several CPUs */
 	log_line(&watching, 4, 16999, STALL);
 	watching.tape->end_ns += 120 * NSEC_PER_SEC;
 	log_line(&watching, 5, 17000, STALL);
@@ -249,7 +250,7 @@ static void test_users(void)
 
 	init(&watching);
 	start(&watching, false);
-	/* what says what the kernel would is kept, as theirs */
+	/* a line that a user wrote in the kernel's form is kept as a user's line */
 	log_as(&watching, 11, 7, 100, STALL);
 	log_as(&watching, 11, 8, 110, "hello");
 	log_as(&watching, 43, 9, 120,
@@ -263,7 +264,7 @@ static void test_users(void)
 	CHECK_EQ(watching.tape->incidents.count, 0);
 	log_as(&watching, 11, 12, 300, "hello");
 	stop(&watching, true);
-	/* what was read before somebody trusts stays out */
+	/* lines that were read before users were trusted are not read again */
 	start(&watching, true);
 	log_as(&watching, 11, 12, 300, "hello");
 	log_as(&watching, 11, 13, 400, STALL);
@@ -325,7 +326,7 @@ static struct listed list(const struct watching *watching)
 	return listed;
 }
 
-/* What was logged while nobody recorded is a note, once. */
+/* A line that was logged while no recorder ran becomes a note, once. */
 static void test_late(void)
 {
 	struct watching watching;
@@ -349,7 +350,7 @@ static void test_late(void)
 		CHECK_EQ(watching.tape->incidents.count, 0);
 		listed = list(&watching);
 		CHECK_EQ(listed.count, 1);
-		/* killed: no position is kept, and its tape is gone */
+		/* the recorder is killed: it writes no position, and its tape is lost */
 		stop(&watching, false);
 		watching.tape->lines.count = 0;
 	}
@@ -360,7 +361,16 @@ static void test_late(void)
 	done(&watching);
 }
 
-/* Lines that are in a tape already, though nothing says so but the tape. */
+static uint64_t spool_and_read_position(struct watching *watching)
+{
+	struct log_position position = { .sequence = 0 };
+
+	kmsg_watch_spooled(watching->watch, BEGIN_NS, BEGIN_NS);
+	(void)log_position_read(watching->store.path, &position, NULL);
+	return position.sequence;
+}
+
+/* A sealed tape contains lines after the position that the killed recorder wrote last. */
 static void test_killed(void)
 {
 	struct store_writer *writer;
@@ -371,11 +381,8 @@ static void test_killed(void)
 	log_line(&watching, 5, -1, "before the begin");
 	log_line(&watching, 6, 100, "one");
 	take_lines(&watching, 1);
-	/* the first position comes at once, the next ones not before ten seconds */
-	for (int i = 0; i < 5000; i++) {
-		kmsg_watch_spooled(watching.watch, BEGIN_NS, BEGIN_NS);
-		usleep(100);
-	}
+	/* the first position is written at once, the next one after ten seconds */
+	WAIT_UNTIL(spool_and_read_position(&watching) == 6);
 	log_line(&watching, 7, 200, STALL);
 	take_lines(&watching, 2);
 	stop(&watching, false);
@@ -414,29 +421,25 @@ static void test_overrun(void)
 	done(&watching);
 }
 
-/* A flood is bounded and counted, and costs no incident of weight. */
+/* Of a flood of lines, a limited number is kept. The others are counted, and are not incidents. */
 static void test_flood(void)
 {
 	struct watching watching;
-	unsigned long long passed = 0, incidents = 0;
-	size_t kept = 0;
+	unsigned long long passed = 0, incidents = 0, kept = 0;
 
 	init(&watching);
 	start(&watching, false);
 	for (int i = 0; i < 20000; i++)
 		log_line(&watching, i, 100 + i / 10, "noise");
 	log_line(&watching, 20000, 2200, STALL);
-	for (int i = 0; i < 3000 && !watching.tape->incidents.count; i++) {
-		take(&watching);
-		usleep(1000);
-	}
+	take_incident(&watching);
 	stop(&watching, true);
 	CHECK_EQ(watching.tape->incidents.count, 1);
 	for (size_t i = 0; i < watching.tape->lines.count; i++) {
 		unsigned long long lines, of_them;
 
 		if (sscanf(text_of(&watching, i),
-			   "perftape: %llu lines of the kernel's log passed over, %llu", &lines,
+			   "perftape: %llu lines of the kernel's log dropped, %llu", &lines,
 			   &of_them) == 2) {
 			passed += lines;
 			incidents += of_them;
@@ -450,8 +453,7 @@ static void test_flood(void)
 	done(&watching);
 }
 
-/* The first recording of a store finds what the kernel logged since it was booted, once: the
- * incidents, those that users forged, and no other line. */
+/* The first recording finds all incidents since the boot, but keeps no other lines. */
 static void test_first(void)
 {
 	struct watching watching;
@@ -466,8 +468,7 @@ static void test_first(void)
 		log_line(&watching, 6, -20000, STALL);
 		log_line(&watching, 7, -10000, "eth0: link up");
 		log_line(&watching, 8, 1000, "after");
-		/* killed, with its tape; then it is taken once more, but for the incidents, and
-		 * then no more */
+		/* killed with its tape: the second recorder reads the lines again, the third not */
 		take_lines(&watching, restart < 2 ? 4 : 0);
 		CHECK_EQ(watching.tape->incidents.count, 0);
 		listed = list(&watching);
@@ -481,7 +482,7 @@ static void test_first(void)
 	done(&watching);
 }
 
-/* What the tapes have is not taken again when the file is gone. */
+/* If the file with the position is lost, lines that are in tapes are not added again. */
 static void test_lost_position(void)
 {
 	struct store_writer *writer;
@@ -507,7 +508,7 @@ static void test_lost_position(void)
 	done(&watching);
 }
 
-/* Of another boot all is new, also what was logged before anybody recorded. */
+/* After another boot all lines are new, also those that were logged before the recording. */
 static void test_other_boot(void)
 {
 	struct watching watching;
@@ -528,7 +529,7 @@ static void test_other_boot(void)
 	done(&watching);
 }
 
-/* Whatever comes is no reason to end. */
+/* Records that are not valid do not end the thread. */
 static void test_rubbish(void)
 {
 	struct watching watching;
@@ -543,7 +544,7 @@ static void test_rubbish(void)
 	done(&watching);
 }
 
-/* Who is told of an incident keeps the thread, until a byte comes. */
+/* Blocks the thread that reports an incident until a byte comes. */
 static void hang(void *context)
 {
 	const int *pipe = context;
@@ -552,7 +553,7 @@ static void hang(void *context)
 	CHECK_EQ(read(*pipe, &byte, 1), 1);
 }
 
-/* What it has read by then is taken all the same. */
+/* Lines that the thread read before it hung are added to the tape. */
 static void test_hangs(void)
 {
 	struct watching watching;
@@ -567,8 +568,10 @@ static void test_hangs(void)
 	log_line(&watching, 0, 100, STALL);
 	take_lines(&watching, 1);
 	begin_ns = clock_ns(CLOCK_MONOTONIC);
+	fake_clock->waits_pass = true;
 	CHECK_EQ(kmsg_watch_stop(watching.watch, 50 * NSEC_PER_MSEC), -ETIMEDOUT);
-	CHECK(clock_ns(CLOCK_MONOTONIC) - begin_ns < 20 * NSEC_PER_SEC);
+	fake_clock->waits_pass = false;
+	CHECK_EQ(clock_ns(CLOCK_MONOTONIC) - begin_ns, 50 * NSEC_PER_MSEC);
 	take(&watching);
 	CHECK_EQ(write(ends[1], "x", 1), 1);
 	stop(&watching, true);
@@ -578,13 +581,17 @@ static void test_hangs(void)
 	done(&watching);
 }
 
-CHECK_MAIN({ "an incident, with its stall", test_incident }, { "the CPU of a queue", test_cpu },
-	   { "what a trace event says, once", test_said },
-	   { "what users write, and those who trust it", test_users },
-	   { "a line of the next tape", test_next_tape },
-	   { "what was logged while nobody recorded", test_late },
-	   { "lines that a killed recorder took", test_killed },
-	   { "lines that were overwritten", test_overrun }, { "a flood", test_flood },
-	   { "a position that is lost", test_lost_position },
-	   { "the first recording of a store", test_first }, { "another boot", test_other_boot },
-	   { "records that are none", test_rubbish }, { "a thread that hangs", test_hangs })
+CHECK_MAIN({ "an incident has its stall", test_incident },
+	   { "the CPU of a queue is found", test_cpu },
+	   { "a trace event and its line are one incident", test_said },
+	   { "lines of users count only if they are trusted", test_users },
+	   { "a line of the next tape waits", test_next_tape },
+	   { "incidents that were logged while nobody recorded become notes", test_late },
+	   { "lines that a killed recorder took are not taken twice", test_killed },
+	   { "overwritten lines are reported", test_overrun },
+	   { "a flood is bounded and counted", test_flood },
+	   { "a lost position is found in the tapes", test_lost_position },
+	   { "the first recording takes earlier incidents", test_first },
+	   { "another boot starts anew", test_other_boot },
+	   { "records that are not valid are skipped", test_rubbish },
+	   { "a thread that hangs keeps no lines", test_hangs })

@@ -12,7 +12,7 @@ static void cleanup_losses(struct losses *losses)
 	losses_done(losses);
 }
 
-/* The tape of [begin, end), with all that happened up to its end. */
+/* Returns the tape of [begin, end) with all losses that happened before its end. */
 static struct tape *give(struct losses *losses, uint64_t begin_ns, uint64_t end_ns)
 {
 	struct tape *tape;
@@ -20,7 +20,7 @@ static struct tape *give(struct losses *losses, uint64_t begin_ns, uint64_t end_
 	CHECK_EQ(tape_new(&tape), 0);
 	tape->begin_ns = begin_ns;
 	tape->end_ns = end_ns;
-	CHECK_EQ(losses_give(losses, tape, end_ns), 0);
+	CHECK_EQ(losses_move_to_tape(losses, tape, end_ns), 0);
 	return tape;
 }
 
@@ -45,8 +45,10 @@ static void throttle(struct losses *losses, bool on, uint64_t time_ns)
 	CHECK_EQ(losses_throttle(losses, &record), 0);
 }
 
-/* What the kernel counted and has not told is known by the end of a tape; when it does tell, it is
- * not lost again. */
+/*
+ * The kernel's count shows lost samples by the end of a tape. If a record reports these samples
+ * later, they are not counted again.
+ */
 static void test_ledger(void)
 {
 	_cleanup_(cleanup_losses) struct losses losses = { 0 };
@@ -58,21 +60,21 @@ static void test_ledger(void)
 	CHECK_EQ(losses_counted(&losses, 1, 20, 900, 130), 0);
 	first = give(&losses, 0, 1000);
 	CHECK_EQ(count(first, TAPE_LOSS_SAMPLES, 1), 130);
-	/* 30 of these 50 were counted in advance */
+	/* 30 of these 50 samples were already counted */
 	CHECK_EQ(losses_lost(&losses, true, 1, 20, 1100, 50), 0);
 	CHECK_EQ(losses_lost(&losses, true, 1, 1100, 1200, 7), 0);
 	second = give(&losses, 1000, 2000);
 	CHECK_EQ(count(second, TAPE_LOSS_SAMPLES, 1), 27);
 	CHECK_EQ(losses_counted(&losses, 1, 1200, 2100, 157), 0);
 	CHECK_EQ(losses.counts.lost, 157);
-	/* new events count from nothing */
+	/* the count of new events starts at 0 */
 	CHECK_EQ(losses_online(&losses, 1, false, 2200), 0);
 	CHECK_EQ(losses_online(&losses, 1, true, 2300), 0);
 	CHECK_EQ(losses_counted(&losses, 1, 2400, 2500, 3), 0);
 	third = give(&losses, 2000, 3000);
 	CHECK_EQ(count(third, TAPE_LOSS_SAMPLES, 1), 3);
 	CHECK_EQ(count(third, TAPE_LOSS_OFFLINE, 1), 1);
-	/* what a kernel does not count is not less than what it told */
+	/* a kernel without such a count does not reduce what it reported in records */
 	CHECK_EQ(losses_counted(&losses, 1, 2600, 2700, 0), 0);
 	CHECK_EQ(losses.counts.lost, 160);
 	CHECK_EQ(losses_lost(&losses, false, 1, 10, 20, 5), 0);
@@ -93,7 +95,7 @@ static void test_before_begin(void)
 	CHECK_EQ(losses.counts.lost, 10);
 	CHECK_EQ(losses_lost(&losses, true, 0, 900, 1300, 40), 0);
 	CHECK_EQ(losses_lost(&losses, true, 1, 1100, 1200, 7), 0);
-	/* the kernel counts all of them */
+	/* the kernel's count contains all of them */
 	CHECK_EQ(losses_counted(&losses, 0, 1300, 1400, 45), 0);
 	CHECK_EQ(losses.counts.lost, 47);
 	CHECK_EQ(losses.counts.lost_sideband, 3);
@@ -102,7 +104,7 @@ static void test_before_begin(void)
 	CHECK_EQ(count(tape, TAPE_LOSS_SAMPLES, 1), 17);
 }
 
-/* Half of it before a tape's end is the tape's, and the rest the next one's. */
+/* Each tape gets the part of a loss that lies in its time. */
 static void test_shares(void)
 {
 	_cleanup_(cleanup_losses) struct losses losses = { 0 };
@@ -116,8 +118,10 @@ static void test_shares(void)
 	CHECK_EQ(losses_end(&losses), 0);
 }
 
-/* At a limit that is too low a CPU is throttled at every tick: that is one thing, which happened
- * often. */
+/*
+ * If the limit is too low, the kernel throttles a CPU at every tick. That is one loss that happened
+ * many times.
+ */
 static void test_throttled(void)
 {
 	_cleanup_(cleanup_losses) struct losses losses = { 0 };
@@ -128,7 +132,7 @@ static void test_throttled(void)
 		throttle(&losses, true, at);
 		throttle(&losses, false, at + 3 * MSEC_NS);
 	}
-	/* and once more, much later; its end is of the next tape */
+	/* the CPU is throttled again, much later; that ends in the next tape */
 	throttle(&losses, true, 5 * SECOND_NS);
 	first = give(&losses, 0, 6 * SECOND_NS);
 	throttle(&losses, false, 7 * SECOND_NS);
@@ -151,8 +155,10 @@ static const struct tape_loss *find(const struct tape *tape, enum tape_loss_kind
 	CHECK_FAIL("no loss of kind %d", kind);
 }
 
-/* Four samples a tick are due, and two come: the others are missing, of the same time, and what
- * lasts into another tape is shared. */
+/*
+ * Four samples per tick are due and two come, so two are skipped. A loss that reaches into another
+ * tape is divided.
+ */
 static void test_throttled_slots(void)
 {
 	_cleanup_(cleanup_losses) struct losses losses = { .period_ns = MSEC_NS };
@@ -163,7 +169,7 @@ static void test_throttled_slots(void)
 		losses_sample(&losses, 3, at, false);
 		throttle(&losses, true, at + MSEC_NS);
 		losses_sample(&losses, 3, at + MSEC_NS + 20, false);
-		/* two slots and a half the one time, one and a half the other */
+		/* throttled for two and a half slots, or for one and a half */
 		throttle(&losses, false, at + (i & 1 ? 3500 : 2500) * 1000ull);
 	}
 	throttle(&losses, true, 5 * SECOND_NS);
@@ -173,17 +179,19 @@ static void test_throttled_slots(void)
 	CHECK_EQ(find(first, TAPE_LOSS_SKIPPED)->from_ns,
 		 find(first, TAPE_LOSS_THROTTLED)->from_ns);
 	CHECK_EQ(find(first, TAPE_LOSS_SKIPPED)->to_ns, find(first, TAPE_LOSS_THROTTLED)->to_ns);
-	/* the record of its end is lost */
+	/* the record of the throttling's end is lost */
 	losses_sample(&losses, 3, 7 * SECOND_NS, false);
 	losses_sample(&losses, 3, 7 * SECOND_NS + MSEC_NS, false);
 	second = give(&losses, 6 * SECOND_NS, 12 * SECOND_NS);
 	CHECK_EQ(count(second, TAPE_LOSS_SKIPPED, 3), 1000);
 	CHECK_EQ(find(second, TAPE_LOSS_SKIPPED)->to_ns, 7 * SECOND_NS);
-	CHECK_EQ(losses.counts.missed, 2500);
+	CHECK_EQ(losses.counts.skipped, 2500);
 }
 
-/* A ring that runs over loses the end of a throttling, and the samples that came after it: they are
- * lost, and not missing as well. */
+/*
+ * A full ring loses the end of a throttling and the samples after it. These samples count as lost,
+ * not also as skipped.
+ */
 static void test_throttled_and_lost(void)
 {
 	_cleanup_(cleanup_losses) struct losses losses = { .period_ns = MSEC_NS };
@@ -194,24 +202,27 @@ static void test_throttled_and_lost(void)
 	throttle(&losses, false, SECOND_NS + 11 * MSEC_NS);
 	throttle(&losses, true, SECOND_NS + 20 * MSEC_NS);
 	losses_sample(&losses, 3, 2 * SECOND_NS + 20 * MSEC_NS, false);
-	CHECK_EQ(losses.counts.missed, 10 + 1000);
+	CHECK_EQ(losses.counts.skipped, 10 + 1000);
 	losses_lost_slots(&losses, 3, 990);
-	CHECK_EQ(losses.counts.missed, 10 + 10);
-	/* more than there can have been */
+	CHECK_EQ(losses.counts.skipped, 10 + 10);
+	/* more lost samples than there can have been */
 	losses_lost_slots(&losses, 3, 90);
-	CHECK_EQ(losses.counts.missed, 10);
-	/* told before the sample */
+	CHECK_EQ(losses.counts.skipped, 10);
+	/* the loss is reported before the sample that ends the throttling */
 	throttle(&losses, true, 2 * SECOND_NS + 30 * MSEC_NS);
 	losses_lost_slots(&losses, 3, 100);
 	losses_sample(&losses, 3, 2 * SECOND_NS + 130 * MSEC_NS, false);
-	CHECK_EQ(losses.counts.missed, 10);
+	CHECK_EQ(losses.counts.skipped, 10);
 	tape = give(&losses, 0, 3 * SECOND_NS);
 	CHECK_EQ(count(tape, TAPE_LOSS_SKIPPED, 3), 10);
 	losses_lost_slots(&losses, 3, 90);
-	CHECK_EQ(losses.counts.missed, 10);
+	CHECK_EQ(losses.counts.skipped, 10);
 }
 
-/* The record of an end was lost: a sample ends it, too; one without a beginning is nothing. */
+/*
+ * If the record of an end was lost, a sample ends the throttling. An end without a begin is
+ * ignored.
+ */
 static void test_unpaired(void)
 {
 	_cleanup_(cleanup_losses) struct losses losses = { 0 };
@@ -258,13 +269,13 @@ static void settle(struct losses *losses, uint64_t time_ns, const char *stat)
 
 	CHECK_EQ(cpu_idle_parse(text, &idle), 0);
 	idle.time_ns = time_ns;
-	CHECK_EQ(losses_idle(losses, &idle), 0);
-	CHECK_EQ(losses_waiting(losses), time_ns);
+	CHECK_EQ(losses_set_idle(losses, &idle), 0);
+	CHECK_EQ(losses_settle_at(losses), time_ns);
 	CHECK_EQ(losses_settle(losses), 0);
-	CHECK_EQ(losses_waiting(losses), 0);
+	CHECK_EQ(losses_settle_at(losses), 0);
 }
 
-/* CPU 0 was busy and has no samples any more, CPU 2 has none either and idled. */
+/* CPU 0 was busy, but has no samples any more. CPU 2 has none either, but idled. */
 static void test_missing(void)
 {
 	_cleanup_(cleanup_losses) struct losses losses = { .period_ns = PERIOD_NS };
@@ -277,18 +288,20 @@ static void test_missing(void)
 	       "cpu  9 9 9 9\ncpu0 1 2 3 1000 500 6\ncpu2 1 2 3 5 6 7\n");
 	settle(&losses, SECOND_NS + 187 * PERIOD_NS,
 	       "cpu  9 9 9 9\ncpu0 1 2 3 1000 500 6\ncpu2 1 2 3 50 60 7\nintr 1\n");
-	CHECK_EQ(losses.counts.missed, 97);
+	CHECK_EQ(losses.counts.skipped, 97);
 	tape = give(&losses, 0, 100 * SECOND_NS);
 	CHECK_EQ(tape->losses.count, 1);
 	CHECK_EQ(count(tape, TAPE_LOSS_SKIPPED, 0), 97);
-	/* a reading that counts backwards says nothing */
+	/* a reading below the previous one says nothing */
 	settle(&losses, SECOND_NS + 284 * PERIOD_NS,
 	       "cpu0 1 2 3 1000 400 6\ncpu2 1 2 3 50 160 7\n");
-	CHECK_EQ(losses.counts.missed, 97);
+	CHECK_EQ(losses.counts.skipped, 97);
 }
 
-/* Three CPUs are offline, one of which comes back and goes again, and one that throttles meanwhile
- * stays as it is told. */
+/*
+ * Three CPUs are offline. One comes back and goes offline again, and one that is throttled
+ * meanwhile keeps its losses.
+ */
 static void test_joined(void)
 {
 	_cleanup_(cleanup_losses) struct losses losses = { 0 };
@@ -307,7 +320,7 @@ static void test_joined(void)
 				    (struct tape_loss){ TAPE_LOSS_THROTTLED, 1, i * SECOND_NS,
 							(i + 1) * SECOND_NS, 1 }),
 			 0);
-		CHECK_EQ(losses_give(&losses, tape, i * SECOND_NS + MSEC_NS), 0);
+		CHECK_EQ(losses_move_to_tape(&losses, tape, i * SECOND_NS + MSEC_NS), 0);
 	}
 	CHECK(tape->losses.count > 150);
 	tape_join_losses(tape);
@@ -326,14 +339,14 @@ static void test_joined(void)
 	}
 }
 
-CHECK_MAIN({ "what was lost is told exactly once", test_ledger },
-	   { "what was lost before the begin does not count", test_before_begin },
+CHECK_MAIN({ "a lost sample counts exactly once", test_ledger },
+	   { "losses before the begin do not count", test_before_begin },
 	   { "a CPU that stays offline is one row", test_joined },
 	   { "each tape has its share of a loss", test_shares },
 	   { "throttling at every tick is one loss", test_throttled },
-	   { "the slots of a throttled CPU are missing", test_throttled_slots },
-	   { "slots of a throttling that ended in a full ring are not told twice",
+	   { "slots of a throttled CPU are skipped", test_throttled_slots },
+	   { "slots of a throttling that ended in a full ring count once",
 	     test_throttled_and_lost },
-	   { "throttling whose end was not told ends", test_unpaired },
-	   { "a lowered limit is told of with its value", test_lowered },
-	   { "idle time tells what is missing", test_missing })
+	   { "throttling whose end was lost ends", test_unpaired },
+	   { "a lowered limit is recorded with its value", test_lowered },
+	   { "idle time shows which samples were skipped", test_missing })

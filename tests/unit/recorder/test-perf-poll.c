@@ -24,7 +24,7 @@ static int open_event(unsigned long flags)
 	return fd;
 }
 
-/* Without a ring there is always news. */
+/* An event without a ring buffer is always readable. */
 static int open_ring(void)
 {
 	int fd = open_event(0);
@@ -35,8 +35,10 @@ static int open_ring(void)
 	return fd;
 }
 
-/* What libperf opened is ours; what another thread has open at that moment is not, and what then
- * gets its number is nothing to wait for. */
+/*
+ * Files that libperf opened are polled. A file that another thread opened is not polled, and
+ * neither is the next file with the same number.
+ */
 static void test_others(void)
 {
 	struct perf_poll poll = { 0 };
@@ -50,7 +52,7 @@ static void test_others(void)
 	close(other);
 	CHECK_EQ(open("/dev/null", O_RDONLY | O_CLOEXEC), other);
 	CHECK_EQ(perf_poll_wait(&poll, 1), 0);
-	/* it is known by now, and stays so */
+	/* the file is known now, and stays known */
 	CHECK_EQ(perf_poll_collect(&poll, PERF_RING_TRACE, 1), 0);
 	CHECK_EQ(poll.known.count, 1);
 	CHECK_EQ(poll.rings.items[0], PERF_RING_SAMPLES);
@@ -59,7 +61,7 @@ static void test_others(void)
 	perf_poll_done(&poll);
 }
 
-/* An event that was closed has no news. */
+/* A closed event is never readable. */
 static void test_closed(void)
 {
 	struct perf_poll poll = { 0 };
@@ -74,4 +76,5 @@ static void test_closed(void)
 	perf_poll_done(&poll);
 }
 
-CHECK_MAIN({ "events of others", test_others }, { "events that were closed", test_closed })
+CHECK_MAIN({ "files of others are not polled", test_others },
+	   { "closed events are not polled", test_closed })

@@ -13,14 +13,14 @@ static const struct perf_layout sampling = {
 	.sample_id_all = true,
 };
 
-/* Of an event that asked for build-ids. */
+/* The layout of an event that requests build-ids. */
 static const struct perf_layout sideband = {
 	.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
 	.sample_id_all = true,
 	.build_id = true,
 };
 
-/* A record under construction; put_end() fills in its size. */
+/* Begins a record; put_end() fills in its size. */
 static void put_begin(struct buffer *record, uint32_t type, uint16_t misc)
 {
 	record->size = 0;
@@ -110,7 +110,7 @@ static void test_sample_with_values(void)
 	put_begin(&bytes, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_KERNEL);
 	buffer_u64(&bytes, 55);
 	buffer_u64(&bytes, 888);
-	buffer_u64(&bytes, 2); /* two values, each with its id */
+	buffer_u64(&bytes, 2); /* two values, each with its ID */
 	for (int i = 0; i < 5; i++)
 		buffer_u64(&bytes, 9000 + i);
 	buffer_u64(&bytes, 1);
@@ -191,13 +191,15 @@ static void test_mmap2(void)
 	CHECK_EQ(record.mmap.build_id[3], 0xef);
 	CHECK_EQ(record.mmap.inode, 0);
 	CHECK_STR(record.mmap.path, "/usr/bin/x");
-	/* another listener asked for build-ids, we did not: what stands there is device and inode,
-	 * whatever misc says */
+	/*
+	 * another listener requested build-ids and this one did not: the bytes are device and
+	 * inode, whatever misc says
+	 */
 	plain = sideband;
 	plain.build_id = false;
 	CHECK_EQ(perf_record_decode(&plain, bytes.data, bytes.size, &record), 0);
 	CHECK_EQ(record.mmap.build_id_size, 0);
-	bytes.data[8 + 32] = 21; /* a build-id longer than there is room for */
+	bytes.data[8 + 32] = 21; /* a build-id longer than its field */
 	CHECK_EQ(perf_record_decode(&sideband, bytes.data, bytes.size, &record), 0);
 	CHECK_EQ(record.mmap.build_id_size, 0);
 }
@@ -228,8 +230,10 @@ static void test_fork_and_lost(void)
 	CHECK_EQ(record.cpu, 6);
 }
 
-/* A sample's cgroup lies behind its callchain, unless there is something between that is not looked
- * at. */
+/*
+ * In a sample, the cgroup follows the callchain, unless there are fields between them that we do
+ * not decode.
+ */
 static void test_cgroup(void)
 {
 	struct perf_layout layout = sampling;
@@ -286,7 +290,10 @@ static void test_unknown_type(void)
 	CHECK_EQ(record.time_ns, 1234);
 }
 
-/* Every length of a record, with a header that agrees: never beyond its end, which ASan watches. */
+/*
+ * With every length of a record, and a header that states this length, no read goes beyond the
+ * record's end. ASan checks that.
+ */
 static void test_short_records(void)
 {
 	for (int which = 0; which < 3; which++) {
@@ -316,9 +323,12 @@ static void test_short_records(void)
 	}
 }
 
-CHECK_MAIN({ "a sample", test_sample },
-	   { "a sample that claims too much", test_sample_that_claims_too_much },
-	   { "a sample with counter values", test_sample_with_values }, { "comm", test_comm },
-	   { "mmap2, with and without a build-id", test_mmap2 },
-	   { "fork and lost", test_fork_and_lost }, { "cgroups", test_cgroup },
-	   { "an unknown type", test_unknown_type }, { "short records", test_short_records })
+CHECK_MAIN({ "a sample is decoded", test_sample },
+	   { "a sample that claims too much is refused", test_sample_that_claims_too_much },
+	   { "a sample with counter values is decoded", test_sample_with_values },
+	   { "comm records are decoded", test_comm },
+	   { "mmap2 records with and without a build-id", test_mmap2 },
+	   { "fork and lost records are decoded", test_fork_and_lost },
+	   { "cgroups of samples and of records", test_cgroup },
+	   { "an unknown type is skipped", test_unknown_type },
+	   { "short records are refused", test_short_records })

@@ -1,147 +1,199 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A file that does not come is played by a FIFO into which nobody writes yet. */
+/*
+ * A function that blocks until the test releases it stands for a file that hangs. Only the test
+ * moves the clock, so no read is late unless the test wants it.
+ */
 #include "tests/check.h"
 
+#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <semaphore.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "recorder/procs/proc-reader.h"
+#define FAKE_CLOCK_WAITS
+#include "tests/fake-clock.h"
+#include "tests/wait.h"
 
-#define FIFOS (PROC_READER_STUCK_MAX + 2)
+#define LIMIT_NS NSEC_PER_SEC
 
-static char folder[64], paths[FIFOS][64];
+static sem_t released;
 
-static void make_fifos(void)
+/* Uses up the caller's time, but only after this read has begun. */
+static int read_that_hangs(const char *path, size_t limit, char **ret_text)
 {
-	snprintf(folder, sizeof(folder), "/tmp/perftape-fifo.XXXXXX");
-	CHECK(mkdtemp(folder));
-	for (int i = 0; i < FIFOS; i++) {
-		snprintf(paths[i], sizeof(paths[i]), "%.40s/%d", folder, i);
-		CHECK_EQ(mkfifo(paths[i], 0600), 0);
-	}
+	(void)path;
+	(void)limit;
+	(void)ret_text;
+	fake_clock_pass(LIMIT_NS);
+	while (sem_wait(&released) < 0)
+		;
+	return -EIO;
 }
 
-static void remove_fifos(void)
+static int read_and_hang(struct proc_reader *reader)
 {
-	for (int i = 0; i < FIFOS; i++)
-		unlink(paths[i]);
-	rmdir(folder);
+	char *text;
+
+	return proc_reader_run(reader, read_that_hangs, "", 0, &text);
 }
 
-/* Once somebody reads it, who waits until it is closed. */
-static int open_read(const char *path)
+/* Reads a file that exists and checks that its text is not empty. */
+static int read_comm(struct proc_reader *reader)
 {
-	int fd = open(path, O_WRONLY | O_NONBLOCK);
+	_cleanup_free_ char *text = NULL;
+	int r = proc_reader_read(reader, "/proc/self/comm", 4096, &text);
 
-	for (int i = 0; i < 1000 && fd < 0; i++) {
-		usleep(10000);
-		fd = open(path, O_WRONLY | O_NONBLOCK);
-	}
-	CHECK(fd >= 0);
-	return fd;
+	CHECK(r < 0 || *text);
+	return r;
 }
 
-/* Whoever reads it gets all of it, and the end. */
-static void feed(const char *path)
+static unsigned int count_threads(void)
 {
-	close(open_read(path));
+	DIR *folder = opendir("/proc/self/task");
+	unsigned int count = 0;
+
+	while (readdir(folder))
+		count++;
+	closedir(folder);
+	return count;
 }
 
-static void wait_for_stuck(const struct proc_reader *reader, unsigned int count)
+/* The number of threads of this process while no reader exists. */
+static unsigned int idle_threads;
+
+/* A sanitizer starts its own thread with our first thread, and keeps it. */
+static void count_idle_threads(void)
 {
-	for (int i = 0; i < 1000 && proc_reader_stuck(reader) != count; i++)
-		usleep(10000);
-	CHECK_EQ(proc_reader_stuck(reader), count);
+	struct proc_reader *reader = NULL;
+	unsigned int with_reader;
+
+	CHECK_EQ(proc_reader_new(&reader), 0);
+	with_reader = count_threads();
+	proc_reader_free(reader);
+	WAIT_UNTIL((idle_threads = count_threads()) < with_reader);
+}
+
+static struct proc_reader *make_reader(void)
+{
+	struct proc_reader *reader = NULL;
+
+	if (!idle_threads)
+		count_idle_threads();
+	CHECK_EQ(sem_init(&released, 0, 0), 0);
+	CHECK_EQ(proc_reader_new(&reader), 0);
+	return reader;
+}
+
+/* Releases threads that hang, and checks that every thread ends. */
+static void release_and_free(struct proc_reader *reader, unsigned int hanging)
+{
+	for (unsigned int i = 0; i < hanging; i++)
+		CHECK_EQ(sem_post(&released), 0);
+	if (reader)
+		WAIT_UNTIL(proc_reader_stuck(reader) == 0);
+	proc_reader_free(reader);
+	WAIT_UNTIL(count_threads() == idle_threads);
 }
 
 static void test_reads(void)
 {
-	struct proc_reader *reader;
+	struct proc_reader *reader = make_reader();
 	char *text = NULL;
 
-	CHECK_EQ(proc_reader_new(&reader), 0);
-	CHECK_EQ(proc_reader_read(reader, "/proc/self/comm", 4096, &text), -EAGAIN);
-	proc_reader_allow(reader, 10 * NSEC_PER_SEC, 5 * NSEC_PER_SEC);
-	for (int i = 0; i < 1000; i++) {
-		CHECK_EQ(proc_reader_read(reader, "/proc/self/comm", 4096, &text), 0);
-		CHECK(*text);
-		free(text);
-	}
+	CHECK_EQ(read_comm(reader), -EAGAIN);
+	proc_reader_allow(reader, LIMIT_NS, LIMIT_NS);
+	for (int i = 0; i < 1000; i++)
+		CHECK_EQ(read_comm(reader), 0);
 	CHECK_EQ(proc_reader_read(reader, "/proc/self/nothing", 4096, &text), -ENOENT);
 	CHECK_EQ(proc_reader_read(reader, "/proc/self/maps", 10, &text), -EFBIG);
 	CHECK_EQ(proc_reader_stuck(reader), 0);
-	proc_reader_free(reader);
+	release_and_free(reader, 0);
 }
 
-/* What does not come is left behind, and others come all the same; until too many are left behind.
- */
 static void test_stuck(void)
 {
-	uint64_t begin_ns = clock_ns(CLOCK_MONOTONIC);
-	struct proc_reader *reader;
-	char *text = NULL;
-	int fd;
+	struct proc_reader *reader = make_reader();
 
-	make_fifos();
-	CHECK_EQ(proc_reader_new(&reader), 0);
 	for (int i = 0; i < PROC_READER_STUCK_MAX; i++) {
-		proc_reader_allow(reader, 20 * NSEC_PER_MSEC, NSEC_PER_SEC);
-		CHECK_EQ(proc_reader_read(reader, paths[i], 4096, &text), -EAGAIN);
-		/* the time is used up */
-		CHECK_EQ(proc_reader_read(reader, "/proc/self/comm", 4096, &text), -EAGAIN);
+		proc_reader_allow(reader, LIMIT_NS, LIMIT_NS);
+		CHECK_EQ(read_and_hang(reader), -EAGAIN);
+		/* the budget is used up */
+		CHECK_EQ(read_comm(reader), -EAGAIN);
 		CHECK_EQ(proc_reader_stuck(reader), i + 1);
 	}
-	CHECK(clock_ns(CLOCK_MONOTONIC) - begin_ns < 10 * NSEC_PER_SEC);
-	proc_reader_allow(reader, 10 * NSEC_PER_SEC, 5 * NSEC_PER_SEC);
-	CHECK_EQ(proc_reader_read(reader, "/proc/self/comm", 4096, &text), -EAGAIN);
-	/* one comes back */
-	feed(paths[0]);
-	wait_for_stuck(reader, PROC_READER_STUCK_MAX - 1);
-	CHECK_EQ(proc_reader_read(reader, "/proc/self/comm", 4096, &text), 0);
-	free(text);
-	for (int i = 1; i < PROC_READER_STUCK_MAX; i++)
-		feed(paths[i]);
-	wait_for_stuck(reader, 0);
-	/* and one comes back when nobody is there any more */
-	proc_reader_allow(reader, 20 * NSEC_PER_MSEC, NSEC_PER_SEC);
-	CHECK_EQ(proc_reader_read(reader, paths[FIFOS - 1], 4096, &text), -EAGAIN);
-	fd = open_read(paths[FIFOS - 1]);
-	proc_reader_free(reader);
-	close(fd);
-	usleep(50000);
-	remove_fifos();
+	proc_reader_allow(reader, LIMIT_NS, LIMIT_NS);
+	CHECK_EQ(read_comm(reader), -EAGAIN);
+	CHECK_EQ(sem_post(&released), 0);
+	WAIT_UNTIL(proc_reader_stuck(reader) == PROC_READER_STUCK_MAX - 1);
+	CHECK_EQ(read_comm(reader), 0);
+	release_and_free(reader, PROC_READER_STUCK_MAX - 1);
 }
 
-/* From when it is to stop, what is allowed for all files is a moment, however much is allowed anew.
+/* A file may have less than the whole budget; the rest is for other files. */
+static void test_each(void)
+{
+	struct proc_reader *reader = make_reader();
+
+	proc_reader_allow(reader, 3 * LIMIT_NS, LIMIT_NS);
+	for (int i = 0; i < 3; i++) {
+		CHECK_EQ(read_comm(reader), 0);
+		CHECK_EQ(read_and_hang(reader), -EAGAIN);
+	}
+	CHECK_EQ(read_comm(reader), -EAGAIN);
+	release_and_free(reader, 3);
+}
+
+/* A thread that got no CPU in time does not hang: it ends as soon as it runs. */
+static void test_starved(void)
+{
+	struct proc_reader *reader = make_reader();
+
+	for (int i = 0; i < 2 * PROC_READER_STUCK_MAX; i++) {
+		proc_reader_allow(reader, LIMIT_NS, 0);
+		CHECK_EQ(read_comm(reader), -EAGAIN);
+		WAIT_UNTIL(count_threads() == idle_threads);
+		CHECK_EQ(proc_reader_stuck(reader), 0);
+	}
+	proc_reader_allow(reader, LIMIT_NS, LIMIT_NS);
+	CHECK_EQ(read_comm(reader), 0);
+	release_and_free(reader, 0);
+}
+
+static void test_outlives(void)
+{
+	struct proc_reader *reader = make_reader();
+
+	proc_reader_allow(reader, LIMIT_NS, LIMIT_NS);
+	CHECK_EQ(read_and_hang(reader), -EAGAIN);
+	proc_reader_free(reader);
+	release_and_free(NULL, 1);
+}
+
+/*
+ * After the stop, all reads together may take less than a second, whatever budget they get later.
  */
 static void test_hurry(void)
 {
-	uint64_t begin_ns = clock_ns(CLOCK_MONOTONIC);
-	volatile int stop = 0;
-	struct proc_reader *reader;
-	char *text = NULL;
+	struct proc_reader *reader = make_reader();
+	volatile sig_atomic_t stop = 0;
 
-	make_fifos();
-	CHECK_EQ(proc_reader_new(&reader), 0);
-	proc_reader_hurry(reader, &stop);
-	proc_reader_allow(reader, 1000 * NSEC_PER_SEC, 1000 * NSEC_PER_SEC);
-	CHECK_EQ(proc_reader_read(reader, "/proc/self/comm", 4096, &text), 0);
-	free(text);
+	proc_reader_set_stop(reader, &stop);
+	proc_reader_allow(reader, 1000 * LIMIT_NS, 1000 * LIMIT_NS);
+	CHECK_EQ(read_comm(reader), 0);
 	stop = 1;
-	CHECK_EQ(proc_reader_read(reader, paths[0], 4096, &text), -EAGAIN);
-	proc_reader_allow(reader, 1000 * NSEC_PER_SEC, 1000 * NSEC_PER_SEC);
-	CHECK_EQ(proc_reader_read(reader, paths[1], 4096, &text), -EAGAIN);
-	CHECK(clock_ns(CLOCK_MONOTONIC) - begin_ns < 20 * NSEC_PER_SEC);
-	feed(paths[0]);
-	wait_for_stuck(reader, 0);
-	proc_reader_free(reader);
-	remove_fifos();
+	CHECK_EQ(read_comm(reader), 0);
+	CHECK_EQ(read_and_hang(reader), -EAGAIN);
+	proc_reader_allow(reader, 1000 * LIMIT_NS, 1000 * LIMIT_NS);
+	CHECK_EQ(read_and_hang(reader), -EAGAIN);
+	CHECK_EQ(proc_reader_stuck(reader), 1);
+	release_and_free(reader, 1);
 }
 
 CHECK_MAIN({ "files are read", test_reads },
-	   { "one that does not come holds nobody up", test_stuck },
-	   { "who stops does not wait", test_hurry })
+	   { "reading goes on until eight threads hang, and again when one returns", test_stuck },
+	   { "a file that hangs uses up its own limit only", test_each },
+	   { "a thread that gets no CPU does not count as stuck", test_starved },
+	   { "a thread that hangs outlives the reader", test_outlives },
+	   { "after a stop the reads get less than a second", test_hurry })

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a recorder tells of itself: as JSON and back, and what it notices while it drains. */
+/* The recorder's progress as JSON and back, and the recorder's own measurements while it drains. */
 #include "base/clock.h"
 #include "recorder/run/progress.h"
 #include "recorder/perf/sampling-cost.h"
 #include "recorder/run/self-stats.h"
 #include "tests/check.h"
+#include "tests/fake-clock.h"
 
 static void test_round_trip(void)
 {
@@ -52,7 +53,7 @@ static int read_text(const char *json, struct recorder_progress *progress)
 	return progress_read(json, strlen(json), progress);
 }
 
-/* Another version may tell more, less, or something else under the same name. */
+/* Another version may have more keys, fewer keys, or another type for a key. */
 static void test_other_versions(void)
 {
 	struct recorder_progress progress;
@@ -70,7 +71,7 @@ static void test_other_versions(void)
 	CHECK_STR(progress.event, "a name that is longer than ther");
 }
 
-/* Sources of a later version: more of them than there is room for, and more of each. */
+/* A later version has more sources than fit, and more values for each source. */
 static void test_other_sources(void)
 {
 	_cleanup_(buffer_done) struct buffer json = { 0 };
@@ -104,102 +105,112 @@ static void test_no_progress(void)
 	CHECK_EQ(progress.samples, 5);
 }
 
-/* One drain of ten samples of 200 bytes on CPU 3, one record of 80 bytes on the side. */
-static void drain(struct self_stats *vitals, uint64_t due_ns, unsigned int samples)
+#define DRAIN_NS (5 * NSEC_PER_MSEC)
+
+/* Drains samples of 200 bytes on CPU 3 and one side-band record of 80 bytes. */
+static void drain(struct self_stats *stats, uint64_t due_ns, unsigned int samples)
 {
-	self_stats_begin(vitals, due_ns);
+	self_stats_begin(stats, due_ns);
 	for (unsigned int i = 0; i < samples; i++)
-		CHECK_EQ(self_stats_record(vitals, PERF_RING_SAMPLES,
+		CHECK_EQ(self_stats_record(stats, PERF_RING_SAMPLES,
 					   &(struct perf_record_place){ .cpu = 3, .sample = true },
 					   200),
 			 0);
-	CHECK_EQ(self_stats_record(vitals, PERF_RING_SIDEBAND,
+	CHECK_EQ(self_stats_record(stats, PERF_RING_SIDEBAND,
 				   &(struct perf_record_place){ .cpu = UINT32_MAX }, 80),
 		 0);
-	self_stats_emptied(vitals);
-	self_stats_end(vitals);
-	self_stats_mark(vitals);
+	self_stats_emptied(stats);
+	fake_clock_pass(DRAIN_NS);
+	self_stats_end(stats);
+	self_stats_mark(stats);
 }
 
-static void test_vitals(void)
+static void test_peaks(void)
 {
 	struct recorder_progress progress = { .ring_bytes = 1 << 20, .frequency = 100 };
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
-	struct self_stats vitals = { 0 };
+	struct self_stats stats = { 0 };
 
-	drain(&vitals, now_ns - NSEC_PER_SEC, 100);
-	/* the sideband is emptied between drains, too: each time it was as full as what comes out
-	 */
+	drain(&stats, now_ns - NSEC_PER_SEC, 100);
+	/* the side-band ring is also emptied between drains, and each emptying counts separately */
 	for (int i = 0; i < 3; i++) {
-		CHECK_EQ(self_stats_record(&vitals, PERF_RING_SIDEBAND,
+		CHECK_EQ(self_stats_record(&stats, PERF_RING_SIDEBAND,
 					   &(struct perf_record_place){ .cpu = 1 }, 500),
 			 0);
-		self_stats_emptied(&vitals);
+		self_stats_emptied(&stats);
 	}
-	drain(&vitals, now_ns + 3600 * NSEC_PER_SEC, 10);
-	self_stats_tell(&vitals, &progress);
+	drain(&stats, now_ns + 3600 * NSEC_PER_SEC, 10);
+	self_stats_fill(&stats, &progress);
 	CHECK_EQ(progress.ring_peak_bytes, 20000);
 	CHECK_EQ(progress.sideband_peak_bytes, 500);
 	CHECK_EQ(progress.rides_out_ns / NSEC_PER_MSEC, 52428);
 	CHECK(progress.rides_out_least_ns && progress.rides_out_least_ns < progress.rides_out_ns);
 	CHECK_EQ(progress.late_ns, 0);
-	CHECK(progress.late_peak_ns >= NSEC_PER_SEC);
+	CHECK_EQ(progress.late_peak_ns, NSEC_PER_SEC);
 	CHECK_EQ(progress.sample_bytes, 200);
 	CHECK_EQ(progress.recent_samples, 10);
-	CHECK(progress.drain_peak_ns >= progress.drain_ns && progress.drain_ns);
-	/* what is lost was not found in the rings: they were full */
+	CHECK_EQ(progress.drain_ns, DRAIN_NS);
+	CHECK_EQ(progress.drain_peak_ns, DRAIN_NS);
+	/* the kernel loses records only if a ring is full */
 	progress.lost = progress.lost_sideband = 1;
-	self_stats_tell(&vitals, &progress);
+	self_stats_fill(&stats, &progress);
 	CHECK_EQ(progress.ring_peak_bytes, 1 << 20);
 	CHECK_EQ(progress.sideband_peak_bytes, 1 << 20);
-	self_stats_done(&vitals);
+	self_stats_done(&stats);
 }
 
-/* One CPU's deep stacks count, also where all the others are idle. */
+/* The deep stacks of one CPU count even if all other CPUs are idle. */
 static void test_deep_stacks(void)
 {
 	struct recorder_progress progress = { .ring_bytes = 1 << 20, .frequency = 100 };
-	struct self_stats vitals = { 0 };
+	struct self_stats stats = { 0 };
 
 	for (unsigned int i = 0; i < 1000; i++)
 		CHECK_EQ(self_stats_record(
-				 &vitals, PERF_RING_SAMPLES,
+				 &stats, PERF_RING_SAMPLES,
 				 &(struct perf_record_place){ .cpu = i % 10, .sample = true },
 				 i % 10 == 7 && i > 500 ? 1024 : 64),
 			 0);
-	self_stats_tell(&vitals, &progress);
+	self_stats_fill(&stats, &progress);
 	CHECK_EQ(progress.rides_out_ns / NSEC_PER_MSEC, 10240);
-	self_stats_done(&vitals);
+	self_stats_done(&stats);
 }
 
-/* What was long ago is not now. */
+/* The current rate does not include samples of long ago. */
 static void test_now(void)
 {
 	struct recorder_progress progress = { .ring_bytes = 1 << 20, .frequency = 100 };
-	struct self_stats vitals = { 0 };
+	struct self_stats stats = { 0 };
 
-	drain(&vitals, 0, 1000);
-	drain(&vitals, 0, 1000);
+	drain(&stats, 0, 1000);
+	drain(&stats, 0, 1000);
 	for (int i = 0; i < 2; i++) {
-		for (int mark = 0; mark < 2; mark++) {
-			vitals.newer[mark].monotonic_ns -= SELF_STATS_NOW_NS;
-			vitals.marks[mark].monotonic_ns -= SELF_STATS_NOW_NS;
-		}
-		drain(&vitals, 0, 10);
+		fake_clock_pass(SELF_STATS_NOW_NS - DRAIN_NS);
+		drain(&stats, 0, 10);
 	}
-	self_stats_tell(&vitals, &progress);
-	self_stats_done(&vitals);
+	self_stats_fill(&stats, &progress);
+	self_stats_done(&stats);
 	CHECK_EQ(progress.now_samples, 10);
-	CHECK_EQ(progress.now_ns / NSEC_PER_SEC, 3);
+	CHECK_EQ(progress.now_ns, SELF_STATS_NOW_NS);
 	CHECK_EQ(progress.recent_samples, 1020);
 }
 
-/* What it comes to differs; that there is something, and not a second of it, does not. */
+/*
+ * The cost differs between machines. It is more than nothing, although one measurement on a busy
+ * machine may miss it. It is less than the time of the measurement itself.
+ */
 static void test_sampling_cost(void)
 {
 	struct sampling_cost cost = { 0 };
 	_Atomic bool stop = false;
-	int r = sampling_cost_measure(&stop, &cost);
+	uint64_t begin_ns = 0, took_ns;
+	int r = 0;
+
+	for (int i = 0; i < 20 && r == 0 && !cost.sample_ns; i++) {
+		begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+		r = sampling_cost_measure(&stop, &cost);
+	}
+	took_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
 
 	if (r == -EACCES || r == -EPERM) {
 		printf("# no right to sample: %s\n", strerror(-r));
@@ -208,13 +219,17 @@ static void test_sampling_cost(void)
 	CHECK_EQ(r, 0);
 	printf("# %" PRIu64 " ns a sample, %" PRIu64 " ps a frame\n", cost.sample_ns,
 	       cost.frame_ps);
-	CHECK(cost.sample_ns > 100 && cost.sample_ns < NSEC_PER_MSEC);
-	CHECK(cost.frame_ps < 10000 * 1000);
+	CHECK(cost.sample_ns > 0 && cost.sample_ns < took_ns);
+	CHECK(cost.frame_ps / 1000 < took_ns);
 	stop = true;
 	CHECK_EQ(sampling_cost_measure(&stop, &cost), -ECANCELED);
 }
 
-CHECK_MAIN({ "written and read", test_round_trip }, { "other versions", test_other_versions },
-	   { "other versions' sources", test_other_sources }, { "no progress", test_no_progress },
-	   { "rings and drains", test_vitals }, { "deep stacks of one CPU", test_deep_stacks },
-	   { "what is now", test_now }, { "what a sample costs the kernel", test_sampling_cost })
+CHECK_MAIN({ "progress survives JSON", test_round_trip },
+	   { "progress of other versions is read", test_other_versions },
+	   { "sources of other versions are read", test_other_sources },
+	   { "text that is not progress is refused", test_no_progress },
+	   { "peaks of rings and of drains", test_peaks },
+	   { "deep stacks of one CPU count", test_deep_stacks },
+	   { "the current rate covers three seconds", test_now },
+	   { "a sample costs the kernel some time", test_sampling_cost })

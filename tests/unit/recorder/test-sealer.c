@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A store that cannot be written is played by a file in the place of its folder of segments. */
+/*
+ * A file in place of the segments' folder stands for a store that cannot be written. Only the test
+ * moves the clock, so the sealer tries again only when the test stops the sealer.
+ */
 #include "tests/check.h"
 
 #include <fcntl.h>
-#include <signal.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -16,11 +18,28 @@
 #include "recorder/sink/unsaved.h"
 #include "recorder/sink/sealer.h"
 #include "store/disk/files.h"
+#define FAKE_CLOCK_WAITS
+#include "tests/fake-clock.h"
 #include "tests/made-spools.h"
+#include "tests/wait.h"
 
 #define TAPES 8
 #define SAMPLES 2000
 #define MEMORY (3 * 100000)
+
+int __real_nanosleep(const struct timespec *pause, struct timespec *ret_left);
+int __wrap_nanosleep(const struct timespec *pause, struct timespec *ret_left);
+
+/* A pause moves the clock instead of waiting. */
+static _Atomic bool pauses_pass;
+
+int __wrap_nanosleep(const struct timespec *pause, struct timespec *ret_left)
+{
+	if (!pauses_pass)
+		return __real_nanosleep(pause, ret_left);
+	fake_clock_pass(pause->tv_sec * NSEC_PER_SEC + pause->tv_nsec);
+	return 0;
+}
 
 static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL, 1 };
 
@@ -44,29 +63,29 @@ static struct tape *make_tape(struct sealer *sealer, unsigned int begin, uint64_
 
 	for (uint64_t i = 0; i < samples; i++)
 		tapes_sample(tape, tape->begin_ns + i * 1000, 0, thread, stack);
-	tape->sequence = sealer_number(sealer);
+	tape->sequence = sealer_next_number(sealer);
 	return tape;
 }
 
-/* Waits until the sealer has seen that the store cannot be written. */
-static void wait_for_stall(struct sealer *sealer)
+static struct sealer_status status_of(struct sealer *sealer)
 {
-	struct timespec pause = { .tv_nsec = 10000000 };
 	struct sealer_status status = { 0 };
 
-	for (int i = 0; i < 1000 && !status.store_blocked; i++) {
-		nanosleep(&pause, NULL);
-		sealer_status(sealer, &status);
-	}
-	CHECK(status.store_blocked);
+	sealer_status(sealer, &status);
+	return status;
+}
+
+static void wait_for_stall(struct sealer *sealer)
+{
+	WAIT_UNTIL(status_of(sealer).store_blocked);
 }
 
 struct found {
 	size_t segments;
 	uint64_t samples;
 	uint64_t unsaved;
-	size_t shed_rows;
-	struct tape_loss last_shed;
+	size_t unsaved_rows;
+	struct tape_loss last_unsaved;
 };
 
 static struct found look(const struct tapes_store *store)
@@ -90,15 +109,18 @@ static struct found look(const struct tapes_store *store)
 		for (size_t k = 0; k < tape->losses.count; k++)
 			if (tape->losses.items[k].kind == TAPE_LOSS_UNSAVED) {
 				found.unsaved += tape->losses.items[k].count;
-				found.shed_rows++;
-				found.last_shed = tape->losses.items[k];
+				found.unsaved_rows++;
+				found.last_unsaved = tape->losses.items[k];
 			}
 	}
 	array_done(&segments.list);
 	return found;
 }
 
-/* Puts tapes while the store cannot be written, and ends when it can again, or not even then. */
+/*
+ * Puts tapes while the store cannot be written. With `can_again`, the store can be written again
+ * before the sealer stops.
+ */
 static struct sealer_status run(const struct tapes_store *store, uint64_t memory_bytes,
 				bool can_again)
 {
@@ -135,11 +157,13 @@ static void test_waits(void)
 	CHECK_EQ(status.unsaved_samples, 0);
 	CHECK_EQ(found.segments, TAPES);
 	CHECK_EQ(found.samples, TAPES * SAMPLES);
-	CHECK_EQ(found.shed_rows, 0);
+	CHECK_EQ(found.unsaved_rows, 0);
 }
 
-/* What was left cannot be sealed at the start, the disk being full: it is as soon as a segment can
- * be. */
+/*
+ * With a full disk, the sealer cannot seal a leftover spool at the start. It seals the spool after
+ * the first segment.
+ */
 static void test_leftovers(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -170,7 +194,7 @@ static void test_leftovers(void)
 	CHECK_EQ(look(&store).samples, SAMPLES + 4);
 }
 
-/* How the recording ended that the store's segment of that number is of. */
+/* Checks how the recording ended to which the segment with this number belongs. */
 static void check_ended(const struct tapes_store *store, uint64_t sequence, const char *ended)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
@@ -194,9 +218,11 @@ static void check_ended(const struct tapes_store *store, uint64_t sequence, cons
 	CHECK(found);
 }
 
-/* The last words of who could not store all tell how what it left ended, also when that is
- * recovered behind a segment of ours. */
-static void test_leftovers_and_last_words(void)
+/*
+ * The note of a recorder that could not store everything says how its leftover tape ended. The note
+ * also holds if that tape is recovered after one of our segments.
+ */
+static void test_leftovers_with_note(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
@@ -217,7 +243,7 @@ static void test_leftovers_and_last_words(void)
 	number = store_writer_number(writer);
 	spooling_init(&spooling, number, 10);
 	CHECK_EQ(spooling_put(&spooling, writer), 0);
-	CHECK_EQ(store_writer_leave(writer, &left), 0);
+	CHECK_EQ(store_writer_note_unsaved(writer, &left), 0);
 	writer = store_writer_close(writer);
 
 	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
@@ -227,8 +253,8 @@ static void test_leftovers_and_last_words(void)
 	CHECK_EQ(sealer_start(writer, &options, &sealer, NULL), 0);
 	CHECK_EQ(sealer_put(sealer, make_tape(sealer, 0, SAMPLES)), 0);
 	wait_for_stall(sealer);
-	/* as one that ends before it can write */
-	CHECK_EQ(store_writer_leave(writer, &left), 0);
+	/* the note of a recorder that ends before it can write */
+	CHECK_EQ(store_writer_note_unsaved(writer, &left), 0);
 	CHECK_EQ(left.first, number);
 	CHECK_EQ(sealer_put(sealer, make_tape(sealer, 1, SAMPLES)), 0);
 	let_write(&store, true);
@@ -237,11 +263,11 @@ static void test_leftovers_and_last_words(void)
 	check_ended(&store, number, "SIGINT");
 	CHECK_EQ(look(&store).unsaved, 400);
 	CHECK_EQ(status.unsaved.count, 0);
-	CHECK_EQ(store_writer_left(writer, &left), 0);
+	CHECK_EQ(store_writer_unsaved(writer, &left), 0);
 }
 
-/* Who fails before it began knows no time, and leaves what was said before. */
-static void test_words_of_none(void)
+/* A recorder that fails before it has begun has no time, and leaves an earlier note as it is. */
+static void test_no_note(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
@@ -251,13 +277,13 @@ static void test_words_of_none(void)
 
 	tapes_store_init(&store);
 	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
-	unsaved_leave(&none, TAPES_REALTIME, TAPES_REALTIME + 1, "failure", writer);
-	unsaved_leave(&unsaved, 0, 0, "failure", writer);
-	CHECK_EQ(store_writer_left(writer, &left), 0);
+	unsaved_write_note(&none, TAPES_REALTIME, TAPES_REALTIME + 1, "failure", writer);
+	unsaved_write_note(&unsaved, 0, 0, "failure", writer);
+	CHECK_EQ(store_writer_unsaved(writer, &left), 0);
 }
 
-/* Not more than the bound waits, and one of the segments tells of all the rest, once. */
-static void test_sheds(void)
+/* At most `memory_bytes` of tapes wait. One segment reports all other tapes as unsaved, once. */
+static void test_drops_the_oldest(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
 	struct sealer_status status;
@@ -270,44 +296,84 @@ static void test_sheds(void)
 	CHECK(found.segments >= 2);
 	CHECK_EQ(found.samples + found.unsaved, TAPES * SAMPLES);
 	CHECK_EQ(found.unsaved, status.unsaved_samples);
-	CHECK_EQ(found.shed_rows, 1);
+	CHECK_EQ(found.unsaved_rows, 1);
 	CHECK_EQ(status.failed, 0);
 }
 
-/* While the first one is at work others are unsaved, and then itself: what tells of them covers
- * them all. */
-static void test_sheds_the_one_at_work(void)
+/* A sealer that searches for names stops here until the test releases it. */
+struct gate {
+	sem_t reached;
+	sem_t opened;
+};
+
+static int wait_at_gate(void *context, const struct finder *finder, struct finder_request *request,
+			struct finder_files *ret_files)
 {
-	const struct timespec pause = { .tv_nsec = 20000000 };
+	struct gate *gate = context;
+
+	(void)finder;
+	(void)request;
+	(void)ret_files;
+	sem_post(&gate->reached);
+	while (sem_wait(&gate->opened) < 0)
+		;
+	return -ENOENT;
+}
+
+static struct tape *make_tape_of_program(struct sealer *sealer, uint64_t samples)
+{
+	struct tape *tape = make_tape(sealer, 0, samples);
+	uint32_t module = tapes_module(tape, "/a/program", TAPE_MODULE_ELF), frame;
+
+	CHECK_EQ(tape_add_frame(tape, module, 0x10, &frame), 0);
+	return tape;
+}
+
+/*
+ * While the sealer works on a tape, a later tape is dropped, and then the first tape too. The loss
+ * covers both.
+ */
+static void test_drops_the_one_at_work(void)
+{
 	_cleanup_(tapes_store_done) struct tapes_store store;
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
-	struct sealer_options options = { .memory_bytes = MEMORY };
+	struct gate gate;
+	struct sealer_options options = {
+		.memory_bytes = MEMORY,
+		.finder = { .live = true, .delegate = wait_at_gate, .context = &gate }
+	};
 	struct sealer_status status;
 	struct sealer *sealer;
 	struct found found;
 
+	CHECK_EQ(sem_init(&gate.reached, 0, 0), 0);
+	CHECK_EQ(sem_init(&gate.opened, 0, 0), 0);
 	tapes_store_init(&store);
 	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
 	CHECK_EQ(sealer_start(writer, &options, &sealer, NULL), 0);
 	let_write(&store, false);
-	CHECK_EQ(sealer_put(sealer, make_tape(sealer, 0, 200 * SAMPLES)), 0);
-	nanosleep(&pause, NULL);
+	CHECK_EQ(sealer_put(sealer, make_tape_of_program(sealer, 20 * SAMPLES)), 0);
+	CHECK_EQ(sem_wait(&gate.reached), 0);
 	for (unsigned int i = 1; i < 4; i++)
 		CHECK_EQ(sealer_put(sealer, make_tape(sealer, i, SAMPLES)), 0);
+	CHECK_EQ(status_of(sealer).unsaved_samples, 2 * SAMPLES);
+	CHECK_EQ(sem_post(&gate.opened), 0);
 	wait_for_stall(sealer);
 	CHECK_EQ(sealer_put(sealer, make_tape(sealer, 4, SAMPLES)), 0);
+	CHECK_EQ(status_of(sealer).unsaved_samples, (20 + 2) * SAMPLES);
 	let_write(&store, true);
 	sealer_stop(sealer, &status);
 	found = look(&store);
-	CHECK(status.unsaved_samples >= 200 * SAMPLES);
-	CHECK_EQ(found.samples + found.unsaved, (200 + 4) * SAMPLES);
-	CHECK_EQ(found.shed_rows, 1);
-	CHECK_EQ(found.last_shed.from_ns, TAPES_PERF);
-	CHECK(found.last_shed.to_ns >= TAPES_PERF + NSEC_PER_SEC);
+	CHECK_EQ(status.unsaved_samples, (20 + 2) * SAMPLES);
+	CHECK_EQ(found.samples, 2 * SAMPLES);
+	CHECK_EQ(found.unsaved, (20 + 2) * SAMPLES);
+	CHECK_EQ(found.unsaved_rows, 1);
+	CHECK_EQ(found.last_unsaved.from_ns, TAPES_PERF);
+	CHECK(found.last_unsaved.to_ns >= TAPES_PERF + 3 * NSEC_PER_SEC);
 }
 
-/* At the end all that cannot be written is given up, which is a failure. */
-static void test_gives_up(void)
+/* Tapes that cannot be written before the end are unsaved, which is an error. */
+static void test_ends_unwritten(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
 	struct sealer_status status;
@@ -317,14 +383,14 @@ static void test_gives_up(void)
 	CHECK(status.failed < 0);
 	CHECK(*status.error.text);
 	CHECK_EQ(status.unsaved_samples, TAPES * SAMPLES);
-	/* no spool has any of it */
+	/* the spool contains none of it */
 	CHECK_EQ(status.unsaved.count, TAPES * SAMPLES);
 	CHECK_EQ(status.unsaved.kind, TAPE_LOSS_UNSAVED);
 	CHECK(status.unsaved.from_ns < status.unsaved.to_ns);
 	CHECK_EQ(look(&store).segments, 0);
 }
 
-/* Who opens a FIFO to write waits for a reader: a sealing that takes as long as we like. */
+/* Opening a FIFO to write waits for a reader, so the sealing takes as long as the test wants. */
 static void make_fifo(const struct tapes_store *store, const struct tape *tape, char path[256])
 {
 	char name[64];
@@ -339,26 +405,25 @@ static void put_second(struct sealer *sealer, struct spooling *spooling)
 	_cleanup_(buffer_done) struct buffer unused = { 0 };
 
 	spooling_second(spooling, &unused);
-	CHECK(sealer_takes_block(sealer));
+	CHECK(sealer_has_room(sealer));
 	CHECK_EQ(sealer_put_block(sealer, &spooling->block), 0);
 }
 
 static void wait_for_spool(struct sealer *sealer, uint64_t until_ns)
 {
-	const struct timespec pause = { .tv_nsec = 1000000 };
-	struct sealer_status status = { 0 };
+	struct sealer_status status;
 
-	for (int i = 0; i < 20000 && status.spooled_ns < until_ns; i++) {
-		nanosleep(&pause, NULL);
-		sealer_status(sealer, &status);
-	}
+	WAIT_UNTIL(status_of(sealer).spooled_ns >= until_ns);
+	status = status_of(sealer);
 	CHECK_EQ(status.spooled_ns, until_ns);
 	CHECK_EQ(status.segments, 0);
 	CHECK(!status.store_blocked);
 }
 
-/* A block of a tape that is sealed comes too late, whichever thread is faster: nothing is left in
- * the spool. */
+/*
+ * If a tape is sealed meanwhile, a block of it is dropped, so nothing stays in the spool, whichever
+ * thread is faster.
+ */
 static void test_spools_meanwhile(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -377,14 +442,14 @@ static void test_spools_meanwhile(void)
 	tape = make_tape(sealer, 0, 10);
 	make_fifo(&store, tape, fifo);
 	CHECK_EQ(sealer_put(sealer, tape), 0);
-	spooling_init(&spooling, sealer_number(sealer), 1);
+	spooling_init(&spooling, sealer_next_number(sealer), 1);
 	for (int i = 0; i < 3; i++) {
 		put_second(sealer, &spooling);
 		wait_for_spool(sealer, spooling.tape->end_ns);
 	}
 	reader = open(fifo, O_RDONLY | O_NONBLOCK);
 	CHECK(reader >= 0);
-	wait_for_stall(sealer); /* what was written into the FIFO cannot be synced */
+	wait_for_stall(sealer); /* a FIFO cannot be synced */
 	put_second(sealer, &spooling);
 	CHECK_EQ(sealer_put(sealer, take_ptr(spooling.tape)), 0);
 	sealer_stop(sealer, &status);
@@ -394,95 +459,93 @@ static void test_spools_meanwhile(void)
 	CHECK_EQ(look(&store).samples, 10 + 4 * 4);
 }
 
+/* Puts a tape that the sealer cannot finish before the test opens the FIFO. */
+static struct sealer *start_to_hang(const struct tapes_store *store,
+				    const struct sealer_options *options,
+				    struct store_writer **ret_writer, char fifo[256])
+{
+	struct sealer *sealer;
+	struct tape *tape;
+
+	CHECK_EQ(store_writer_open(store->path, ret_writer, NULL), 0);
+	CHECK_EQ(sealer_start(*ret_writer, options, &sealer, NULL), 0);
+	tape = make_tape(sealer, 0, 10);
+	make_fifo(store, tape, fifo);
+	CHECK_EQ(sealer_put(sealer, tape), 0);
+	return sealer;
+}
+
 static void count_call(void *context)
 {
 	(*(int *)context)++;
 }
 
-/* A store that hangs is waited for as long as it is allowed, or until it is asked for twice; then
- * it goes on where it was. */
 static void test_hangs(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
 	_cleanup_close_ int reader = -1;
-	struct sealer_options options = { .memory_bytes = 0 };
-	uint64_t begin_ns = clock_ns(CLOCK_MONOTONIC), patience_ns = 1500 * NSEC_PER_MSEC;
-	volatile int stop = 1;
+	const struct sealer_options options = { .memory_bytes = 0 };
+	uint64_t begin_ns = clock_ns(CLOCK_MONOTONIC), patience_ns = 30 * NSEC_PER_SEC, waited_ns;
+	volatile sig_atomic_t stop = 1;
 	struct sealer *sealer;
-	struct tape *tape;
 	char fifo[256];
-	int told = 0;
+	int calls = 0;
 
 	tapes_store_init(&store);
-	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
-	CHECK_EQ(sealer_start(writer, &options, &sealer, NULL), 0);
-	tape = make_tape(sealer, 0, 10);
-	make_fifo(&store, tape, fifo);
-	CHECK_EQ(sealer_put(sealer, tape), 0);
-	CHECK(!shutdown_wait(sealer, patience_ns, &stop, count_call, &told));
-	CHECK(clock_ns(CLOCK_MONOTONIC) - begin_ns >= patience_ns);
-	CHECK(told >= 1);
+	sealer = start_to_hang(&store, &options, &writer, fifo);
+	pauses_pass = true;
+	CHECK(!shutdown_wait(sealer, patience_ns, &stop, count_call, &calls));
+	pauses_pass = false;
+	waited_ns = clock_ns(CLOCK_MONOTONIC) - begin_ns;
+	CHECK(waited_ns > patience_ns && waited_ns < patience_ns + NSEC_PER_SEC);
+	CHECK(calls >= 29 && calls <= 31);
 	stop = 2;
 	CHECK(!shutdown_wait(sealer, UINT64_MAX, &stop, NULL, NULL));
 	reader = open(fifo, O_RDONLY | O_NONBLOCK);
 	CHECK(reader >= 0);
 	stop = 1;
-	/* what was written into the FIFO cannot be synced, and there is no other time */
-	CHECK(shutdown_wait(sealer, 60 * NSEC_PER_SEC, &stop, NULL, NULL));
+	/* a FIFO cannot be synced, and after the stop the sealer does not try again */
+	CHECK(shutdown_wait(sealer, UINT64_MAX, &stop, NULL, NULL));
 	sealer_stop(sealer, NULL);
 }
 
-#define STOPPED_NS NSEC_PER_SEC
+#define STOPPED_NS (3600 * NSEC_PER_SEC)
 
-/* A child stops this process, and lets it go on later. */
 static void stop_once(void *context)
 {
-	pid_t *child = context, parent = getpid();
+	int *calls = context;
 
-	if (*child)
-		return;
-	*child = fork();
-	if (*child)
-		return;
-	kill(parent, SIGSTOP);
-	usleep(STOPPED_NS / NSEC_PER_USEC);
-	kill(parent, SIGCONT);
-	_exit(0);
+	if ((*calls)++ == 0)
+		fake_clock_pass(STOPPED_NS);
 }
 
-/* The store cannot come further while this process does not run, so that time does not count. */
+/* While this process does not run, the store cannot make progress, so that time does not count. */
 static void test_stopped_while_it_waits(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
 	_cleanup_close_ int reader = -1;
-	struct sealer_options options = { .memory_bytes = 0 };
-	uint64_t patience_ns = 500 * NSEC_PER_MSEC, begin_ns;
-	volatile int stop = 1;
+	const struct sealer_options options = { .memory_bytes = 0 };
+	uint64_t patience_ns = NSEC_PER_SEC, begin_ns = clock_ns(CLOCK_MONOTONIC);
+	volatile sig_atomic_t stop = 1;
 	struct sealer *sealer;
-	struct tape *tape;
-	pid_t child = 0;
 	char fifo[256];
+	int calls = 0;
 
 	tapes_store_init(&store);
-	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
-	CHECK_EQ(sealer_start(writer, &options, &sealer, NULL), 0);
-	tape = make_tape(sealer, 0, 10);
-	make_fifo(&store, tape, fifo);
-	CHECK_EQ(sealer_put(sealer, tape), 0);
-	begin_ns = clock_ns(CLOCK_MONOTONIC);
-	CHECK(!shutdown_wait(sealer, patience_ns, &stop, stop_once, &child));
-	/* the stop used up a part of the patience, but not all of it */
-	CHECK(clock_ns(CLOCK_MONOTONIC) - begin_ns >= STOPPED_NS + patience_ns / 2);
-	CHECK_EQ(waitpid(child, NULL, 0), child);
+	sealer = start_to_hang(&store, &options, &writer, fifo);
+	pauses_pass = true;
+	CHECK(!shutdown_wait(sealer, patience_ns, &stop, stop_once, &calls));
+	pauses_pass = false;
+	/* the stop uses up a part of the allowed time, but not all of it */
+	CHECK(clock_ns(CLOCK_MONOTONIC) - begin_ns > STOPPED_NS + patience_ns / 2);
 	reader = open(fifo, O_RDONLY | O_NONBLOCK);
 	CHECK(reader >= 0);
 	sealer_stop(sealer, NULL);
 }
 
-/* Said before the first tape comes, and not again behind it, when the figures in the text are
- * others. */
+/* The warning comes before the first tape. It is not repeated if only its numbers have changed. */
 static void test_space(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -500,11 +563,9 @@ static void test_space(void)
 	CHECK_EQ(store_writer_retain(writer, &limits, true, NULL, NULL, &retained, NULL), 0);
 	limits.keep_free_bytes = retained.disk_bytes - 1;
 	CHECK_EQ(sealer_start(writer, &options, &sealer, NULL), 0);
-	for (int i = 0; i < 1000 && !*before.warning.text; i++) {
-		usleep(10000);
-		sealer_status(sealer, &before);
-	}
-	CHECK(strstr(before.warning.text, "the store is kept from growing"));
+	WAIT_UNTIL(*status_of(sealer).warning.text);
+	before = status_of(sealer);
+	CHECK(strstr(before.warning.text, "the store does not grow any more"));
 	for (unsigned int i = 0; i < TAPES; i++)
 		CHECK_EQ(sealer_put(sealer, make_tape(sealer, i, SAMPLES)), 0);
 	sealer_stop(sealer, &status);
@@ -512,13 +573,13 @@ static void test_space(void)
 }
 
 CHECK_MAIN({ "tapes wait for the store", test_waits },
-	   { "beyond the bound the oldest is unsaved, and told of", test_sheds },
-	   { "what was left is tried again", test_leftovers },
-	   { "and its last words are heard then", test_leftovers_and_last_words },
-	   { "who did not begin has no last words", test_words_of_none },
-	   { "while a segment is made the spool goes on", test_spools_meanwhile },
-	   { "one that was at work is unsaved behind others", test_sheds_the_one_at_work },
-	   { "a store that hangs at the end", test_hangs },
-	   { "a stop of the process is no fault of the store", test_stopped_while_it_waits },
-	   { "too little free space is told of once", test_space },
-	   { "what cannot be written at the end is given up", test_gives_up })
+	   { "beyond the limit the oldest tape is unsaved, and reported", test_drops_the_oldest },
+	   { "a leftover spool is tried again", test_leftovers },
+	   { "the note of the last recorder says how it ended", test_leftovers_with_note },
+	   { "a recorder that did not begin leaves no note", test_no_note },
+	   { "the spool goes on while a segment is sealed", test_spools_meanwhile },
+	   { "a tape at work is unsaved after others", test_drops_the_one_at_work },
+	   { "a store that hangs at the end has limited time", test_hangs },
+	   { "time in which the process was stopped does not count", test_stopped_while_it_waits },
+	   { "a lack of free space is reported once", test_space },
+	   { "tapes that cannot be written at the end are unsaved", test_ends_unwritten })

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a service manager is told, and when. */
+/* The recorder's messages to its service manager. Only the test moves the clock. */
 #include "tests/check.h"
 
 #include <stddef.h>
@@ -10,8 +10,9 @@
 
 #include "base/clock.h"
 #include "recorder/run/service.h"
+#include "tests/fake-clock.h"
 
-/* A manager's socket, in the abstract namespace, and its name in the environment. */
+/* Opens a manager's socket in the abstract namespace, and puts its name into the environment. */
 static int listen_as_manager(void)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -27,7 +28,7 @@ static int listen_as_manager(void)
 	return fd;
 }
 
-/* So long after it was told last: is it told that we live? */
+/* Returns whether the service pings its manager when this time has passed since the last ping. */
 static bool pings(struct service *service, int manager, uint64_t age_ns)
 {
 	bool pinged = false;
@@ -35,7 +36,7 @@ static bool pings(struct service *service, int manager, uint64_t age_ns)
 	ssize_t size;
 
 	service->alive_ns = clock_ns(CLOCK_MONOTONIC) - age_ns;
-	service_alive(service);
+	service_tick(service);
 	while ((size = recv(manager, text, sizeof(text) - 1, 0)) >= 0) {
 		text[size] = 0;
 		pinged |= strcmp(text, "WATCHDOG=1") == 0;
@@ -43,7 +44,9 @@ static bool pings(struct service *service, int manager, uint64_t age_ns)
 	return pinged;
 }
 
-/* We come by once a second: what would be due before the next time is due now. */
+/*
+ * The recorder calls once per second, so a ping that will be due before the next call is sent now.
+ */
 static void test_within_half(void)
 {
 	_cleanup_close_ int manager = listen_as_manager();
@@ -52,8 +55,8 @@ static void test_within_half(void)
 	setenv("WATCHDOG_USEC", "20000000", 1);
 	service_init(&service);
 	CHECK(pings(&service, manager, 20 * NSEC_PER_SEC));
-	CHECK(pings(&service, manager, 9100 * NSEC_PER_MSEC));
-	CHECK(!pings(&service, manager, 7 * NSEC_PER_SEC));
+	CHECK(pings(&service, manager, 9 * NSEC_PER_SEC + 1));
+	CHECK(!pings(&service, manager, 9 * NSEC_PER_SEC));
 	service_done(&service);
 }
 
@@ -78,6 +81,6 @@ static void test_nobody_watches(void)
 	service_done(&service);
 }
 
-CHECK_MAIN({ "the watchdog hears of us within half of its time", test_within_half },
-	   { "each time where that is short", test_short },
-	   { "without one it is not told", test_nobody_watches })
+CHECK_MAIN({ "a watchdog gets a ping within half of its time", test_within_half },
+	   { "a watchdog with a short time gets a ping each second", test_short },
+	   { "without a watchdog the recorder sends no ping", test_nobody_watches })

@@ -4,24 +4,24 @@
 #include "recorder/build/tape-builder.h"
 #include "tests/random.h"
 
-/* One tape, and a process of which all is known. */
+/* A tape, and a process whose mappings and cgroup are known. */
 struct filling {
 	struct tracker tracker;
 	struct tape *tape;
-	struct tape_builder filler;
+	struct tape_builder builder;
 };
 
 static void fill_init(struct filling *filling)
 {
 	CHECK_EQ(tracker_init(&filling->tracker), 0);
 	CHECK_EQ(tape_new(&filling->tape), 0);
-	CHECK_EQ(tape_builder_init(&filling->filler, &filling->tracker), 0);
-	tape_builder_start(&filling->filler, filling->tape);
+	CHECK_EQ(tape_builder_init(&filling->builder, &filling->tracker), 0);
+	tape_builder_start(&filling->builder, filling->tape);
 }
 
 static void fill_done(struct filling *filling)
 {
-	tape_builder_done(&filling->filler);
+	tape_builder_done(&filling->builder);
 	tracker_done(&filling->tracker);
 	tape_free(filling->tape);
 }
@@ -36,7 +36,7 @@ static void apply_comm(struct filling *filling, const char *comm, bool exec)
 	CHECK_EQ(tracker_apply(&filling->tracker, &record), 0);
 }
 
-/* A page of code at the address. */
+/* Maps a page of code at the address. */
 static void apply_mmap(struct filling *filling, uint64_t start, const char *path)
 {
 	struct perf_record record = { .type = PERF_TYPE_MMAP2, .misc = PERF_MODE_USER };
@@ -57,7 +57,7 @@ static int add_sample(struct filling *filling, uint64_t ip, const uint64_t *chai
 	record.sample.ip = ip;
 	record.sample.chain = (const uint8_t *)chain;
 	record.sample.chain_count = count;
-	return tape_builder_add(&filling->filler, &record, NULL);
+	return tape_builder_add(&filling->builder, &record, NULL);
 }
 
 static const char *module_path(const struct filling *filling, uint32_t frame)
@@ -95,29 +95,31 @@ static void test_samples(void)
 	CHECK_EQ(sample_at(&filling, 0)->stack, sample_at(&filling, 1)->stack);
 	CHECK_EQ(tape->stacks.count, 4);
 	CHECK_EQ(leaf_address(&filling, 0), 0x10);
-	/* 0x9999 lies in no mapping: it keeps its place and loses its address */
+	/* 0x9999 is in no mapping: the frame is kept without its address */
 	caller = &tape->stacks.items[sample_at(&filling, 0)->stack];
 	CHECK_EQ(caller->frame, 0);
 	caller = &tape->stacks.items[caller->parent];
 	CHECK_EQ(tape->frames.items[caller->frame].address, 0x20);
 	CHECK_STR(tape_string(tape, tape->threads.items[0].comm), "app");
 	CHECK_EQ(tape->pids.items[1], 10);
-	/* a mark that means nothing ends the chain, and is counted */
+	/* an unknown mark ends the chain, and the sample counts as truncated */
 	CHECK_EQ(add_sample(&filling, 0, cut, 3), 1);
 	CHECK_EQ(add_sample(&filling, 0, cut, 3), 1);
-	/* no callchain: the address of the sample itself */
+	/* a sample without a callchain has its own address */
 	CHECK_EQ(add_sample(&filling, 0x1020, NULL, 0), 0);
 	CHECK_EQ(sample_at(&filling, 4)->stack, 0);
 	CHECK_EQ(leaf_address(&filling, 4), 0x20);
-	/* not even that */
+	/* a sample without an address */
 	CHECK_EQ(add_sample(&filling, 0, NULL, 0), 0);
 	CHECK(tape_is_no_stack(tape, sample_at(&filling, 5)->frame));
 	CHECK(!tape_is_no_stack(tape, 0) && !tape_is_no_stack(tape, sample_at(&filling, 4)->frame));
 	fill_done(&filling);
 }
 
-/* What was looked at before the mappings changed is looked at again: in its turn a record has those
- * of its own time. */
+/*
+ * If the mappings change after a prefetch, the look-up is done again: each record gets the mappings
+ * of its own time.
+ */
 static void test_expected(void)
 {
 	const uint64_t addresses[] = { (uint64_t)-512, 0x1010, 0x1020, 0x1030 };
@@ -134,28 +136,30 @@ static void test_expected(void)
 	fill_init(&filling);
 	apply_comm(&filling, "app", false);
 	apply_mmap(&filling, 0x1000, "/bin/app");
-	tape_builder_prefetch(&filling.filler, &record, &chain);
+	tape_builder_prefetch(&filling.builder, &record, &chain);
 	CHECK_EQ(chain.depth, 2);
-	CHECK_EQ(tape_builder_add(&filling.filler, &record, &chain), 0);
+	CHECK_EQ(tape_builder_add(&filling.builder, &record, &chain), 0);
 	CHECK_STR(module_path(&filling, sample_at(&filling, 0)->frame), "/bin/app");
-	tape_builder_prefetch(&filling.filler, &record, &chain);
+	tape_builder_prefetch(&filling.builder, &record, &chain);
 	apply_comm(&filling, "other", true);
 	apply_mmap(&filling, 0x1000, "/bin/other");
-	CHECK_EQ(tape_builder_add(&filling.filler, &record, &chain), 0);
+	CHECK_EQ(tape_builder_add(&filling.builder, &record, &chain), 0);
 	CHECK_STR(module_path(&filling, sample_at(&filling, 1)->frame), "/bin/other");
 	CHECK(sample_at(&filling, 0)->stack != sample_at(&filling, 1)->stack);
-	/* of a process that nobody knew then */
+	/* a process that was unknown at that time */
 	record.pid = record.tid = 11;
-	tape_builder_prefetch(&filling.filler, &record, &chain);
+	tape_builder_prefetch(&filling.builder, &record, &chain);
 	record.pid = record.tid = 10;
-	CHECK_EQ(tape_builder_add(&filling.filler, &record, &chain), 0);
+	CHECK_EQ(tape_builder_add(&filling.builder, &record, &chain), 0);
 	CHECK_EQ(sample_at(&filling, 2)->stack, sample_at(&filling, 1)->stack);
 	CHECK_EQ(sample_at(&filling, 2)->frame, sample_at(&filling, 1)->frame);
 	fill_done(&filling);
 }
 
-/* Hashed ahead, four callers at a time, and one by one when they are looked up the first time:
- * found is only what comes to the same. */
+/*
+ * A prefetch hashes four callers at a time, the first look-up one by one. Both must have the same
+ * result.
+ */
 static void test_hashes(void)
 {
 	uint64_t addresses[12] = { (uint64_t)-512, 0x1001 };
@@ -177,18 +181,20 @@ static void test_hashes(void)
 
 		addresses[1 + depth] = 0x1000 + 37 * depth;
 		record.sample.chain_count = 2 + depth;
-		tape_builder_prefetch(&filling.filler, &record, &chain);
+		tape_builder_prefetch(&filling.builder, &record, &chain);
 		CHECK_EQ(chain.depth, depth);
-		CHECK_EQ(tape_builder_add(&filling.filler, &record, &chain), 0);
+		CHECK_EQ(tape_builder_add(&filling.builder, &record, &chain), 0);
 		key = (struct lru_cache_key){ chain.hash, depth, hash_u64(chain.hash) };
-		CHECK_EQ(lru_cache_find(&filling.filler.chains.known, key),
+		CHECK_EQ(lru_cache_find(&filling.builder.callchains.known, key),
 			 sample_at(&filling, depth - 1)->stack);
 	}
 	fill_done(&filling);
 }
 
-/* The leaf and its callers are looked up apart: each combination of them, and marks between and
- * before them. */
+/*
+ * The leaf and its callers are looked up separately. Tests each combination, with marks between and
+ * before them.
+ */
 static void test_leaves(void)
 {
 	const uint64_t kernel = -128, user = -512, unknown = -1;
@@ -231,8 +237,7 @@ static void test_leaves(void)
 	fill_done(&filling);
 }
 
-/* Each length and each place at which it may be cut: the same stack as by way of any other callers
- * of it. */
+/* For each length and each split, the stack is the same, whatever callers preceded it. */
 static void test_deep_callers(void)
 {
 	enum { DEPTH = 40 };
@@ -249,7 +254,7 @@ static void test_deep_callers(void)
 		CHECK_EQ(add_sample(&filling, 0, chain + first, DEPTH - first), 0);
 		stacks[first] = sample_at(&filling, first)->stack;
 	}
-	/* frame by frame, 38 of them are callers */
+	/* compare frame by frame; 38 of them are callers */
 	CHECK_EQ(filling.tape->stacks.count, DEPTH - 1);
 	for (int first = 0; first + 2 < DEPTH; first++)
 		CHECK_EQ(filling.tape->stacks.items[stacks[first]].parent,
@@ -261,7 +266,9 @@ static void test_deep_callers(void)
 	fill_done(&filling);
 }
 
-/* Many more paths than are remembered, in no order: each stack is its callchain. */
+/*
+ * There are many more paths than the cache holds, in random order: each stack equals its callchain.
+ */
 static void test_many_callers(void)
 {
 	enum { DEPTH = 24, PATHS = 300000, SAMPLES = 150000 };
@@ -275,7 +282,7 @@ static void test_many_callers(void)
 		uint64_t chain[DEPTH], path = random_below(PATHS), first = random_below(4);
 		uint32_t stack;
 
-		/* the outer callers are those of many paths */
+		/* many paths share the outer callers */
 		for (uint32_t depth = 0; depth < DEPTH; depth++)
 			chain[depth] =
 				0x1000 + (hash_u64((path >> depth / 2) * DEPTH + depth) & 0xff8);
@@ -293,7 +300,7 @@ static void test_many_callers(void)
 	fill_done(&filling);
 }
 
-/* What was looked up before a mapping went is not true behind it. */
+/* A look-up before a mapping was removed is not valid after it. */
 static void test_remapped(void)
 {
 	static const char *const paths[] = { "/bin/app", "/lib/other", "/bin/app" };
@@ -314,8 +321,10 @@ static void test_remapped(void)
 	fill_done(&filling);
 }
 
-/* Two processes with the same mappings, whose versions differ in the bits in which their callers
- * do. */
+/*
+ * Two processes with the same mappings. Their version numbers differ in the same bits as their
+ * callers.
+ */
 static void test_near_versions(void)
 {
 	uint64_t chain[] = { (uint64_t)-512, 0x1010, 0x1100, 0x1200, 0x1300, 0x1400 }, version;
@@ -335,8 +344,10 @@ static void test_near_versions(void)
 	fill_done(&filling);
 }
 
-/* While exec is under way the stack is still that of the old program; once the new one runs, its
- * addresses are nothing. */
+/*
+ * During an exec, the stack is still that of the old program. After the exec, these addresses have
+ * no mapping.
+ */
 static void test_exec_under_way(void)
 {
 	static const char *const paths[] = { "/bin/sh", "/bin/ls", "" };
@@ -354,8 +365,12 @@ static void test_exec_under_way(void)
 	fill_done(&filling);
 }
 
-CHECK_MAIN({ "samples into a tape", test_samples }, { "expected", test_expected },
-	   { "hashes", test_hashes }, { "leaves and callers", test_leaves },
-	   { "deep callers", test_deep_callers }, { "many callers", test_many_callers },
-	   { "other code was mapped", test_remapped }, { "near versions", test_near_versions },
-	   { "exec is under way", test_exec_under_way })
+CHECK_MAIN({ "samples become rows of a tape", test_samples },
+	   { "a prefetch never changes the result", test_expected },
+	   { "both ways to hash callers agree", test_hashes },
+	   { "leaves and callers combine", test_leaves },
+	   { "deep callers give the same stack", test_deep_callers },
+	   { "many callers give their own stacks", test_many_callers },
+	   { "a new mapping replaces the old names", test_remapped },
+	   { "processes with similar versions stay apart", test_near_versions },
+	   { "samples during an exec", test_exec_under_way })

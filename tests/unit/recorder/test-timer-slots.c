@@ -15,7 +15,7 @@ static uint64_t slot(uint64_t number)
 	return START_NS + number * PERIOD_NS;
 }
 
-/* Samples in [from, to), with the microseconds by which timers are off. */
+/* Adds samples in [from, to), with random delays in microseconds. */
 static void run(struct timer_slots *slots, uint64_t from, uint64_t to, bool idle)
 {
 	for (uint64_t i = from; i < to; i++)
@@ -40,15 +40,17 @@ static void test_all_there(void)
 				 .count,
 			 0);
 	}
-	/* cycles have no grid */
+	/* events that count cycles have no grid */
 	run(&none, 0, 10, false);
 	run(&none, 90, 97, false);
 	CHECK_EQ(timer_slots_settle(&none, slot(97), ALL_BUSY).count, 0);
 	CHECK_EQ(timer_slots_settle(&none, slot(194), ALL_BUSY).count, 0);
 }
 
-/* Interrupts were off from slot 20.4 to slot 23.6: the timer fires when they are on again, and then
- * on its grid. */
+/*
+ * Interrupts were off from slot 20.4 to slot 23.6. The timer fires as soon as they are on again,
+ * and then on its grid.
+ */
 static void test_held_up(void)
 {
 	struct timer_slots slots = started();
@@ -61,12 +63,12 @@ static void test_held_up(void)
 	CHECK_EQ(missing.count, 2);
 	CHECK(missing.from_ns > slot(20) && missing.from_ns <= slot(21) + 200000);
 	CHECK(missing.to_ns > slot(23) && missing.to_ns < slot(24));
-	/* and is told once */
+	/* the hole is reported once */
 	run(&slots, 98, 194, false);
 	CHECK_EQ(timer_slots_settle(&slots, slot(194), ALL_BUSY).count, 0);
 }
 
-/* The same by less than a slot is late, and nothing is missing. */
+/* If the delay is below one slot, the sample is late, and nothing is skipped. */
 static void test_late(void)
 {
 	struct timer_slots slots = started();
@@ -77,7 +79,10 @@ static void test_late(void)
 	CHECK_EQ(timer_slots_settle(&slots, slot(97), ALL_BUSY).count, 0);
 }
 
-/* One that does not come each second is too little for that second, and is told all the same. */
+/*
+ * One skipped sample in some seconds is too little to report in each of these seconds, but is
+ * reported over time.
+ */
 static void test_now_and_then(void)
 {
 	struct timer_slots slots = started();
@@ -122,8 +127,10 @@ static void test_idle(void)
 	}
 }
 
-/* On others it has samples as any: nothing is missing while it idles, and what is missing else is
- * not excused by that. */
+/*
+ * Other kernels sample idle CPUs too. Nothing is skipped while the CPU idles, and idle time excuses
+ * no other skipped sample.
+ */
 static void test_sampled_idle(void)
 {
 	struct timer_slots slots = started();
@@ -132,12 +139,12 @@ static void test_sampled_idle(void)
 	run(&slots, 50, 97, false);
 	CHECK_EQ(timer_slots_settle(&slots, slot(97) - 100000, 50 * PERIOD_NS).count, 0);
 	run(&slots, 97, 147, true);
-	/* from here on it is dead */
+	/* from here on the timer does not fire */
 	CHECK_EQ(timer_slots_settle(&slots, slot(194) - 100000, 50 * PERIOD_NS).count, 0);
 	CHECK(timer_slots_settle(&slots, slot(291) - 100000, ALL_BUSY).count > 130);
 }
 
-/* No sample comes any more of a busy CPU: no late one will ever tell. */
+/* A busy CPU gets no more samples at all, so no late sample ever shows the hole. */
 static void test_silent(void)
 {
 	struct timer_slots slots = started();
@@ -150,20 +157,22 @@ static void test_silent(void)
 		all += missing.count;
 	}
 	CHECK_EQ(all, 5 * 97 - 60);
-	/* idling from the same moment on */
+	/* now the CPU has been idle since the same moment */
 	slots = started();
 	run(&slots, 0, 60, false);
 	CHECK_EQ(timer_slots_settle(&slots, slot(97) - 100000, 37 * PERIOD_NS).count, 0);
 	CHECK_EQ(timer_slots_settle(&slots, slot(194) - 100000, 97 * PERIOD_NS).count, 0);
-	/* and nobody can say which */
+	/* now nobody knows whether the CPU was idle */
 	slots = started();
 	run(&slots, 0, 60, false);
 	CHECK_EQ(timer_slots_settle(&slots, slot(97) - 100000, TIMER_SLOTS_IDLE_UNKNOWN).count, 0);
 	CHECK_EQ(timer_slots_settle(&slots, slot(194) - 100000, TIMER_SLOTS_IDLE_UNKNOWN).count, 0);
 }
 
-/* It idles without samples from one settling that tells of idle time to the next, and not all of
- * them do. */
+/*
+ * The CPU idles without samples between two settlings, and the idle time is known at only some
+ * settlings.
+ */
 static void test_not_told(void)
 {
 	struct timer_slots slots = started();
@@ -173,7 +182,7 @@ static void test_not_told(void)
 	CHECK_EQ(timer_slots_settle(&slots, slot(194) - 100000, 97 * PERIOD_NS).count, 0);
 	run(&slots, 250, 291, false);
 	CHECK_EQ(timer_slots_settle(&slots, slot(291) - 100000, 56 * PERIOD_NS).count, 0);
-	/* what was not told because others were is not missing later */
+	/* nobody knows in which hole the CPU idled, so its idle time excuses samples of both */
 	slots = started();
 	run(&slots, 0, 20, false);
 	run(&slots, 200, 254, false);
@@ -182,7 +191,7 @@ static void test_not_told(void)
 	CHECK_EQ(timer_slots_settle(&slots, slot(388) - 100000, 83 * PERIOD_NS).count, 0);
 }
 
-/* A hole that lasts over a settling is one. */
+/* A hole across a settling is reported as one hole. */
 static void test_over_settling(void)
 {
 	struct timer_slots slots = started();
@@ -197,7 +206,8 @@ static void test_over_settling(void)
 }
 
 /*
- * A hypervisor takes the CPU for two seconds between two samples that both come half a slot late.
+ * A hypervisor takes the CPU for two seconds between two samples, both of which are half a slot
+ * late.
  */
 static void test_over_two_settlings(void)
 {
@@ -214,8 +224,10 @@ static void test_over_two_settlings(void)
 	CHECK_EQ(all, 300 - 61);
 }
 
-/* Others opened an event on the CPU, which moves the grid: once by a lot, and over time by as much
- * again. */
+/*
+ * Other programs opened events on the CPU, which moves the grid: once by much, and slowly by as
+ * much again.
+ */
 static void test_moved(void)
 {
 	struct timer_slots slots = started();
@@ -230,7 +242,7 @@ static void test_moved(void)
 		timer_slots_sample(&slots, slot(i) + PERIOD_NS / 2 + moved, false);
 	}
 	CHECK_EQ(timer_slots_settle(&slots, slot(10000), ALL_BUSY).count, 0);
-	/* idle, and the grid moved meanwhile: the sample off the grid proves nothing */
+	/* the CPU was idle while the grid moved: a sample off the grid proves nothing */
 	slots = started();
 	run(&slots, 0, 40, false);
 	for (uint64_t i = 60; i < 97; i++)
@@ -247,7 +259,7 @@ static void test_lost(void)
 	timer_slots_lost(&slots, 40);
 	run(&slots, 61, 97, false);
 	CHECK_EQ(timer_slots_settle(&slots, slot(97), ALL_BUSY).count, 0);
-	/* half of it the ring had no room for, the other half never came */
+	/* half of the missing samples did not fit into the ring, the other half were never taken */
 	run(&slots, 97, 120, false);
 	timer_slots_sample(&slots, slot(160) + PERIOD_NS / 2, false);
 	timer_slots_lost(&slots, 20);
@@ -255,18 +267,18 @@ static void test_lost(void)
 	CHECK_EQ(timer_slots_settle(&slots, slot(194), ALL_BUSY).count, 20);
 }
 
-/* The kernel gives the record that tells of it the time of the sample behind it. */
+/* The record of the loss has the time of the next sample, so it comes before that sample. */
 static void test_lost_before(void)
 {
 	struct timer_slots slots = started();
 
 	run(&slots, 0, 20, false);
-	/* a ring that ran over while nobody drained it */
+	/* nobody drained the ring, so it was full */
 	CHECK_EQ(timer_slots_settle(&slots, slot(60), ALL_BUSY).count, 0);
 	timer_slots_lost(&slots, 40);
 	run(&slots, 60, 97, false);
 	CHECK_EQ(timer_slots_settle(&slots, slot(97), ALL_BUSY).count, 0);
-	/* and it is for the next hole alone */
+	/* the loss explains only the next hole */
 	timer_slots_lost(&slots, 40);
 	run(&slots, 97, 120, false);
 	timer_slots_sample(&slots, slot(160) + PERIOD_NS / 2, false);
@@ -274,7 +286,7 @@ static void test_lost_before(void)
 	CHECK_EQ(timer_slots_settle(&slots, slot(194), ALL_BUSY).count, 40);
 }
 
-/* A throttled timer is started on another grid. */
+/* A throttled timer restarts on another grid. */
 static void test_restarted(void)
 {
 	struct timer_slots slots = started();
@@ -286,16 +298,17 @@ static void test_restarted(void)
 	CHECK_EQ(timer_slots_settle(&slots, slot(97), ALL_BUSY).count, 0);
 }
 
-CHECK_MAIN({ "a busy CPU with all its samples misses nothing", test_all_there },
-	   { "one that is missing now and then is told in the end", test_now_and_then },
-	   { "slots before a late sample are missing", test_held_up },
-	   { "a late sample alone is not", test_late }, { "an idle CPU misses nothing", test_idle },
-	   { "a CPU whose idling is sampled", test_sampled_idle },
-	   { "a busy CPU without any sample misses all of them", test_silent },
-	   { "idle time that is told of late or not at all", test_not_told },
-	   { "a hole over a settling is counted once", test_over_settling },
-	   { "a hole over two settlings between late samples too", test_over_two_settlings },
-	   { "a grid that moves is no hole", test_moved },
-	   { "what the ring had no room for is not missing", test_lost },
-	   { "nor where that is told before the next sample", test_lost_before },
-	   { "a timer that was stopped misses nothing", test_restarted })
+CHECK_MAIN({ "a busy CPU with all its samples skips nothing", test_all_there },
+	   { "rarely skipped samples are reported over time", test_now_and_then },
+	   { "slots before a late sample are skipped", test_held_up },
+	   { "a late sample alone skips nothing", test_late },
+	   { "an idle CPU skips nothing", test_idle },
+	   { "a CPU whose idle time is sampled", test_sampled_idle },
+	   { "a busy CPU without any sample skips all of them", test_silent },
+	   { "idle time that is known late or never", test_not_told },
+	   { "a hole across a settling counts once", test_over_settling },
+	   { "a hole across two settlings counts once", test_over_two_settlings },
+	   { "a grid that moves is not a hole", test_moved },
+	   { "samples for which the ring had no room are not skipped", test_lost },
+	   { "the same if the loss is reported before the next sample", test_lost_before },
+	   { "a timer that was stopped skips nothing", test_restarted })

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Trace events from the kernel's formats and bytes to the tape. */
+/* Trace events, from the kernel's formats and bytes to the tape. */
 #include "tests/check.h"
 
 #include <stdlib.h>
@@ -95,7 +95,7 @@ static void test_texts(void)
 			    'o', 'l', 'e',	  '!', [46] = 5, 0,   6,	  0 };
 
 	CHECK_STR(decoded(text, raw, sizeof(raw)), "comm=sh;path=/ab;rel=whole!;list=5,6;");
-	/* a place beyond the end */
+	/* an offset beyond the end */
 	raw[24] = 62;
 	CHECK_STR(decoded(text, raw, sizeof(raw)), "-74");
 	raw[24] = 60;
@@ -123,7 +123,7 @@ static void test_absurd(void)
 		EVENT("x", "5", "\tfield:__data_loc char[] a;\toffset:8;\tsize:2;\tsigned:0;\n"));
 }
 
-/* --- from the set to the tape */
+/* --- from the set of events to the tape */
 
 static char root[64];
 
@@ -152,7 +152,7 @@ static void make_root(void)
 	put_format("cgroup/cgroup_mkdir", EVENT("cgroup_mkdir", "544", CGROUP_FIELDS));
 	put_format("cgroup/cgroup_rmdir", EVENT("cgroup_rmdir", "545", CGROUP_FIELDS));
 	put_format("cgroup/cgroup_release", EVENT("cgroup_release", "546", CGROUP_FIELDS));
-	/* as before 6.8 */
+	/* the format before 6.8 */
 	put_format("oom/mark_victim", EVENT("mark_victim", "600",
 					    "\tfield:int pid;\toffset:8;\tsize:4;\tsigned:1;\n"));
 	put_format("sched/sched_process_exec", EVENT("sched_process_exec", "365", EXEC_FIELDS));
@@ -216,7 +216,7 @@ struct stage {
 	struct trace_set *set;
 	struct trace *trace;
 	struct tracker tracker;
-	struct tape_builder filler;
+	struct tape_builder builder;
 	struct tape *tape;
 	struct losses losses;
 	char line[200];
@@ -243,11 +243,11 @@ static void begin(struct stage *stage, const char *asked)
 	options.set = stage->set;
 	CHECK_EQ(trace_new(&options, &stage->trace), 0);
 	CHECK_EQ(tracker_init(&stage->tracker), 0);
-	tape_builder_init(&stage->filler, &stage->tracker);
+	tape_builder_init(&stage->builder, &stage->tracker);
 	CHECK_EQ(tape_new(&stage->tape), 0);
 	stage->tape->begin_ns = 1000 * NSEC_PER_SEC;
 	stage->tape->end_ns = 1120 * NSEC_PER_SEC;
-	tape_builder_start(&stage->filler, stage->tape);
+	tape_builder_start(&stage->builder, stage->tape);
 	CHECK_EQ(tracker_apply(&stage->tracker,
 			       &(struct perf_record){
 				       .type = PERF_TYPE_COMM,
@@ -260,7 +260,7 @@ static void end(struct stage *stage)
 {
 	trace_free(stage->trace);
 	trace_set_close(stage->set);
-	tape_builder_done(&stage->filler);
+	tape_builder_done(&stage->builder);
 	tracker_done(&stage->tracker);
 	tape_free(stage->tape);
 	losses_done(&stage->losses);
@@ -277,7 +277,7 @@ static int take(struct stage *stage, const void *raw, size_t size, uint64_t time
 		.sample = { .raw = raw, .raw_size = size },
 	};
 
-	return trace_take(stage->trace, &record, &stage->filler);
+	return trace_take(stage->trace, &record, &stage->builder);
 }
 
 static void cgroup(struct stage *stage, uint16_t id, uint64_t number, uint64_t second)
@@ -414,7 +414,7 @@ static void test_others(void)
 	CHECK_STR(stage.line, "net:net_dev_xmit_timeout: dev=eth0 driver=ena queue=5");
 	CHECK_EQ(stage.line_ns, 1002 * NSEC_PER_SEC);
 	CHECK_STR(field(&stage, 1, "driver"), "ena");
-	/* bytes that are none of these, or too few */
+	/* bytes that are not of such events, or too few bytes */
 	CHECK_EQ(take(&stage, "\1\1\1\1", 4, 1003 * NSEC_PER_SEC), -EBADMSG);
 	CHECK_EQ(take(&stage, victim, 10, 1003 * NSEC_PER_SEC), -EBADMSG);
 	CHECK_EQ(take(&stage, timeout, 22, 1003 * NSEC_PER_SEC), -EBADMSG);
@@ -423,11 +423,11 @@ static void test_others(void)
 	end(&stage);
 }
 
-CHECK_MAIN({ "numbers, addresses, arrays", test_numbers },
-	   { "texts, wherever they are", test_texts },
-	   { "what describes no event is refused", test_absurd },
-	   { "which events there are", test_set },
-	   { "who makes cgroups, and which are dying", test_cgroups },
+CHECK_MAIN({ "numbers, addresses and arrays are shown", test_numbers },
+	   { "texts are shown wherever they are", test_texts },
+	   { "a text that is not a format is refused", test_absurd },
+	   { "the set of events follows tracefs", test_set },
+	   { "cgroups that are made and that die", test_cgroups },
 	   { "a storm is bounded and counted", test_storm },
-	   { "programs that start are counted by path", test_execs },
-	   { "victims, timeouts, and damage", test_others })
+	   { "started programs are counted by path", test_execs },
+	   { "victims, timeouts, and damaged events", test_others })

@@ -105,7 +105,7 @@ static void test_threads(void)
 	CHECK_STR(tracker_comm(&tracker, 0, 0), "swapper");
 }
 
-/* The leader ends, its threads run on: their mappings stay. */
+/* The leader ends, but its threads go on, so their mappings stay. */
 static void test_threads_of_a_dead_leader(void)
 {
 	_cleanup_(tracker_done) struct tracker tracker;
@@ -141,7 +141,7 @@ static void test_pid_reuse(void)
 	apply_task(&tracker, PERF_TYPE_FORK, 6, 10, 10, 1, 1);
 	CHECK_STR(tracker_comm(&tracker, 10, 10), "init");
 	CHECK_STR(path_at(&tracker, 10, 0x1000), "-");
-	/* one that is a thread now, of another process */
+	/* a process whose number now belongs to a thread of another process */
 	apply_task(&tracker, PERF_TYPE_FORK, 7, 1, 10, 1, 1);
 	CHECK_STR(tracker_comm(&tracker, 1, 10), "init");
 }
@@ -187,7 +187,7 @@ static void test_kernel_ranges(void)
 	CHECK(!tracker_find(&tracker, 0, true, base + 0x8010));
 }
 
-/* The obvious model: which module lies at each page of a small address space, written out. */
+/* A simple model: which module is mapped at each page of a small address space. */
 enum { MODEL_PAGES = 64, MODEL_PIDS = 6 };
 
 static void model_check(const struct maps *maps, const uint32_t *module, const uint64_t *offset)
@@ -239,8 +239,8 @@ static void test_maps_against_model(void)
 }
 
 /*
- * The whole tracker, as one would write it without a thought of speed: for each number of a thread
- * its name and its process, for each number of a process what lies at each page.
+ * A simple model of the whole tracker: for each thread its name and process, for each process the
+ * module at each page.
  */
 enum { LIFE_IDS = 12, LIFE_PAGES = 24, LIFE_NAMES = 8, LIFE_PATHS = 6 };
 
@@ -324,7 +324,7 @@ static void life_sweep(struct life *life, uint64_t before_ns)
 			runs |= life->threads[tid].used && life->threads[tid].pid == id;
 		if (!life->processes[id].exited_ns || life->processes[id].exited_ns >= before_ns)
 			continue;
-		/* one that has threads is looked at again when they are gone */
+		/* a process with threads is checked again after the threads ended */
 		if (runs)
 			life->processes[id].exited_ns = before_ns;
 		else
@@ -362,8 +362,10 @@ static void life_check_maps(const struct life *life, struct tracker *tracker)
 		}
 }
 
-/* Numbers are used again, also of what runs; threads outlive leaders; records are missing: all of
- * it happens when some are lost. */
+/*
+ * Numbers are used again, even while their processes run; threads outlive leaders; records are
+ * lost.
+ */
 static void test_tracker_against_model(void)
 {
 	for (int run = 0; run < 20; run++) {
@@ -380,7 +382,7 @@ static void test_tracker_against_model(void)
 			bool exec = pick(4) == 0;
 			uint64_t before_ns;
 
-			/* nothing is its own parent */
+			/* a process is not its own parent */
 			if (other == pid || other == tid)
 				continue;
 
@@ -446,10 +448,10 @@ static int take(void *context, const struct reorder_entry *entry, const uint8_t 
 	return ++order->count == order->stop_after ? -EIO : 0;
 }
 
-/* Several rings, each nearly in order, drained round after round. */
+/* Several rings, each nearly in order, are drained in rounds. */
 static void test_timeline(void)
 {
-	_cleanup_(reorder_done) struct reorder timeline = { 0 };
+	_cleanup_(reorder_done) struct reorder reorder = { 0 };
 	struct order order = { 0 };
 	uint32_t number = 0;
 	size_t added = 0;
@@ -464,32 +466,32 @@ static void test_timeline(void)
 				memcpy(record, &number, 4);
 				for (uint32_t at = 4; at < 4 + number % 40; at++)
 					record[at] = number + at;
-				CHECK_EQ(reorder_add(&timeline, time, number, record,
+				CHECK_EQ(reorder_add(&reorder, time, number, record,
 						     4 + number % 40),
 					 0);
 				added++;
 			}
-		CHECK_EQ(reorder_flush(&timeline, round * 1000 - 900, NULL, take, &order), 0);
+		CHECK_EQ(reorder_flush(&reorder, round * 1000 - 900, NULL, take, &order), 0);
 		CHECK(order.last_ns < round * 1000 - 900);
 	}
-	CHECK_EQ(reorder_flush(&timeline, UINT64_MAX, NULL, take, &order), 0);
+	CHECK_EQ(reorder_flush(&reorder, UINT64_MAX, NULL, take, &order), 0);
 	CHECK_EQ(order.count, added);
 }
 
 static void test_timeline_stops(void)
 {
-	_cleanup_(reorder_done) struct reorder timeline = { 0 };
+	_cleanup_(reorder_done) struct reorder reorder = { 0 };
 	struct order order = { .stop_after = 3 };
 
 	for (uint32_t i = 1; i <= 10; i++)
-		CHECK_EQ(reorder_add(&timeline, i, i,
+		CHECK_EQ(reorder_add(&reorder, i, i,
 				     (uint8_t[]){ i, 0, 0, 0, i + 4, i + 5, i + 6, i + 7, i + 8,
 						  i + 9, i + 10, i + 11, i + 12, i + 13 },
 				     4 + i),
 			 0);
-	CHECK_EQ(reorder_flush(&timeline, UINT64_MAX, NULL, take, &order), -EIO);
+	CHECK_EQ(reorder_flush(&reorder, UINT64_MAX, NULL, take, &order), -EIO);
 	CHECK_EQ(order.count, 3);
-	CHECK_EQ(reorder_flush(&timeline, UINT64_MAX, NULL, take, &order), 0);
+	CHECK_EQ(reorder_flush(&reorder, UINT64_MAX, NULL, take, &order), 0);
 	CHECK_EQ(order.count, 10);
 }
 
@@ -515,32 +517,36 @@ static int take_told(void *context, const struct reorder_entry *entry, const uin
 	return ahead->given == ahead->stop_after ? -EIO : 0;
 }
 
-/* Each is told once before it is given, and those that were not given once more. */
+/*
+ * Each record is prefetched once before it is applied; records that were not applied yet are
+ * prefetched again.
+ */
 static void test_timeline_tells(void)
 {
-	_cleanup_(reorder_done) struct reorder timeline = { 0 };
+	_cleanup_(reorder_done) struct reorder reorder = { 0 };
 	struct ahead ahead = { .stop_after = 30 };
 
 	for (uint32_t i = 0; i < 60; i++)
-		CHECK_EQ(reorder_add(&timeline, 1000 + i, i, (uint8_t[]){ i, 0, 0, 0 }, 4), 0);
-	CHECK_EQ(reorder_flush(&timeline, 1020, tell, take_told, &ahead), 0);
+		CHECK_EQ(reorder_add(&reorder, 1000 + i, i, (uint8_t[]){ i, 0, 0, 0 }, 4), 0);
+	CHECK_EQ(reorder_flush(&reorder, 1020, tell, take_told, &ahead), 0);
 	CHECK_EQ(ahead.told, 20);
 	CHECK_EQ(ahead.given, 20);
-	CHECK_EQ(reorder_flush(&timeline, UINT64_MAX, tell, take_told, &ahead), -EIO);
+	CHECK_EQ(reorder_flush(&reorder, UINT64_MAX, tell, take_told, &ahead), -EIO);
 	ahead.told = ahead.given;
-	CHECK_EQ(reorder_flush(&timeline, UINT64_MAX, tell, take_told, &ahead), 0);
+	CHECK_EQ(reorder_flush(&reorder, UINT64_MAX, tell, take_told, &ahead), 0);
 	CHECK_EQ(ahead.told, 60);
 	CHECK_EQ(ahead.given, 60);
 }
 
-CHECK_MAIN({ "fork inherits, exec clears", test_fork_inherits_exec_clears },
-	   { "after a fork each goes its own way", test_fork_shares_nothing_later },
-	   { "threads and their names", test_threads },
-	   { "threads of a dead leader", test_threads_of_a_dead_leader },
-	   { "pid reuse", test_pid_reuse }, { "code made at run time", test_code_made_at_run_time },
-	   { "kernel ranges", test_kernel_ranges },
-	   { "mappings against a model", test_maps_against_model },
-	   { "a life of processes against a model", test_tracker_against_model },
-	   { "a timeline of five rings", test_timeline },
-	   { "a timeline that is stopped", test_timeline_stops },
-	   { "a timeline tells what comes", test_timeline_tells })
+CHECK_MAIN({ "fork inherits mappings, exec clears them", test_fork_inherits_exec_clears },
+	   { "after a fork mappings differ", test_fork_shares_nothing_later },
+	   { "threads have names", test_threads },
+	   { "threads of a dead leader keep their mappings", test_threads_of_a_dead_leader },
+	   { "a reused pid starts anew", test_pid_reuse },
+	   { "generated code is a module", test_code_made_at_run_time },
+	   { "ranges of the kernel are modules", test_kernel_ranges },
+	   { "mappings agree with a plain model", test_maps_against_model },
+	   { "processes agree with a plain model", test_tracker_against_model },
+	   { "records of five rings come in order", test_timeline },
+	   { "reordering stops on an error", test_timeline_stops },
+	   { "each record is announced before it comes", test_timeline_tells })

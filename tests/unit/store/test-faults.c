@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A recorder's hour with the store, in which one call fails, writes half, or is the last one: for
- * each call. Whatever the store had said was on the disk is there afterwards, nothing is there
- * twice, and the next writer leaves no litter.
+ * Runs what a recorder does with the store in an hour, once for each call. In each run, that call
+ * fails, writes half, or is the last one. Afterwards the store must contain everything that it had
+ * reported as on the disk, and nothing twice. The next writer must leave no litter.
  */
 #include "tests/check.h"
 
@@ -10,23 +10,23 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+#include "tests/fake-clock.h"
 #include "tests/faults.h"
 #include "tests/folders.h"
 #include "tests/made-spools.h"
 #include "tests/tier.h"
 
-/* In ./test every 11th call fails: a prime, so that a loop of the store is hit at different places.
- */
+/* In ./test, every 11th call fails. A prime number hits loops of the store at different places. */
 #define SPREAD 11
 
 static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL, 1 };
 
-/* What the store said: in memory that outlives the process. */
+/* The results that the store reported, in memory that outlives the process. */
 struct said {
-	/* seconds of the first tape that are in the spool */
+	/* number of seconds of the first tape that are in the spool */
 	unsigned int first;
 	unsigned int second;
-	/* the first tape */
+	/* the first tape is sealed */
 	bool sealed;
 	bool noted;
 	long calls;
@@ -48,8 +48,10 @@ static int seal_it(void *context, struct store_writer *writer, struct tape *tape
 	return store_writer_seal(writer, tape, SEGMENT_HASTY, NULL, NULL);
 }
 
-/* Each second once more when it fails, as a recorder does; what failed twice is left out from there
- * on. */
+/*
+ * Spools each second, and tries again if that fails, as a recorder does. Stops at a second that
+ * failed twice.
+ */
 static unsigned int spool(struct store_writer *writer, struct spooling *spooling,
 			  unsigned int seconds)
 {
@@ -72,7 +74,7 @@ static void seal(struct store_writer *writer, struct spooling *spooling)
 						    NULL)) >= 0;
 }
 
-/* One scenario, in a process of its own. */
+/* Runs one scenario in a separate process. */
 static void record(const char *path)
 {
 	struct store_limits limits = { .max_age_ns = UINT64_MAX,
@@ -83,7 +85,7 @@ static void record(const char *path)
 	struct store_writer *writer = NULL;
 	struct spooling first, second;
 
-	/* the oldest one goes: it ends at 10 s, the next one at 20 s */
+	/* retention removes the oldest segment: it ends at 10 s, the next one at 20 s */
 	limits.max_age_ns = clock_ns(CLOCK_REALTIME) - TAPES_REALTIME - 15 * NSEC_PER_SEC;
 	if (DO(store_writer_open(path, &writer, NULL)) < 0 &&
 	    DO(store_writer_open(path, &writer, NULL)) < 0)
@@ -103,7 +105,7 @@ static void record(const char *path)
 	spooling_done(&second);
 }
 
-/* Two segments and what a recorder left that was killed. */
+/* Two segments, and the spool of a recorder that was killed. */
 static void make_store(struct tapes_store *store)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
@@ -123,7 +125,10 @@ static void make_store(struct tapes_store *store)
 	CHECK_EQ(spooling_put(&left, writer), 0);
 }
 
-/* What is there of the seconds from `begin` on: samples, and how many tapes they are in. */
+/*
+ * What a reader finds of one part of the recording: the number of samples, and of tapes that
+ * contain them.
+ */
 struct there {
 	size_t tapes;
 	size_t samples;
@@ -131,7 +136,7 @@ struct there {
 
 struct found {
 	struct there old, left, first, second;
-	/* losses, and what cannot be loaded */
+	/* losses and segments that cannot be loaded */
 	size_t damaged;
 };
 
@@ -147,7 +152,7 @@ static void add(struct found *found, struct store_reader *reader,
 
 	int r = store_reader_load(reader, segment, &everything, &tape, NULL);
 
-	/* retention was stopped between the file and its row */
+	/* retention was stopped after it removed the file and before it removed the row */
 	found->damaged += r < 0 && r != -ENOENT;
 	if (r < 0)
 		return;
@@ -172,7 +177,7 @@ static struct found look(const char *path)
 	return found;
 }
 
-/* May a block or a record have been written in part and left? */
+/* Returns whether a partly written block or record may have been left. */
 static bool may_be_torn(const struct faults *plan)
 {
 	return plan->kind == FAULT_KILL_HALF || plan->kind == FAULT_ON;
@@ -196,7 +201,7 @@ static void find(void *context, const char *file, const char *what)
 	printf("# %s: %s\n", file, what);
 }
 
-/* A first block of which a part was written is kept: nobody can say what was in it. */
+/* A first block that was written in part is kept, because its contents are unknown. */
 static void check_litter(const char *path, const struct faults *plan)
 {
 	CHECK_EQ(folders_count(path, "*.new"), 0);
@@ -204,7 +209,7 @@ static void check_litter(const char *path, const struct faults *plan)
 	CHECK(may_be_torn(plan) || folders_count(path, "*.damaged") == 0);
 }
 
-/* The next recorder: it seals what was left, and what is there stays the same. */
+/* The next recorder seals the leftover spools, and the answers stay the same. */
 static void check_next(const char *path, const struct faults *plan)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
@@ -234,7 +239,7 @@ static void copy_store(const struct tapes_store *from, struct tapes_store *ret_c
 	folders_copy(from->path, ret_copy->path);
 }
 
-/* Runs the scenario with a fault at that call. How the process ended: 0, or FAULT_EXIT. */
+/* Runs the scenario with a fault at that call. Returns how the process ended: 0, or FAULT_EXIT. */
 static int run_with(const struct tapes_store *template, const struct faults *plan)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -263,8 +268,10 @@ static int run_with(const struct tapes_store *template, const struct faults *pla
 	return WEXITSTATUS(status);
 }
 
-/* For each call; in ./test for a spread of them, which begins at another call for each kind of
- * fault. */
+/*
+ * Runs the scenario once for each call; in ./test only for some calls. In ./test, each kind of
+ * fault starts with another call, so that the kinds cover different calls.
+ */
 static void each_call(enum fault_kind kind, bool memory, int error)
 {
 	_cleanup_(tapes_store_done) struct tapes_store template;
@@ -318,8 +325,10 @@ static void test_no_memory(void)
 	each_call(FAULT_ONCE, true, ENOMEM);
 }
 
-/* How it ended: 0: well, 1: for want of space, 2: for what SQLite makes of that where it forgets
- * why a call failed. */
+/*
+ * Returns 0 on success. Returns 1 if the error names the lack of disk space, and 2 if SQLite
+ * reported another error because it forgot why a call failed.
+ */
 static int rebuild_with(const char *path, struct faults *plan)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
@@ -338,14 +347,14 @@ static int rebuild_with(const char *path, struct faults *plan)
 		faults = *plan;
 		r = DO(store_writer_rebuild(writer, &error));
 		said->calls = plan->left - faults.left;
-		_exit(r == 0 ? 0 : r == -ENOSPC && strstr(error.text, "no space") ? 1 : 2);
+		_exit(r == 0 ? 0 : r == -ENOSPC && strstr(error.text, "disk is full") ? 1 : 2);
 	}
 	CHECK_EQ(waitpid(pid, &status, 0), pid);
 	CHECK(WIFEXITED(status));
 	return WEXITSTATUS(status);
 }
 
-/* An index without its tables would be damage where there is none. */
+/* Without its tables, an index would look damaged. */
 static void test_rebuild_full(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -373,16 +382,19 @@ static void test_rebuild_full(void)
 int main(void)
 {
 	static const struct check_test tests[] = {
-		{ "a call that finds the disk full", test_full },
-		{ "a disk that is gone from some call on", test_broken },
-		{ "a write of half, and then no more", test_half },
-		{ "killed at each call", test_killed },
-		{ "killed with half written", test_killed_half },
-		{ "an allocation that fails", test_no_memory },
-		{ "an index made anew on a full disk", test_rebuild_full },
+		{ "a full disk at each call", test_full },
+		{ "a disk that fails from each call on", test_broken },
+		{ "half a write at each call, then errors", test_half },
+		{ "a process killed at each call", test_killed },
+		{ "a process killed at half a write", test_killed_half },
+		{ "each allocation fails once", test_no_memory },
+		{ "an index rebuilt on a full disk", test_rebuild_full },
 	};
 
-	/* a thousand stores, each synced thirty times: what a real disk adds is its time */
+	/*
+	 * the test syncs a thousand stores thirty times each, and on a real disk that would only
+	 * take time
+	 */
 	if (access("/dev/shm", W_OK) == 0)
 		setenv("TMPDIR", "/dev/shm", 1);
 	said = mmap(NULL, sizeof(*said), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

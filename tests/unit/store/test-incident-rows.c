@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Incidents, wherever they are kept; what a store takes; one file for a store. */
+/* Incidents in segments, notes and the spool; the size of a store; and a store in one file. */
 #include "tests/check.h"
 
 #include <fcntl.h>
@@ -15,8 +15,10 @@
 
 static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL, 1 };
 
-/* Ten seconds and a sample each second; of the incident, which is in the middle, the stall began at
- * the tape's begin. */
+/*
+ * Makes a tape of ten seconds with a sample each second. An incident is in the middle; its stall
+ * began with the tape.
+ */
 static struct tape *tape_with(unsigned int begin, const char *incident)
 {
 	struct tape *tape = tapes_new(begin, begin + 10);
@@ -117,7 +119,7 @@ static void test_incidents(void)
 	CHECK_STR(told_of(store.path, 0, UINT64_MAX), FIRST NOTED THIRD);
 	CHECK_STR(told_of(store.path, AT(5), AT(25)), FIRST NOTED);
 	CHECK_STR(told_of(store.path, AT(6), AT(26)), NOTED THIRD);
-	/* one that takes the place of another */
+	/* a segment that replaces another one */
 	put(writer, 20, NULL);
 	CHECK_STR(told_of(store.path, 0, UINT64_MAX), FIRST NOTED);
 	put(writer, 20, "three");
@@ -148,7 +150,7 @@ static void set_index(const struct tapes_store *store, const char *sql)
 	CHECK_EQ(system(command), 0);
 }
 
-/* The segments are the truth: whatever the index says, or does not say. */
+/* The segments decide, whatever the index contains or lacks. */
 static void test_wrong_index(void)
 {
 	static const char *const changes[] = {
@@ -174,7 +176,7 @@ static void test_wrong_index(void)
 	}
 }
 
-/* One that is being recorded has its incidents too. */
+/* A segment that is still being recorded shows its incidents too. */
 static void test_unsealed(void)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
@@ -220,7 +222,7 @@ static void test_totals(void)
 	CHECK(totals.bytes > totals.spool_bytes + totals.segment_bytes);
 }
 
-/* All segments of a store behind one another in a file, which nobody may write to. */
+/* Makes one read-only file of all segments of a store, one after the other. */
 static void make_file(const struct tapes_store *store, const char *name, char path[128])
 {
 	char command[512];
@@ -271,7 +273,7 @@ static void test_single_file(void)
 	array_done(&found.list);
 }
 
-/* What stands behind a segment that cannot be read is found again. */
+/* A segment after an unreadable one is found again. */
 static void test_single_file_damaged(void)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
@@ -331,7 +333,7 @@ static void test_numbers(void)
 	tapes_store_done(&store);
 }
 
-/* A file that says nothing, or something wrong, is as none. */
+/* A file that is empty or invalid counts as absent. */
 static void test_damaged_position(void)
 {
 	static const char *const texts[] = { "",
@@ -369,10 +371,12 @@ static void test_damaged_position(void)
 	tapes_store_done(&store);
 }
 
-CHECK_MAIN({ "incidents of segments and notes", test_incidents },
-	   { "who sees them can end it", test_stopping },
-	   { "an index that is wrong", test_wrong_index },
-	   { "incidents of the spool", test_unsealed }, { "what a store takes", test_totals },
-	   { "one file of several segments", test_single_file },
-	   { "one file that is damaged", test_single_file_damaged }, { "numbers", test_numbers },
-	   { "a position in the log that is damaged", test_damaged_position })
+CHECK_MAIN({ "incidents of segments and of notes are found", test_incidents },
+	   { "a reader can stop at any incident", test_stopping },
+	   { "a wrong index changes no incident", test_wrong_index },
+	   { "incidents of the spool are found", test_unsealed },
+	   { "the size of a store", test_totals },
+	   { "several segments in one file", test_single_file },
+	   { "a damaged file of several segments", test_single_file_damaged },
+	   { "each incident has its number", test_numbers },
+	   { "a damaged position in the log counts as absent", test_damaged_position })

@@ -16,7 +16,7 @@ int __wrap_nanosleep(const struct timespec *pause, struct timespec *ret_left);
 
 static bool skips_pauses;
 
-/* Sets the clock ahead, where the test wants that, and else sleeps. */
+/* Moves the clock instead of sleeping if the test requests that. */
 int __wrap_nanosleep(const struct timespec *pause, struct timespec *ret_left)
 {
 	if (!skips_pauses)
@@ -28,7 +28,7 @@ int __wrap_nanosleep(const struct timespec *pause, struct timespec *ret_left)
 static const struct notes_field mark_fields[] = { { "text", "here it stood" }, { "by", "" } };
 static const struct note mark = { NOTES_MARK, 1234567890123456789, mark_fields, 2 };
 
-/* What came out: texts of all notes, one behind the other. */
+/* The texts of all notes that a reader saw, one after the other. */
 struct seen {
 	size_t count;
 	size_t stop_at;
@@ -105,7 +105,7 @@ static void test_too_large(void)
 	uint64_t damaged;
 
 	memset(text, 'x', 65536);
-	text[65534] = 0; /* and a NUL for each */
+	text[65534] = 0; /* two bytes less, because of a NUL for each text */
 	CHECK_EQ(notes_encode(&note, &bytes), 0);
 	CHECK_EQ(decode(bytes.data, bytes.size, &damaged).count, 1);
 	text[65534] = 'x';
@@ -113,8 +113,10 @@ static void test_too_large(void)
 	CHECK_EQ(notes_encode(&note, &bytes), -E2BIG);
 }
 
-/* Each byte changed, each length: what is left are notes that were there, and the rest is said to
- * be damaged. */
+/*
+ * With any byte changed and at any length, the notes that remain are valid, and the rest is
+ * reported as damaged.
+ */
 static void test_damage(void)
 {
 	static const char *const values[] = { "one", "two", "three" };
@@ -156,7 +158,7 @@ static void count_notes(const char *path, size_t count, uint64_t expected_damage
 	CHECK_EQ(damaged, expected_damage);
 }
 
-/* A part of a record that a killed process left does not take the next one with it. */
+/* If a killed process left a part of a record, the next record is not damaged. */
 static void test_torn(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -175,7 +177,7 @@ static void test_torn(void)
 	count_notes(store.path, 2, 1);
 }
 
-/* What is sound stays, what is not is in a file of its own, and all is as if it had never been. */
+/* Repair keeps valid notes, moves the others to a separate file, and restores the format. */
 static void test_repair(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -222,7 +224,10 @@ static void test_no_file(void)
 	CHECK_EQ(notes_append(store.path, &mark, &error), -EISDIR);
 }
 
-/* Who may read them may lock them: that is an error, and no wait without end. */
+/*
+ * Every process that may read the notes can lock them, and keep the lock. Writing must then end
+ * with an error instead of waiting for ever.
+ */
 static void test_kept_locked(void)
 {
 	uint64_t begin_ns = clock_ns(CLOCK_MONOTONIC);
@@ -239,13 +244,13 @@ static void test_kept_locked(void)
 	skips_pauses = true;
 	CHECK_EQ(notes_append(store.path, &mark, &error), -EBUSY);
 	skips_pauses = false;
-	CHECK(strstr(error.text, "keeps it locked"));
+	CHECK(strstr(error.text, "holds its lock"));
 	CHECK(clock_ns(CLOCK_MONOTONIC) - begin_ns >= 10 * NSEC_PER_SEC);
 	CHECK_EQ(flock(fd, LOCK_UN), 0);
 	CHECK_EQ(notes_append(store.path, &mark, NULL), 0);
 }
 
-/* Several processes at once: each record is whole. */
+/* Several processes write at once, and each record is whole. */
 static void test_many_writers(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -266,7 +271,7 @@ static void test_many_writers(void)
 	count_notes(store.path, 100, 0);
 }
 
-/* Who cannot record is told which store, what could not be done, and what to do. */
+/* An error names the store, the operation that failed, and the remedy. */
 static void check_refused(int code, const char *said)
 {
 	struct error error = { 0 };
@@ -286,7 +291,7 @@ static void test_refused(void)
 
 	check_refused(-EROFS, "read-only; mount it");
 	check_refused(-EACCES, "give the store to that user (chown -R), record as root");
-	check_refused(-ENOSPC, "the disk is full, or has no inodes left; make room");
+	check_refused(-ENOSPC, "the disk is full, or has no inodes left; free some space");
 	check_refused(-EIO, strerror(EIO));
 	tapes_store_init(&store);
 	snprintf(path, sizeof(path), "%s/%0300d", store.path, 1);
@@ -299,12 +304,13 @@ static void test_refused(void)
 		     "/lock/store: cannot make its segments: a part of the path is a "));
 }
 
-CHECK_MAIN({ "notes round trip", test_round_trip },
-	   { "who sees them can end it", test_see_ends_it },
-	   { "a note that is too large", test_too_large },
-	   { "damage takes one note, and says so", test_damage },
-	   { "a record that is torn", test_torn }, { "notes that are repaired", test_repair },
-	   { "no file, or none to be had", test_no_file },
+CHECK_MAIN({ "notes survive encoding", test_round_trip },
+	   { "a reader can stop at any note", test_see_ends_it },
+	   { "a note that is too large is refused", test_too_large },
+	   { "damage costs one note, and is reported", test_damage },
+	   { "a torn record costs only itself", test_torn },
+	   { "repair keeps sound notes", test_repair },
+	   { "an absent or unreadable file", test_no_file },
 	   { "notes that a reader keeps locked", test_kept_locked },
 	   { "many writers at once", test_many_writers },
-	   { "a store that cannot be written", test_refused })
+	   { "a store that cannot be written is explained", test_refused })

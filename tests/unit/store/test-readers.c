@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Readers at all times, while one thread records, seals and removes: nothing is missing, and
- * nothing is there twice. */
+/*
+ * Readers run while one thread records, seals and removes. They must find each segment exactly
+ * once.
+ */
 #include "tests/check.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "tests/fake-clock.h"
 #include "tests/made-spools.h"
 
 #define TAPES 40
@@ -14,13 +17,13 @@
 
 static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL, 1 };
 
-/* Of tapes, which are numbered from 0 on. */
+/* Numbers of tapes, counted from 0. */
 struct shared {
 	struct tapes_store store;
 	struct store_writer *writer;
-	/* so many have a block on the disk */
+	/* number of tapes that have a block on the disk */
 	atomic_uint begun;
-	/* so many may be gone */
+	/* number of tapes that retention may have removed */
 	atomic_uint removed;
 	atomic_bool ends;
 	atomic_uint looks;
@@ -33,11 +36,10 @@ static void removes(void *context, const struct store_segment *segment, const ch
 	atomic_store(&shared->removed, segment->sequence + 1);
 }
 
-/* What a thread finds wrong, it says; the CHECKs are for the main one. */
+/* Returns whether all went well, because CHECK works only in the main thread. */
 static bool record(struct shared *shared)
 {
-	/* the tapes are of a time gone by: without the clock's word that is a clock that went ahead
-	 */
+	/* the tapes are old, and without age_by_clock the store would distrust the clock */
 	struct store_limits limits = { .max_bytes = UINT64_MAX, .age_by_clock = true };
 	bool good = true;
 
@@ -45,7 +47,7 @@ static bool record(struct shared *shared)
 		struct store_retained retained;
 		struct spooling spooling;
 
-		/* the last eight stay */
+		/* only the last eight stay */
 		limits.max_age_ns = clock_ns(CLOCK_REALTIME) - TAPES_REALTIME -
 				    (i > 8 ? i - 8 : 0) * SECONDS * NSEC_PER_SEC;
 		spooling_init(&spooling, store_writer_number(shared->writer), i * SECONDS);
@@ -70,7 +72,7 @@ static const char *load_one(struct store_reader *reader, const struct store_segm
 	const char *wrong = NULL;
 
 	if (r == -ENOENT)
-		return NULL; /* whether it may be gone was looked at already */
+		return NULL; /* a segment may be gone; the caller has checked that */
 	if (r < 0)
 		return "a segment cannot be loaded";
 	if (tape->losses.count)
@@ -82,7 +84,7 @@ static const char *load_one(struct store_reader *reader, const struct store_segm
 	return wrong;
 }
 
-/* Each of [removed, begun) has to be there, once. */
+/* Each tape from `removed` up to, but not including, `begun` must be found exactly once. */
 static const char *look(struct shared *shared)
 {
 	struct store_segments segments = { 0 };
@@ -153,7 +155,7 @@ static void test_readers(void)
 	CHECK(shared.looks >= READERS && shared.removed > TAPES / 2 && shared.removed < TAPES);
 }
 
-/* Numbers are given out while others are. */
+/* Gets numbers while other threads do the same. */
 static void *number_main(void *context)
 {
 	struct store_writer *writer = context;
@@ -184,5 +186,5 @@ static void test_numbers(void)
 	CHECK_EQ(sum, 4000ull * 3999 / 2);
 }
 
-CHECK_MAIN({ "readers beside a writer at work", test_readers },
+CHECK_MAIN({ "readers beside a writer find each segment once", test_readers },
 	   { "each number is given out once", test_numbers })

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is not sealed yet: readers see it live, and the next writer seals what one before it left.
+/*
+ * Tapes that are not sealed yet: readers see them live, and the next writer seals the tapes that an
+ * earlier writer left.
  */
 #include "tests/check.h"
 
@@ -25,7 +27,10 @@ static struct store_writer *open_writer(const struct tapes_store *store)
 	return writer;
 }
 
-/* A writer that went as if killed: nothing is sealed, `seconds` of one tape are in the spool. */
+/*
+ * Leaves the store as a killed writer does: `seconds` of one tape are in the spool, and nothing is
+ * sealed.
+ */
 static void leave_spool(const struct tapes_store *store, unsigned int seconds)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = open_writer(store);
@@ -36,7 +41,7 @@ static void leave_spool(const struct tapes_store *store, unsigned int seconds)
 		CHECK_EQ(spooling_put(&spooling, writer), 0);
 }
 
-/* What a reader finds: one tape, sealed or not. */
+/* What a reader finds of the only tape, sealed or not. */
 struct found {
 	size_t count;
 	struct store_segment segment;
@@ -137,7 +142,7 @@ static void test_live(void)
 		CHECK_EQ(found.samples, 4 * i);
 	}
 	CHECK_EQ(store_writer_seal(writer, spooling.tape, SEGMENT_HASTY, NULL, NULL), 0);
-	/* from another thread, a block may come too late */
+	/* a block from another thread may come too late */
 	CHECK_EQ(spooling_put(&spooling, writer), 0);
 	found = look(&store);
 	CHECK_EQ(found.count, 1);
@@ -184,7 +189,7 @@ static void test_recover(void)
 	CHECK(!found.segment.unsealed);
 }
 
-/* The last block of a spool is not whole. */
+/* Truncates the last block of a spool. */
 static void tear(const struct tapes_store *store)
 {
 	struct stat about;
@@ -195,7 +200,7 @@ static void tear(const struct tapes_store *store)
 	CHECK_EQ(truncate(path, about.st_size - 3), 0);
 }
 
-/* As long as who began it writes, the rest of it may still come. */
+/* While the writer of a truncated block still runs, it may still write the rest. */
 static void test_being_torn(void)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
@@ -214,8 +219,10 @@ static void test_being_torn(void)
 	CHECK_EQ(look(&store).damaged, 1);
 }
 
-/* The end was being written when the writer was killed. Nobody else writes the rest, also while he
- * records. */
+/*
+ * The writer was killed within a block. Nobody else writes the rest of this block, not even a new
+ * recording.
+ */
 static void test_torn(void)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
@@ -260,13 +267,13 @@ static void test_unreadable(void)
 	recovered = recover(&store, 0);
 	CHECK_EQ(recovered.damaged, 1);
 	CHECK_EQ(count_files(&store, "*/spool/*.spool.damaged"), 1);
-	/* it is seen still, and not looked at again */
+	/* the spool is still listed, but the store does not try to seal it again */
 	CHECK(*look(&store).segment.damage);
 	recovered = recover(&store, 0);
 	CHECK_EQ(recovered.damaged, 0);
 }
 
-/* A copy of an earlier moment of a spool whose tape was sealed since. */
+/* A copy of a spool in an earlier state, whose tape has been sealed since. */
 static void test_copied(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -283,7 +290,7 @@ static void test_copied(void)
 	CHECK_EQ(count_files(&store, "*/segments/*.tape"), 0);
 }
 
-/* No segment can be made of it, at no start: it is not tried again. */
+/* The spool can never become a segment, so no later start tries to seal it again. */
 static void test_without_anchor(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -309,7 +316,10 @@ static void test_without_anchor(void)
 	CHECK_EQ(recovered.damaged, 0);
 }
 
-/* One that cannot be read now, here a link in a circle, does not keep those behind it. */
+/*
+ * A spool that cannot be read at present, such as a link to itself, does not stop the recovery of
+ * later spools.
+ */
 static void test_unreadable_now(void)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
@@ -336,7 +346,10 @@ static void test_unreadable_now(void)
 	CHECK_EQ(count_files(&store, "*/spool/*"), 0);
 }
 
-/* Killed between the segment and the spool: the segment counts, unless it is damaged. */
+/*
+ * The writer was killed after it wrote the segment and before it removed the spool. The segment
+ * counts unless it is damaged.
+ */
 static void test_sealed_already(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -367,7 +380,7 @@ static void test_sealed_already(void)
 	CHECK_EQ(look(&store).samples, 12);
 }
 
-/* A segment with a section without which it cannot be read. */
+/* Makes a segment with an unknown section that a reader must know to read the segment. */
 static void make_newer(const struct tapes_store *store, const struct tape *tape)
 {
 	_cleanup_(buffer_done) struct buffer plain = { 0 }, bytes = { 0 };
@@ -387,8 +400,9 @@ static void make_newer(const struct tapes_store *store, const struct tape *tape)
 	CHECK_EQ(file_replace(store->path, "newer", bytes.data, bytes.size), 0);
 }
 
-/* After a step back to an older perftape: what a newer one sealed stays, and does not keep us from
- * recording. */
+/*
+ * After a return to an older perftape, the segment of the newer one stays, and recording goes on.
+ */
 static void test_sealed_by_a_newer_one(void)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = small_tape();
@@ -407,7 +421,7 @@ static void test_sealed_by_a_newer_one(void)
 	CHECK_EQ(count_files(&store, "*/spool/*"), 0);
 }
 
-/* Between a reader's look and its load, the tape is sealed. */
+/* A reader lists the tape, then the tape is sealed, then the reader loads it. */
 static void test_sealed_meanwhile(void)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
@@ -422,7 +436,7 @@ static void test_sealed_meanwhile(void)
 	recover(&store, 1);
 	CHECK_EQ(store_reader_load(reader, segments.list.items, &everything, &first, NULL), 0);
 	CHECK_EQ(first->samples.count, 12);
-	/* the second time from the disk */
+	/* the second load reads from the disk */
 	CHECK_EQ(store_reader_load(reader, segments.list.items, &everything, &second, NULL), 0);
 	CHECK_EQ(second->samples.count, 12);
 	CHECK(!second->unsealed);
@@ -432,7 +446,7 @@ static void test_sealed_meanwhile(void)
 	array_done(&segments.list);
 }
 
-/* Numbers go on: above those of segments, of spools, and of what is gone. */
+/* New numbers are above those of segments, of spools, and of removed segments. */
 static void test_numbers(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -449,13 +463,13 @@ static void test_numbers(void)
 	writer = open_writer(&store);
 	CHECK_EQ(store_writer_number(writer), 3);
 	store_writer_close(writer);
-	/* without the lock's word, above those of the files */
+	/* if the lock file does not state the number, it is above those of the files */
 	leave_spool(&store, 1); /* 4 */
 	CHECK_EQ(tapes_remove_all(&store, "lock"), 0);
 	writer = open_writer(&store);
 	CHECK_EQ(store_writer_number(writer), 5);
 	store_writer_close(writer);
-	/* a number behind which there is none was never ours */
+	/* the largest possible number cannot be one of ours */
 	snprintf(command, sizeof(command),
 		 "cd '%s/segments' && : > \"$(cat "
 		 "/proc/sys/kernel/random/boot_id)-18446744073709551615.tape\"",
@@ -467,14 +481,14 @@ static void test_numbers(void)
 }
 
 CHECK_MAIN({ "readers see the spool live", test_live },
-	   { "a tape that is given up leaves nothing", test_forget },
-	   { "what was left is sealed", test_recover }, { "an end that is torn", test_torn },
-	   { "a copy under another name", test_copied },
-	   { "an end that is being written is none yet", test_being_torn },
+	   { "a tape that is unsaved leaves nothing", test_forget },
+	   { "a leftover spool is sealed", test_recover }, { "a torn end is dropped", test_torn },
+	   { "a copy with another name is not sealed again", test_copied },
+	   { "an end that is being written is not torn", test_being_torn },
 	   { "a spool that cannot be read", test_unreadable },
 	   { "a spool without an anchor", test_without_anchor },
 	   { "a spool that cannot be read now", test_unreadable_now },
-	   { "a spool whose segment is there", test_sealed_already },
+	   { "a spool whose segment exists", test_sealed_already },
 	   { "a spool that a newer perftape sealed", test_sealed_by_a_newer_one },
-	   { "a spool that is sealed meanwhile", test_sealed_meanwhile },
+	   { "a spool that is sealed while it is read", test_sealed_meanwhile },
 	   { "numbers go on", test_numbers })

@@ -1,24 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What was in a store and is no more: by retention, or because somebody took it. */
+/*
+ * Stretches that a store no longer contains, because of retention or because their files vanished.
+ */
 #include "tests/check.h"
 
 #include <sys/stat.h>
 
 #include "query/read/selection.h"
 #include "store/disk/removed-ranges.h"
+#include "tests/fake-clock.h"
 #include "tests/tapes.h"
 
 #define AT(seconds) (TAPES_REALTIME + (seconds)*NSEC_PER_SEC)
 
 static const struct store_limits no_limits = { UINT64_MAX, UINT64_MAX, 0, 0, true, true };
 
-static void add(struct store_gone_list *gone, unsigned int from, unsigned int to, bool missing)
+static void add(struct store_removed_ranges *gone, unsigned int from, unsigned int to, bool missing)
 {
-	CHECK_EQ(removed_ranges_add(gone, &(struct store_gone){ AT(from), AT(to), missing }), 0);
+	CHECK_EQ(removed_ranges_add(gone,
+				    &(struct store_removed_range){ AT(from), AT(to), missing }),
+		 0);
 }
 
-/* "r0-10 m20-30": seconds of what was removed, and of what is missing. */
-static const char *stretches(const struct store_gone_list *gone)
+/* Shows "r0-10 m20-30": the seconds that retention removed, and the seconds that vanished. */
+static const char *stretches(const struct store_removed_ranges *gone)
 {
 	static char text[1024];
 	size_t used = 0;
@@ -35,15 +40,15 @@ static const char *stretches(const struct store_gone_list *gone)
 
 static void test_stretches(void)
 {
-	struct store_gone_list gone = { 0 };
+	struct store_removed_ranges gone = { 0 };
 
 	add(&gone, 100, 110, false);
-	add(&gone, 111, 120, false); /* a second is nothing */
+	add(&gone, 111, 120, false); /* a gap of a second joins two stretches */
 	CHECK_STR(stretches(&gone), "r100-120");
 	add(&gone, 122, 130, false);
 	add(&gone, 50, 60, false);
 	CHECK_STR(stretches(&gone), "r50-60 r100-120 r122-130");
-	add(&gone, 120, 122, true); /* of another kind */
+	add(&gone, 120, 122, true); /* a stretch of another kind */
 	add(&gone, 60, 61, true);
 	CHECK_STR(stretches(&gone), "r50-60 r100-120 r122-130 m60-61 m120-122");
 	CHECK(removed_ranges_has(&gone, false, AT(100), AT(120)));
@@ -54,10 +59,10 @@ static void test_stretches(void)
 	array_done(&gone.list);
 }
 
-/* However often it was begun anew: those that lie nearest to each other become one. */
+/* The number of stretches is limited: the two that are nearest to each other become one. */
 static void test_bound(void)
 {
-	struct store_gone_list gone = { 0 };
+	struct store_removed_ranges gone = { 0 };
 
 	for (unsigned int i = 0; i < 1000; i++)
 		add(&gone, i * 100, i * 100 + (i % 10 == 5 ? 95 : 50), i % 2);
@@ -70,7 +75,7 @@ static void test_bound(void)
 static void test_file(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
-	struct store_gone_list gone = { 0 }, back = { 0 };
+	struct store_removed_ranges gone = { 0 }, back = { 0 };
 	struct error error = { 0 };
 	uint64_t damaged;
 
@@ -89,7 +94,7 @@ static void test_file(void)
 	array_done(&back.list);
 }
 
-/* Ten segments of ten seconds; those before `from` are removed for their age. */
+/* Makes ten segments of ten seconds; retention removes those before `from` because of their age. */
 static void make_store(struct tapes_store *store, unsigned int from)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
@@ -110,7 +115,7 @@ static void make_store(struct tapes_store *store, unsigned int from)
 	CHECK_EQ(retained.removed, from / 10);
 }
 
-/* Takes a segment's file away, or brings it back. */
+/* Moves a segment's file away, or back. */
 static void move_segment(const struct tapes_store *store, unsigned int sequence, bool back)
 {
 	char there[256], away[256];
@@ -131,7 +136,7 @@ static void remove_segment(const struct tapes_store *store, unsigned int sequenc
 	CHECK_EQ(tapes_remove_all(store, name), 0);
 }
 
-/* Opening for writing makes the index agree with the folder. */
+/* Opens the store for writing, which makes the index agree with the folder. */
 static void reopen(const struct tapes_store *store, bool rebuild)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
@@ -144,11 +149,11 @@ static void reopen(const struct tapes_store *store, bool rebuild)
 static const char *gone_in(const struct tapes_store *store)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
-	struct store_gone_list gone = { 0 };
+	struct store_removed_ranges gone = { 0 };
 	const char *text;
 
 	CHECK_EQ(store_reader_open(store->path, &reader, NULL), 0);
-	CHECK_EQ(store_reader_gone(reader, 0, UINT64_MAX, &gone, NULL), 0);
+	CHECK_EQ(store_reader_removed(reader, 0, UINT64_MAX, &gone, NULL), 0);
 	text = stretches(&gone);
 	array_done(&gone.list);
 	return text;
@@ -168,7 +173,7 @@ static struct selection *select_window(const struct tapes_store *store, unsigned
 	return selection;
 }
 
-/* "0-30 why; ...": the gaps of a window. */
+/* Checks the gaps of a window as text: "0-30 why; ...". */
 static void check_gaps(const struct tapes_store *store, unsigned int from, unsigned int to,
 		       const char *expected)
 {
@@ -255,7 +260,7 @@ static uint64_t damage_in(const struct tapes_store *store)
 	return verified.damaged;
 }
 
-/* Somebody took two of them: until a writer comes the index names them, and then what is gone. */
+/* Two files vanished. First the index reports them, and after the next writer the note does. */
 static void test_missing(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -283,7 +288,7 @@ static void test_missing(void)
 	CHECK_STR(gone_in(&store), "r0-30 m50-70");
 }
 
-/* What is known to be missing may come back. */
+/* Files that vanished may come back. */
 static void test_back_again(void)
 {
 	_cleanup_(cleanup_selection) struct selection *selection = NULL;
@@ -302,12 +307,14 @@ static void test_back_again(void)
 	CHECK(coverage_is_whole(&selection->coverage));
 }
 
-/* What is sound of a damaged file stays when the index is made anew, and nobody is told of the rest
- * again. */
+/*
+ * When the index is rebuilt, the valid part of a damaged note stays, and the rest is not reported
+ * again.
+ */
 static void test_repaired(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
-	struct store_gone_list gone = { 0 };
+	struct store_removed_ranges gone = { 0 };
 	uint64_t damaged;
 	char path[256];
 	FILE *file;
@@ -327,19 +334,21 @@ static void test_repaired(void)
 	CHECK_STR(gone_in(&store), "r0-30");
 }
 
-/* A writer that was killed between the note and the row: the row is of no segment, and none that is
- * missing. */
+/*
+ * A writer was killed after it wrote the note and before it removed the row. The row has no file,
+ * but the file did not vanish either.
+ */
 static void test_killed(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
-	struct store_gone_list gone = { 0 };
+	struct store_removed_ranges gone = { 0 };
 	struct listed listed;
 
 	make_store(&store, 30);
 	add(&gone, 0, 40, false);
 	CHECK_EQ(removed_ranges_write(store.path, &gone, NULL), 0);
 	array_done(&gone.list);
-	/* it is there still */
+	/* the row is still in the index */
 	check_gaps(&store, 20, 60, "20-30 removed by retention");
 	remove_segment(&store, 3);
 	listed = list(&store);
@@ -350,7 +359,10 @@ static void test_killed(void)
 	CHECK_STR(gone_in(&store), "r0-40");
 }
 
-/* What is in the place of the note does not keep anything, and a store without one is as it was. */
+/*
+ * If another object is in the place of the note, the store goes on. A store without a note works as
+ * before.
+ */
 static void test_no_note(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -366,15 +378,18 @@ static void test_no_note(void)
 	remove_segment(&store, 4);
 	listed = list(&store);
 	CHECK_EQ(listed.missing, 1);
-	/* the row tells of it as long as the note cannot */
+	/* the row reports the stretch as long as the note cannot */
 	reopen(&store, false);
 	listed = list(&store);
 	CHECK_EQ(listed.missing, 1);
 }
 
-CHECK_MAIN({ "stretches", test_stretches }, { "stretches are no more than so many", test_bound },
-	   { "the file of what is gone", test_file }, { "removed by retention", test_removed },
-	   { "taken away by somebody", test_missing }, { "killed while it removed", test_killed },
-	   { "missing files that come back", test_back_again },
-	   { "a damaged file of what is gone", test_repaired },
-	   { "no note of what is gone", test_no_note })
+CHECK_MAIN({ "stretches are joined", test_stretches },
+	   { "the number of stretches is bounded", test_bound },
+	   { "the note survives encoding", test_file },
+	   { "segments that retention removed are gaps with a cause", test_removed },
+	   { "segments whose files vanished are gaps with a cause", test_missing },
+	   { "a writer that was killed while it removed", test_killed },
+	   { "files that vanished may come back", test_back_again },
+	   { "a damaged note is repaired", test_repaired },
+	   { "a store whose note cannot be written", test_no_note })

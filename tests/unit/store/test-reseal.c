@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Newer generations of segments, beside a writer. */
+/* Newer generations of segments, which are written beside a writer. */
 #include "tests/check.h"
 
 #include <errno.h>
@@ -75,8 +75,8 @@ static struct tape *load(struct place *place, size_t i)
 	return tape;
 }
 
-/* The frame that has no name yet, or NULL. */
-static struct tape_frame *nameless(struct tape *tape)
+/* Returns the frame that has no name yet, or NULL. */
+static struct tape_frame *unnamed(struct tape *tape)
 {
 	for (size_t i = 1; i < tape->frames.count; i++)
 		if (tape->frames.items[i].address == 0x1234)
@@ -94,14 +94,14 @@ static void test_replaced(void)
 
 	CHECK_EQ(store_resealer_open(place.store.path, &resealer, &error), 0);
 	CHECK_EQ(store_resealer_open(place.store.path, &other, &error), -EBUSY);
-	CHECK(nameless(tape) && !nameless(tape)->symbol);
-	CHECK_EQ(strings_add(&tape->strings, "tool_main", 9, &nameless(tape)->symbol), 0);
-	nameless(tape)->offset = 4;
+	CHECK(unnamed(tape) && !unnamed(tape)->symbol);
+	CHECK_EQ(strings_add(&tape->strings, "tool_main", 9, &unnamed(tape)->symbol), 0);
+	unnamed(tape)->offset = 4;
 	CHECK_EQ(store_resealer_put(resealer, &place.segments.list.items[1], tape, &error), 0);
 	again = load(&place, 1);
 	CHECK_EQ(again->samples.count, tape->samples.count);
-	CHECK_STR(tape_string(again, nameless(again)->symbol), "tool_main");
-	CHECK_EQ(nameless(again)->offset, 4);
+	CHECK_STR(tape_string(again, unnamed(again)->symbol), "tool_main");
+	CHECK_EQ(unnamed(again)->offset, 4);
 	CHECK_EQ(store_reader_verify(place.reader, find_nothing, NULL, NULL, &verified, &error), 0);
 	CHECK_EQ(verified.damaged, 0);
 	CHECK_EQ(verified.stale, 0);
@@ -112,7 +112,7 @@ static void test_replaced(void)
 	place_done(&place);
 }
 
-/* Retention took it while names were looked for. */
+/* Retention removed the segment while names were looked for. */
 static void test_removed(void)
 {
 	const struct store_limits limits = {
@@ -141,8 +141,10 @@ static void test_removed(void)
 	place_done(&place);
 }
 
-/* A recorder that starts takes away what was left by one that was killed, not what one is just
- * writing. */
+/*
+ * A recorder that starts removes the leftovers of a killed process, but not a file that another
+ * process is writing.
+ */
 static void test_left(void)
 {
 	struct place place = make_place();
@@ -173,5 +175,7 @@ static void test_no_store(void)
 	CHECK_EQ(store_resealer_open("/tmp/perftape-is-not-there", &resealer, &error), -ENOENT);
 }
 
-CHECK_MAIN({ "replaced", test_replaced }, { "removed", test_removed }, { "left", test_left },
-	   { "no store", test_no_store })
+CHECK_MAIN({ "a segment is replaced", test_replaced },
+	   { "a removed segment stays removed", test_removed },
+	   { "leftovers of a killed process are removed", test_left },
+	   { "a folder without a store is refused", test_no_store })

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "store/disk/notes.h"
+#include "tests/fake-clock.h"
 #include "tests/tapes.h"
 
 #define AT(seconds) (TAPES_REALTIME + (seconds)*NSEC_PER_SEC)
@@ -12,7 +13,7 @@
 		UINT64_MAX, UINT64_MAX, 0, 0, true, false \
 	}
 
-/* The segment of that number: ten seconds. */
+/* Seals ten seconds as the segment with this number. */
 static void seal(struct store_writer *writer, unsigned int number)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(number * 10, number * 10 + 10);
@@ -22,8 +23,10 @@ static void seal(struct store_writer *writer, unsigned int number)
 	CHECK_EQ(store_writer_seal(writer, tape, SEGMENT_HASTY, NULL, NULL), 0);
 }
 
-/* Ten segments, and what they are kept by. They are of a time gone by, so the limits of age are
- * counted from there. */
+/*
+ * Ten segments and their limits. The segments are old, so the limits of age are relative to their
+ * time.
+ */
 struct ten {
 	struct tapes_store store;
 	struct store_writer *writer;
@@ -135,24 +138,26 @@ static void test_by_bytes(void)
 	CHECK_STR(ten_retain(&ten, true), "0 1 ");
 	ten.limits.max_bytes = UINT64_MAX;
 	ten.limits.keep_free_bytes = UINT64_MAX;
-	/* nothing could bring that about */
+	/* no removal could free that much disk space */
 	CHECK_STR(ten_retain(&ten, false), "");
 	CHECK(ten.retained.starved);
 	CHECK_EQ(ten.retained.segments, 10);
 	CHECK(store_space_describe(&ten.limits, &ten.retained, &error));
-	CHECK(strstr(error.text, "it holds no more than"));
-	/* a disk of that size could have it, others fill it */
+	CHECK(strstr(error.text, "the disk has only"));
+	/* the disk could hold that much free space, but other data fills the disk */
 	ten.limits.keep_free_bytes = ten.retained.disk_bytes - 1;
 	CHECK_STR(ten_retain(&ten, false), "");
 	CHECK(store_space_describe(&ten.limits, &ten.retained, &error));
-	CHECK(strstr(error.text, "others the rest"));
+	CHECK(strstr(error.text, "others use too much"));
 	ten.limits.keep_free_bytes = 0;
 	ten_retain(&ten, false);
 	CHECK(!ten.retained.starved && !store_space_describe(&ten.limits, &ten.retained, &error));
 }
 
-/* An incident of the notes at 45 s that began at 34 s; pins reach ten minutes, so the segments lie
- * further apart here. */
+/*
+ * The notes contain an incident at 45 s that began at 34 s. Pins reach ten minutes, so the segments
+ * of this test are longer.
+ */
 static void test_pins(void)
 {
 	const struct notes_field fields[] = { { "stall_ns", "1794971554000000000" } };
@@ -166,7 +171,9 @@ static void test_pins(void)
 	CHECK_EQ(notes_append(store.path, &incident, NULL), 0);
 	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
 	for (unsigned int i = 0; i < 6; i++) {
-		/* from -900 s on, five minutes each: the second to the fifth lie within ten minutes
+		/*
+		 * the segments have five minutes each from -900 s on; the second to the fifth are
+		 * within ten minutes
 		 */
 		uint64_t begin_ns = TAPES_PERF + (i * 300) * NSEC_PER_SEC - 900 * NSEC_PER_SEC;
 		_cleanup_(cleanup_tape) struct tape *tape =
@@ -176,7 +183,7 @@ static void test_pins(void)
 		tape->sequence = i;
 		CHECK_EQ(store_writer_seal(writer, tape, SEGMENT_HASTY, NULL, NULL), 0);
 	}
-	limits.max_age_ns = age_of(600);
+	limits.max_age_ns = age_of(601);
 	limits.pin_ns = UINT64_MAX;
 	CHECK_STR(retain(writer, limits, true, &retained), "0 ");
 	CHECK_EQ(retained.pinned, 4);
@@ -184,7 +191,7 @@ static void test_pins(void)
 	CHECK_STR(retain(writer, limits, true, &retained), "0 1 2 3 4 ");
 }
 
-/* What cannot be read is as old as its file. */
+/* The age of a file that cannot be read is that of its modification time. */
 static void test_damaged_files(void)
 {
 	_cleanup_(ten_done) struct ten ten;
@@ -206,7 +213,7 @@ static void test_damaged_files(void)
 	CHECK_EQ(listed(&ten.store), 7);
 }
 
-/* A row of the index that is not what the file says does not take the file with it. */
+/* If a row of the index is wrong, the file is not removed. */
 static void test_wrong_row(void)
 {
 	_cleanup_(ten_done) struct ten ten;
@@ -219,13 +226,13 @@ static void test_wrong_row(void)
 	CHECK_EQ(system(command), 0);
 	ten.limits.max_age_ns = age_of(35);
 	CHECK_STR(ten_retain(&ten, false), "1 2 ");
-	/* and then it is known as what it is: the eighth again */
+	/* without the row, its file shows the segment: it is the eighth again */
 	ten_retain(&ten, false);
 	ten.limits.max_age_ns = age_of(95);
 	CHECK_STR(ten_retain(&ten, false), "3 4 5 6 7 8 8 ");
 }
 
-/* Beside a writer, with an index and without: all is as before. */
+/* A dry run beside a writer changes nothing, with and without an index. */
 static void test_dry(void)
 {
 	_cleanup_(ten_done) struct ten ten;
@@ -250,7 +257,63 @@ static void test_dry(void)
 	CHECK_EQ(access(none, F_OK), -1);
 }
 
-/* Between two checkpoints the WAL would take the place of segments. */
+/*
+ * Compares the limits with no limits. Returns how many segments would be removed, and how many of
+ * these are pinned.
+ */
+static const char *compared(struct ten *ten, struct store_limits old, struct store_limits limits)
+{
+	static char text[64];
+	struct store_limits_change change;
+	struct error error = { 0 };
+
+	if (store_writer_compare_limits(ten->writer, &old, &limits, &change, &error) < 0)
+		CHECK_FAIL("%s", error.text);
+	CHECK_EQ(change.segments, 10);
+	CHECK(change.removed == 0 || (change.from_ns == AT(0) && change.to_ns > AT(0)));
+	CHECK_EQ(change.removed_bytes * 10, change.segment_bytes * change.removed);
+	snprintf(text, sizeof(text), "%llu %llu", (unsigned long long)change.removed,
+		 (unsigned long long)change.pinned);
+	return text;
+}
+
+static void test_compare_limits(void)
+{
+	static const struct store_limits none = NO_LIMITS;
+	struct store_limits old = none, limits = none;
+	_cleanup_(ten_done) struct ten ten;
+	struct note pin = { .kind = NOTES_PIN, .realtime_ns = AT(0) };
+	char from[24], to[24], until[24];
+	const struct notes_field fields[] = {
+		{ "from_ns", from },
+		{ "to_ns", to },
+		{ "until_ns", until },
+	};
+
+	ten_init(&ten);
+	CHECK_STR(compared(&ten, none, none), "0 0");
+	limits.max_bytes = 20;
+	CHECK_STR(compared(&ten, none, limits), "9 0");
+	/* segments that the old limits would remove anyway do not count */
+	CHECK_STR(compared(&ten, limits, limits), "0 0");
+	old.max_age_ns = age_of(35);
+	CHECK_STR(compared(&ten, none, old), "3 0");
+	limits = old;
+	limits.max_age_ns = age_of(45);
+	CHECK_STR(compared(&ten, none, limits), "4 0");
+	snprintf(from, sizeof(from), "%llu", (unsigned long long)AT(1));
+	snprintf(to, sizeof(to), "%llu", (unsigned long long)AT(2));
+	snprintf(until, sizeof(until), "%llu", (unsigned long long)UINT64_MAX - 1);
+	pin.fields = fields;
+	pin.field_count = ARRAY_SIZE(fields);
+	CHECK_EQ(notes_append(ten.store.path, &pin, NULL), 0);
+	limits = none;
+	limits.max_bytes = 20;
+	CHECK_STR(compared(&ten, none, limits), "9 1");
+	CHECK_EQ(listed(&ten.store), 10);
+}
+
+/* Between two checkpoints, the WAL could take the disk space of segments. */
 static void test_wal(void)
 {
 	_cleanup_(ten_done) struct ten ten;
@@ -304,7 +367,7 @@ static void test_limits(void)
 	CHECK_EQ(store_reader_limits(reader, &back, NULL), 1);
 	CHECK(back.max_age_ns == 1 && back.max_bytes == 2 && back.keep_free_bytes == 3);
 	CHECK_EQ(back.pin_ns, 4);
-	/* the same once more: a recorder that is started again and again */
+	/* repeat it, as a recorder does that starts again and again */
 	noted = notes_size(&store);
 	CHECK_EQ(store_writer_note_limits(writer, &limits, NULL), 0);
 	CHECK_EQ(notes_size(&store), noted);
@@ -315,7 +378,7 @@ static void test_limits(void)
 	CHECK(back.keep_free_bytes && back.keep_free_bytes <= STORE_KEEP_FREE_BYTES);
 }
 
-/* /proc takes no room, and what is above it does. */
+/* Files below /proc take no disk space, but the folder above /proc does. */
 static void test_folder_not_there_yet(void)
 {
 	static const char *const paths[] = { "/proc", "/proc/none", "/proc/none/",
@@ -335,9 +398,12 @@ static void test_folder_not_there_yet(void)
 	CHECK(bytes);
 }
 
-CHECK_MAIN({ "removed by age", test_by_age }, { "removed by bytes and free space", test_by_bytes },
-	   { "around an incident they stay", test_pins },
-	   { "files that cannot be read", test_damaged_files },
-	   { "a row that is wrong", test_wrong_row }, { "a dry run beside a writer", test_dry },
+CHECK_MAIN({ "segments are removed for their age", test_by_age },
+	   { "segments are removed for bytes and free space", test_by_bytes },
+	   { "segments around an incident stay", test_pins },
+	   { "files that cannot be read are removed by their age", test_damaged_files },
+	   { "a wrong row removes no file", test_wrong_row },
+	   { "a dry run beside a writer changes nothing", test_dry },
 	   { "the WAL costs no segment", test_wal }, { "limits are remembered", test_limits },
-	   { "the file system of a folder that is not there yet", test_folder_not_there_yet })
+	   { "what a change of limits would remove", test_compare_limits },
+	   { "the file system of a folder that does not exist yet", test_folder_not_there_yet })

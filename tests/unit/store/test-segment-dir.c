@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The folder of the segments is the truth: whatever became of the index, and of single files,
- * nothing is silently missing. */
+/*
+ * The files in the segments' folder decide. Whatever happens to the index or to single files,
+ * nothing is missing without a report.
+ */
 #include "tests/check.h"
 
 #include <errno.h>
@@ -11,7 +13,7 @@
 
 #define AT(seconds) (TAPES_REALTIME + (seconds)*NSEC_PER_SEC)
 
-/* Formats and runs a command of the shell. */
+/* Formats and runs a shell command. */
 static void shell(const char *format, const char *a, const char *b)
 {
 	char command[1024];
@@ -23,7 +25,7 @@ static void shell(const char *format, const char *a, const char *b)
 	CHECK_EQ(system(command), 0);
 }
 
-/* Runs a command of the shell on the file of a segment, $f. */
+/* Runs a shell command on the file of a segment, $f. */
 static void on_segment(const struct tapes_store *store, unsigned int number, const char *command)
 {
 	char prefix[128];
@@ -41,7 +43,7 @@ static struct tape *one_sample(unsigned int begin, unsigned int end)
 	return tape;
 }
 
-/* Seals segments of 10 s each, one behind the other from `first` on. */
+/* Seals segments of 10 s each, one after the other from `first` on. */
 static void seal_some(struct store_writer *writer, unsigned int first, unsigned int count)
 {
 	for (unsigned int i = first; i < first + count; i++) {
@@ -70,7 +72,7 @@ static int list(const char *path, struct store_segments *segments, struct error 
 	return r < 0 ? r : store_reader_find(reader, 0, UINT64_MAX, segments, error);
 }
 
-/* Are there `count` sound segments of 10 s, one behind the other? */
+/* Returns whether the store has `count` valid segments of 10 s, one after the other. */
 static bool holds(const char *path, size_t count)
 {
 	struct store_segments segments = { 0 };
@@ -89,13 +91,13 @@ static bool holds(const char *path, size_t count)
 	return good;
 }
 
-/* The same asked by nobody, who may only read. */
+/* Makes the same checks as user nobody, who may only read. */
 static bool holds_for_nobody(const char *path, size_t count)
 {
 	int status;
 	pid_t pid;
 
-	fflush(stdout); /* or the child would say it once more */
+	fflush(stdout); /* or the child would print the same text again */
 	pid = fork();
 	CHECK(pid >= 0);
 	if (pid == 0) {
@@ -109,7 +111,7 @@ static bool holds_for_nobody(const char *path, size_t count)
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* A copy that nobody can write to. */
+/* Makes a copy of the store to which nobody can write. */
 static void copy_store(const struct tapes_store *store, struct tapes_store *ret_copy)
 {
 	tapes_store_init(ret_copy);
@@ -130,8 +132,10 @@ static void unlock_store(struct tapes_store *store)
 		tapes_store_done(store);
 }
 
-/* Copied while the writer has it open: what was sealed last is in index.sqlite-wal, which nobody
- * can use there. */
+/*
+ * The copy was made while the writer had the store open. The last segment is only in
+ * index.sqlite-wal, which a reader of the copy cannot use.
+ */
 static void test_wal_in_a_copy(void)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
@@ -146,7 +150,7 @@ static void test_wal_in_a_copy(void)
 	lock_store(&copy);
 	CHECK(holds_for_nobody(copy.path, 5));
 	CHECK(holds(copy.path, 5));
-	/* and the WAL left behind: the index is one that once was so */
+	/* without the WAL, the index is an old one */
 	copy_store(&store, &bare);
 	shell("rm '%s'/index.sqlite-*%s", bare.path, "");
 	lock_store(&bare);
@@ -163,7 +167,7 @@ static void test_read_only(void)
 	CHECK(holds(store.path, 3));
 }
 
-/* Beside a writer at work, for another user. */
+/* Reads as another user beside a writer that works. */
 static void test_beside_the_writer(void)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
@@ -200,7 +204,7 @@ static void test_broken_index(void)
 		CHECK(holds(store.path, 3));
 		if (strstr(breaks[i], "mkdir"))
 			continue;
-		/* and the writer makes it anew */
+		/* and the writer rebuilds the index */
 		CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
 		CHECK(holds(store.path, 3));
 	}
@@ -213,7 +217,7 @@ static void set_index(const struct tapes_store *store, const char *sql)
 	      store->path, sql);
 }
 
-/* SQLite has no checksums: a row can say anything. */
+/* SQLite has no checksums, so a row can contain anything. */
 static void test_wrong_row(void)
 {
 	static const char *const changes[] = {
@@ -249,12 +253,12 @@ static void test_newer_index(void)
 	make_store(&store, 1);
 	set_index(&store, "PRAGMA user_version = 9");
 	CHECK_EQ(store_reader_open(store.path, &reader, &error), -EPROTONOSUPPORT);
-	CHECK(strstr(error.text, "index.sqlite is of a newer perftape (version 9, "));
+	CHECK(strstr(error.text, "index.sqlite: version 9 is from a newer perftape"));
 	CHECK_EQ(store_writer_open(store.path, &writer, &error), -EPROTONOSUPPORT);
-	CHECK(strstr(error.text, "index.sqlite is of a newer perftape (version 9, "));
+	CHECK(strstr(error.text, "index.sqlite: version 9 is from a newer perftape"));
 }
 
-/* Does the segment number `i` show as damaged, with a reason, between these times? */
+/* Returns whether segment `i` is listed as damaged between these times, with a reason. */
 static bool shows_damage(const struct tapes_store *store, size_t i, uint64_t begin_ns,
 			 uint64_t end_ns)
 {
@@ -281,7 +285,7 @@ static void test_damaged_files(void)
 		"truncate -s 500 $f",
 		"rm $f; mkdir $f",
 		"rm $f; mkfifo $f",
-		/* of a newer version */
+		/* a segment of a newer version */
 		"printf '\\011' | dd of=$f bs=1 seek=8 conv=notrunc status=none",
 	};
 
@@ -292,7 +296,9 @@ static void test_damaged_files(void)
 		make_store(&store, 3);
 		printf("# %s\n", breaks[i]);
 		on_segment(&store, 1, breaks[i]);
-		/* while the index knows it, when the index is gone, and when a writer made it anew
+		/*
+		 * while the index has the row, after the index is lost, and after a writer rebuilt
+		 * it
 		 */
 		CHECK(shows_damage(&store, 1, AT(10), AT(20)));
 		shell("rm '%s'/index.sqlite*%s", store.path, "");
@@ -302,8 +308,10 @@ static void test_damaged_files(void)
 	}
 }
 
-/* Without a neighbour on one side it is taken to be an hour long, without any it ends when the file
- * was written. */
+/*
+ * A damaged segment without a neighbour on one side counts as one hour long. Without any neighbour,
+ * it ends when its file was written.
+ */
 static void test_damaged_file_at_the_end(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -318,7 +326,7 @@ static void test_damaged_file_at_the_end(void)
 	CHECK(shows_damage(&store, 0, AT(120) - 3600 * NSEC_PER_SEC, AT(120)));
 }
 
-/* What a killed writer left goes, whatever boot it was of. */
+/* The store removes the leftovers of a killed writer, whatever boot the writer was of. */
 static void test_leftovers(void)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
@@ -331,7 +339,7 @@ static void test_leftovers(void)
 	CHECK(holds(store.path, 1));
 }
 
-/* Whatever became of a segment that could not be written: its name is not used for another. */
+/* Even if a segment could not be written, its number is not used again. */
 static void test_numbers_are_used_once(void)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
@@ -360,8 +368,10 @@ static size_t count_of(const char *path)
 	return count;
 }
 
-/* A store that was moved away is made again; in one that somebody else has made meanwhile nothing
- * is written, and later nothing is replaced. */
+/*
+ * A store that was moved away is created again. If another process created it meanwhile, nothing is
+ * written to that store, now or later.
+ */
 static void test_moved_away(void)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL, *other = NULL;
@@ -370,7 +380,7 @@ static void test_moved_away(void)
 	struct error error = { 0 };
 	char busy[128];
 
-	/* of this boot */
+	/* a segment of this boot */
 	CHECK_EQ(tape_new(&tape), 0);
 	tape->begin_ns = TAPES_PERF;
 	tape->end_ns = TAPES_PERF + NSEC_PER_SEC;
@@ -379,11 +389,11 @@ static void test_moved_away(void)
 	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
 	CHECK_EQ(store_writer_seal(writer, tape, SEGMENT_HASTY, NULL, &error), 0);
 	shell("rm -r '%s'/*%s", store.path, "");
-	CHECK_EQ(store_writer_tell(writer, "{}", NULL), -EBUSY);
+	CHECK_EQ(store_writer_set_status(writer, "{}", NULL), -EBUSY);
 	tape->sequence = 1;
 	CHECK_EQ(store_writer_seal(writer, tape, SEGMENT_HASTY, NULL, &error), 1);
 	CHECK(strstr(error.text, "was removed or replaced"));
-	CHECK_EQ(store_writer_tell(writer, "{}", NULL), 0);
+	CHECK_EQ(store_writer_set_status(writer, "{}", NULL), 0);
 	CHECK_EQ(count_of(store.path), 1);
 	CHECK_EQ(store_writer_open(store.path, &other, &error), -EBUSY);
 
@@ -401,7 +411,7 @@ static void test_moved_away(void)
 	CHECK_EQ(count_of(store.path), 2);
 }
 
-/* Sealed, it would be of 1970, and nobody would find it. */
+/* Such a segment would be listed in 1970, where nobody would find it. */
 static void test_no_anchor(void)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
@@ -413,20 +423,20 @@ static void test_no_anchor(void)
 	tapes_store_init(&store);
 	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
 	CHECK_EQ(store_writer_seal(writer, tape, SEGMENT_HASTY, NULL, &error), -EINVAL);
-	CHECK_STR(error.text, "a tape of 0 samples without any anchor: nobody knows when that was");
+	CHECK_STR(error.text, "a tape of 0 samples lacks a clock anchor, so its time is unknown");
 	tapes_anchor(tape, TAPES_PERF, TAPES_REALTIME);
 	CHECK_EQ(store_writer_seal(writer, tape, SEGMENT_HASTY, NULL, &error), 0);
 }
 
-CHECK_MAIN({ "a tape without anchors", test_no_anchor },
+CHECK_MAIN({ "a tape without anchors is refused", test_no_anchor },
 	   { "a WAL that cannot be used", test_wal_in_a_copy },
-	   { "a store that nobody can write", test_read_only },
-	   { "beside the writer, as another user", test_beside_the_writer },
-	   { "an index that is broken", test_broken_index },
-	   { "an index that is wrong", test_wrong_row },
-	   { "an index of a newer perftape", test_newer_index },
-	   { "files that are damaged", test_damaged_files },
-	   { "a damaged file at the end", test_damaged_file_at_the_end },
-	   { "leftovers of a killed writer", test_leftovers },
+	   { "a store that nobody can write to", test_read_only },
+	   { "a reader of another user beside the writer", test_beside_the_writer },
+	   { "a broken index loses nothing", test_broken_index },
+	   { "a wrong index loses nothing", test_wrong_row },
+	   { "the index of a newer perftape loses nothing", test_newer_index },
+	   { "damaged files are reported", test_damaged_files },
+	   { "a damaged file at the end is reported", test_damaged_file_at_the_end },
+	   { "leftovers of a killed writer are removed", test_leftovers },
 	   { "numbers are used once", test_numbers_are_used_once },
-	   { "a store that is moved away", test_moved_away })
+	   { "a store that was moved away is made again", test_moved_away })

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a recorder tells of itself through its store. */
+/* A recorder reports its status through a file in its store. */
 #include <fcntl.h>
 #include <sys/wait.h>
 
@@ -40,8 +40,8 @@ static void test_last_one_counts(void)
 	tapes_store_init(&store);
 	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
 	CHECK_EQ(look(store.path, &told), 0);
-	CHECK_EQ(store_writer_tell(writer, "a longer text than the next one", NULL), 0);
-	CHECK_EQ(store_writer_tell(writer, "shorter", NULL), 0);
+	CHECK_EQ(store_writer_set_status(writer, "a longer text than the next one", NULL), 0);
+	CHECK_EQ(store_writer_set_status(writer, "shorter", NULL), 0);
 	CHECK_EQ(look(store.path, &told), 1);
 	CHECK_STR((char *)told.text.data, "shorter");
 	CHECK_EQ(told.pid, getpid());
@@ -50,7 +50,7 @@ static void test_last_one_counts(void)
 	CHECK_EQ(look(store.path, &told), 0);
 }
 
-/* One that is killed leaves it behind, and the next one takes it away. */
+/* A killed recorder leaves the file behind, and the next one replaces it. */
 static void test_killed(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -65,7 +65,7 @@ static void test_killed(void)
 	if (pid == 0) {
 		int r = store_writer_open(store.path, &writer, NULL);
 
-		_exit(r < 0 || store_writer_tell(writer, "last words", NULL) < 0);
+		_exit(r < 0 || store_writer_set_status(writer, "last words", NULL) < 0);
 	}
 	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
 	CHECK_EQ(look(store.path, &told), 1);
@@ -75,7 +75,7 @@ static void test_killed(void)
 	CHECK_EQ(look(store.path, &told), 0);
 }
 
-/* Any byte that is another one: it is not there, rather than wrong. */
+/* With any byte changed, the file counts as absent; it never gives a wrong status. */
 static void test_damage(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -88,7 +88,7 @@ static void test_damage(void)
 	tapes_store_init(&store);
 	snprintf(file, sizeof(file), "%s/status", store.path);
 	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
-	CHECK_EQ(store_writer_tell(writer, "text", NULL), 0);
+	CHECK_EQ(store_writer_set_status(writer, "text", NULL), 0);
 	fd = open(file, O_RDWR | O_CLOEXEC);
 	CHECK(fd >= 0);
 	for (off_t at = 0; pread(fd, &byte, 1, at) == 1; at++) {
@@ -99,7 +99,7 @@ static void test_damage(void)
 	CHECK_EQ(look(store.path, &told), 1);
 }
 
-/* Read while it is written over and over, each time of another length: always one of the texts. */
+/* A reader beside a writer always reads one whole text. Each text has another length. */
 static void test_while_it_is_written(void)
 {
 	static const char all[] =
@@ -112,14 +112,14 @@ static void test_while_it_is_written(void)
 
 	tapes_store_init(&store);
 	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
-	CHECK_EQ(store_writer_tell(writer, all, NULL), 0);
+	CHECK_EQ(store_writer_set_status(writer, all, NULL), 0);
 	fflush(stdout);
 	pid = fork();
 	if (pid == 0) {
 		int r = 0;
 
 		for (size_t i = 0; i < 3000 && r == 0; i++)
-			r = store_writer_tell(writer, all + i % sizeof(all), NULL);
+			r = store_writer_set_status(writer, all + i % sizeof(all), NULL);
 		_exit(r < 0);
 	}
 	while (waitpid(pid, &status, WNOHANG) == 0) {
@@ -129,5 +129,7 @@ static void test_while_it_is_written(void)
 	CHECK_EQ(status, 0);
 }
 
-CHECK_MAIN({ "the last one counts", test_last_one_counts }, { "a killed recorder", test_killed },
-	   { "damage", test_damage }, { "while it is written", test_while_it_is_written })
+CHECK_MAIN({ "the last report counts", test_last_one_counts },
+	   { "a killed recorder leaves its report", test_killed },
+	   { "a damaged report counts as absent", test_damage },
+	   { "a reader beside a writer gets whole reports", test_while_it_is_written })

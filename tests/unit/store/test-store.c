@@ -3,11 +3,13 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "tape/segment/segment.h"
+#include "store/disk/files.h"
 #include "store/read/store-reader.h"
 #include "store/write/store-writer.h"
 
@@ -15,7 +17,7 @@ static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL, 1 };
 
 static uint64_t random_state = 42;
 
-/* another boot's; "" is this one's */
+/* the ID of another boot; "" is that of this boot */
 static const char *boot_id = "11111111-2222-3333-4444-555555555555";
 
 static uint32_t pick(uint32_t below)
@@ -65,7 +67,10 @@ static void fill_dictionary(struct tape *tape)
 	}
 }
 
-/* A tape that covers [begin, begin + 10 s) of the perf clock; the wall clock is `offset` ahead. */
+/*
+ * Makes a tape that covers [begin, begin + 10 s) of the perf clock. The wall clock is `offset`
+ * ahead.
+ */
 static struct tape *make_tape(uint64_t begin_ns, uint64_t offset, int samples)
 {
 	struct tape *tape;
@@ -117,12 +122,12 @@ static void test_time_slews(void)
 	_cleanup_(cleanup_tape) struct tape *tape = make_tape(0, 1000, 0);
 	uint64_t error_ns;
 
-	/* 500 us a second, as NTP slews */
+	/* 500 us per second, as NTP slews */
 	for (size_t i = 0; i < tape->anchors.count; i++)
 		tape->anchors.items[i].realtime_ns += i * 500000;
 	CHECK_EQ(tape_to_realtime(tape, 3500000000, &error_ns), 3500001000 + 1750000);
 	CHECK_EQ(error_ns, 900);
-	/* between two anchors both count */
+	/* between two anchors, the errors of both count */
 	tape->anchors.items[4].error_ns = 5000;
 	tape_to_realtime(tape, 3500000000, &error_ns);
 	CHECK_EQ(error_ns, 5000);
@@ -143,8 +148,10 @@ static void test_time_steps(void)
 	CHECK_EQ(tape_to_realtime(tape, 5000000000, NULL), 108000000000);
 }
 
-/* The wall clock is set back by an hour in the middle: the summary spans both hours, so that a
- * window in either finds it. */
+/*
+ * The wall clock is set back by an hour in the middle. The summary spans both hours, so a window in
+ * either finds the segment.
+ */
 static void test_summary_of_a_clock_set_back(void)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = make_tape(0, 7200 * NSEC_PER_SEC, 0);
@@ -236,7 +243,7 @@ static void test_one_writer(void)
 	remove_tree(dir);
 }
 
-/* What was cut out of a store is a file, and nothing can be put into it. */
+/* A snapshot of a store is a file, and nothing can be added to it. */
 static void test_file_for_a_folder(void)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
@@ -247,11 +254,11 @@ static void test_file_for_a_folder(void)
 	snprintf(file, sizeof(file), "%s/x.tape", dir);
 	fclose(fopen(file, "w"));
 	CHECK_EQ(store_writer_open(file, &writer, &error), -ENOTDIR);
-	CHECK(strstr(error.text, "x.tape is a file, which can only be read; give the folder"));
+	CHECK(strstr(error.text, "x.tape: it is a file, not a store; give a folder"));
 	remove_tree(dir);
 }
 
-/* The index is a cache: lost, or behind the folder, it comes back at the next open. */
+/* The index is a cache: if it is lost or outdated, the next open rebuilds it. */
 static void test_index_follows_the_folder(void)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
@@ -302,8 +309,10 @@ static void check_index(const char *dir)
 	CHECK_EQ(verified.stale, 0);
 }
 
-/* It can be thrown away at any time, also under a writer, with or without what belongs to it; the
- * next seal makes it anew. */
+/*
+ * The index can be deleted at any time, also while a writer runs, with or without its other files.
+ * The next seal rebuilds it.
+ */
 static void test_index_removed_meanwhile(void)
 {
 	static const char *const files[] = { "index.sqlite", "index.sqlite*" };
@@ -323,7 +332,9 @@ static void test_index_removed_meanwhile(void)
 	remove_tree(dir);
 }
 
-/* What was imported keeps its own numbers; once more, it takes its own place. */
+/*
+ * An imported tape keeps its own number, and a second import of the same tape replaces the first.
+ */
 static void test_tapes_of_another_boot(void)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = make_tape(0, 1000 * NSEC_PER_SEC, 10);
@@ -376,13 +387,41 @@ static void test_damaged_segment_is_named(void)
 	remove_tree(dir);
 }
 
-CHECK_MAIN({ "sorting samples is stable", test_sort_is_stable }, { "time slews", test_time_slews },
-	   { "time steps", test_time_steps },
-	   { "a clock that is set back", test_summary_of_a_clock_set_back },
-	   { "seal, find, load", test_store_seal_and_find },
-	   { "one writer a store", test_one_writer },
-	   { "a file for a folder", test_file_for_a_folder },
+/* A folder of a user stays as it is, including the list of its files. */
+static void test_folder_of_others(void)
+{
+	struct store_writer *writer = NULL;
+	struct store_reader *reader = NULL;
+	struct error error = { 0 };
+	char dir[64], path[128];
+
+	make_dir(dir);
+	snprintf(path, sizeof(path), "%s/lost+found", dir);
+	CHECK_EQ(mkdir(path, 0700), 0);
+	CHECK_EQ(store_check_folder(dir, &error), 0);
+	CHECK_EQ(file_replace(dir, "letter", "dear", 4), 0);
+	CHECK_EQ(store_writer_open(dir, &writer, &error), -ENOTEMPTY);
+	CHECK(strstr(error.text, "is not a store: it holds other things, such as letter"));
+	CHECK_EQ(store_reader_open(dir, &reader, &error), -ENOENT);
+	CHECK(strstr(error.text, "is not a store") && !strstr(error.text, "record"));
+	snprintf(path, sizeof(path), "%s/segments", dir);
+	CHECK(access(path, F_OK) < 0);
+	/* a store with additional files of a user is still a store */
+	CHECK_EQ(mkdir(path, 0700), 0);
+	CHECK_EQ(store_writer_open(dir, &writer, &error), 0);
+	store_writer_close(writer);
+	remove_tree(dir);
+}
+
+CHECK_MAIN({ "samples are sorted, and equal times keep their order", test_sort_is_stable },
+	   { "times follow a slewed clock", test_time_slews },
+	   { "times follow a clock that was set", test_time_steps },
+	   { "a clock that was set back", test_summary_of_a_clock_set_back },
+	   { "a sealed tape is found and loaded", test_store_seal_and_find },
+	   { "a store has one writer", test_one_writer },
+	   { "a file is not a store to write to", test_file_for_a_folder },
+	   { "a folder of other things is not a store", test_folder_of_others },
 	   { "the index follows the folder", test_index_follows_the_folder },
-	   { "an index that is removed meanwhile", test_index_removed_meanwhile },
-	   { "tapes of another boot", test_tapes_of_another_boot },
+	   { "a deleted index is rebuilt", test_index_removed_meanwhile },
+	   { "tapes of another boot keep their numbers", test_tapes_of_another_boot },
 	   { "a damaged segment is named", test_damaged_segment_is_named })

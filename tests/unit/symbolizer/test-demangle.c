@@ -51,7 +51,7 @@ static void test_ocaml(void)
 	check("camlA$", "A$");
 }
 
-/* The n-th thing that a mangled name has spoken of. */
+/* Puts a reference to the n-th part of the name. */
 static void put_back_reference(char *name, unsigned int n)
 {
 	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -63,7 +63,7 @@ static void put_back_reference(char *name, unsigned int n)
 		sprintf(name, "S%c_", digits[n - 1]);
 }
 
-/* Forty types, each a pair of the one before: printed, a million million words. */
+/* Forty types, each a pair of the previous one. As text, they would be 2^40 words. */
 static void test_bomb(void)
 {
 	char name[1000] = "_Z1fI1aIiiE";
@@ -78,5 +78,6 @@ static void test_bomb(void)
 	check(name, NULL);
 }
 
-CHECK_MAIN({ "plain", test_plain }, { "C++", test_cplusplus }, { "Rust", test_rust },
-	   { "OCaml", test_ocaml }, { "bomb", test_bomb })
+CHECK_MAIN({ "plain names stay", test_plain }, { "C++ names are demangled", test_cplusplus },
+	   { "Rust names are demangled", test_rust }, { "OCaml names are demangled", test_ocaml },
+	   { "names that expand absurdly stay", test_bomb })

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Where functions start, out of .eh_frame: made from the recipes below, and of this very program.
- * With PERFTAPE_WRITE_EH_FRAME=DIR the made ones are also written there: that is how
- * tests/fuzz/corpus/eh-frame came to be.
+ * Starts of functions from .eh_frame, of the recipes below and of this program. With
+ * PERFTAPE_WRITE_EH_FRAME=DIR, the test also writes the recipes' sections to DIR. The files in
+ * tests/fuzz/corpus/eh-frame were made in this way.
  */
 #include "tests/check.h"
 
@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "symbolizer/eh-frame.h"
 #include "symbolizer/elf.h"
+#include "symbolizer/trampolines.h"
 #include "tests/elves.h"
 
 struct recipe {
@@ -22,7 +23,7 @@ struct recipe {
 	const char *letters;
 	uint8_t version;
 	uint8_t encoding;
-	/* of the functions that are found */
+	/* functions that must be found */
 	size_t count;
 };
 
@@ -35,8 +36,8 @@ static const struct recipe recipes[] = {
 };
 
 static const struct eh_function functions[] = {
-	{ ELVES_CODE + 0x100, 0x40 },
-	{ ELVES_CODE + 0x200, 0x10 },
+	{ .start = ELVES_CODE + 0x100, .size = 0x40 },
+	{ .start = ELVES_CODE + 0x200, .size = 0x10 },
 };
 
 static void put_common(const struct recipe *recipe, struct buffer *frame)
@@ -82,14 +83,15 @@ static void make_frame(const struct recipe *recipe, struct buffer *frame)
 	put_common(recipe, frame);
 	for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
 		put_function(recipe, &functions[i], frame);
-		/* a size of zero in the middle, as linkers leave it between files */
+		/* an entry of size zero in the middle, which linkers leave between files */
 		if (i == 0)
 			buffer_u32(frame, 0);
 	}
 	CHECK(!buffer_failed(frame));
 }
 
-static size_t walk(const struct buffer *bytes, bool check)
+/* With a recipe, compares the functions that were found with those of the recipe. */
+static size_t walk(const struct buffer *bytes, const struct recipe *recipe)
 {
 	struct file_window source = file_window_of_memory(bytes->data, bytes->size);
 	_cleanup_(eh_frame_done) struct eh_frame frame = { 0 };
@@ -99,7 +101,8 @@ static size_t walk(const struct buffer *bytes, bool check)
 	eh_frame_init(&frame, &source, ELVES_DATA, 8);
 	for (; eh_frame_next(&frame, &function); count++) {
 		CHECK(count < bytes->size);
-		if (check) {
+		if (recipe) {
+			CHECK_EQ(function.signal, strchr(recipe->letters, 'S') != NULL);
 			CHECK_EQ(function.start, functions[count].start);
 			CHECK_EQ(function.size, functions[count].size);
 		}
@@ -113,17 +116,17 @@ static void test_recipes(void)
 		_cleanup_(buffer_done) struct buffer frame = { 0 };
 
 		make_frame(&recipes[i], &frame);
-		CHECK_EQ(walk(&frame, true), recipes[i].count);
+		CHECK_EQ(walk(&frame, &recipes[i]), recipes[i].count);
 	}
 }
 
-static void test_names(void)
+/* Returns a file with the functions of a recipe, and without symbols. */
+static int make_stripped(const struct recipe *recipe)
 {
 	_cleanup_(buffer_done) struct buffer frame = { 0 }, file = { 0 };
-	_cleanup_close_ int fd = memfd_create("elf", MFD_CLOEXEC);
-	_cleanup_(addresses_done) struct addresses addresses = { 0 };
+	int fd = memfd_create("elf", MFD_CLOEXEC);
 
-	make_frame(&recipes[0], &frame);
+	make_frame(recipe, &frame);
 	elves_make(
 		&file,
 		(struct elves_section[]){
@@ -131,10 +134,32 @@ static void test_names(void)
 			{ ".eh_frame", SHT_PROGBITS, SHF_ALLOC, ELVES_DATA, 0, &frame } },
 		2);
 	CHECK_EQ(file_write_all(fd, file.data, file.size), 0);
+	return fd;
+}
+
+/* In a stripped file, .eh_frame still shows the functions to which signal handlers return. */
+static void test_signal(void)
+{
+	_cleanup_close_ int fd = make_stripped(&recipes[3]);
+	_cleanup_(addresses_done) struct addresses addresses = { 0 };
+
+	CHECK_EQ(addresses_add(&addresses, 0x1100), 0);
+	CHECK_EQ(elf_function_starts(fd, "libfoo.so.1", &addresses), 0);
+	CHECK_STR(addresses_name(&addresses, addresses_find(&addresses, 0x1100)),
+		  "[libfoo.so.1+0x401100 signal]");
+	CHECK(trampoline_is_signal("[libfoo.so.1+0x401100 signal]"));
+	CHECK(!trampoline_is_signal("[libfoo.so.1+0x401100]"));
+}
+
+static void test_names(void)
+{
+	_cleanup_close_ int fd = make_stripped(&recipes[0]);
+	_cleanup_(addresses_done) struct addresses addresses = { 0 };
+
 	for (uint64_t address = 0x10f0; address < 0x1300; address += 0x10)
 		CHECK_EQ(addresses_add(&addresses, address), 0);
 	addresses_sort(&addresses);
-	/* what has a name keeps it */
+	/* an address that has a name keeps it */
 	CHECK_EQ(addresses_answer(&addresses, 2, 0x1108, "known"), 0);
 	CHECK_EQ(elf_function_starts(fd, "libfoo.so.1", &addresses), 0);
 	CHECK_STR(addresses_name(&addresses, addresses_find(&addresses, 0x10f0)), "");
@@ -150,8 +175,10 @@ static void test_names(void)
 	CHECK_STR(addresses_name(&addresses, addresses_find(&addresses, 0x1210)), "");
 }
 
-/* Of each function of a real program both say the same start; but the PLT is one function for
- * .eh_frame. */
+/*
+ * .eh_frame and the symbols agree on the start of each function of a real program. The PLT is an
+ * exception, because .eh_frame treats it as one function.
+ */
 static void test_this_program(void)
 {
 	_cleanup_close_ int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -178,7 +205,7 @@ static void test_this_program(void)
 	CHECK(same * 100 >= both * 99);
 }
 
-/* Each byte changed, each length: no more is asked than to come back. */
+/* With each byte changed and at each length the call must return. */
 static void test_damage(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(recipes); i++) {
@@ -191,10 +218,10 @@ static void test_damage(void)
 			static const uint8_t changes[] = { 0xff, 0x80, 0x01 };
 
 			frame.data[at / 3] ^= changes[at % 3];
-			walk(&frame, false);
+			walk(&frame, NULL);
 			frame.data[at / 3] ^= changes[at % 3];
 			frame.size = at / 3;
-			walk(&frame, false);
+			walk(&frame, NULL);
 			frame.size = size;
 		}
 	}
@@ -212,6 +239,9 @@ static void test_write_recipes(void)
 	}
 }
 
-CHECK_MAIN({ "recipes", test_recipes }, { "names", test_names },
-	   { "this program", test_this_program }, { "damage", test_damage },
-	   { "recipes written", test_write_recipes })
+CHECK_MAIN({ "each recipe gives its functions", test_recipes },
+	   { "a function without a name is named by its start", test_names },
+	   { "a stripped file tells where handlers of signals return to", test_signal },
+	   { ".eh_frame agrees with the symbols of this program", test_this_program },
+	   { "damaged sections do no harm", test_damage },
+	   { "recipes are written on request", test_write_recipes })

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ELF files made from the lists below, so that what is in them can be read here. With
- * PERFTAPE_WRITE_ELF=DIR they are also written there: that is how tests/fuzz/corpus/elf came to be.
+ * ELF files made from the lists below, so that their contents are visible in the source. With
+ * PERFTAPE_WRITE_ELF=DIR, the test also writes the files to DIR. The files in tests/fuzz/corpus/elf
+ * were made in this way.
  */
 #include "tests/check.h"
 
@@ -18,12 +19,12 @@
 #include "symbolizer/elf.h"
 #include "symbolizer/addresses.h"
 
-/* The code is mapped 0x100000 above where it is in the file. */
+/* The code is mapped 0x100000 above its offset in the file. */
 #define CODE_OFFSET 0x1000
 #define CODE_ADDRESS 0x101000
 #define CODE_SIZE 0x300
 
-/* Sections by number; .plt lies in the code. */
+/* The sections by number; .plt is within the code. */
 enum {
 	TEXT = 1,
 	PLT,
@@ -81,9 +82,9 @@ struct recipe {
 	const struct made_symbol *dynamic;
 	size_t dynamic_count;
 	bool second_plt;
-	/* the code is not in it */
+	/* the file has no code */
 	bool debug;
-	/* no segments, as in kernel modules */
+	/* the file has no segments, as kernel modules */
 	bool bare;
 };
 
@@ -109,7 +110,7 @@ static const struct recipe recipes[] = {
 };
 enum { FULL, STRIPPED, DEBUG, BARE, NONE };
 
-/* A section's header and its bytes, while the file is being made. */
+/* The header and the bytes of a section while the test makes the file. */
 struct made_section {
 	Elf64_Shdr header;
 	struct buffer bytes;
@@ -232,8 +233,10 @@ static void put_headers(const struct recipe *recipe, struct buffer *file, uint64
 	buffer_bytes(file, segments, sizeof(segments));
 }
 
-/* The code itself is not in the file: nobody looks at it, and a section may begin behind the end of
- * the file. */
+/*
+ * The file does not contain the code: nobody reads the code, and a section may begin after the end
+ * of the file.
+ */
 static void make_elf(const struct recipe *recipe, struct buffer *file)
 {
 	struct made_section sections[SECTIONS] = { 0 };
@@ -256,7 +259,7 @@ static void make_elf(const struct recipe *recipe, struct buffer *file)
 	CHECK(!buffer_failed(file));
 }
 
-/* A file in memory with these bytes. */
+/* Opens a file in memory with these bytes. */
 static int open_bytes(const void *bytes, size_t size)
 {
 	int fd = memfd_create("elf", MFD_CLOEXEC);
@@ -274,7 +277,7 @@ static int open_recipe(int i)
 	return open_bytes(file.data, file.size);
 }
 
-/* Every address of the code and what is beside it. */
+/* Names every address of the code, and the addresses around it. */
 static void want_all(struct addresses *addresses)
 {
 	for (uint64_t address = 0xff0; address < 0x2010; address++)
@@ -287,7 +290,7 @@ static const char *name_at(const struct addresses *addresses, uint64_t address)
 	return addresses_name(addresses, addresses_find(addresses, address));
 }
 
-/* Which other addresses are asked for makes no difference to any of them. */
+/* Which other addresses are named at the same time does not change any name. */
 static void check_one_by_one(int recipe, const struct addresses *all)
 {
 	_cleanup_close_ int fd = open_recipe(recipe);
@@ -327,7 +330,7 @@ static void test_full(void)
 	CHECK_STR(name_at(&addresses, 0x1010), "malloc@plt");
 	CHECK_STR(name_at(&addresses, 0x102f), "operator new@plt");
 	CHECK_STR(name_at(&addresses, 0x1030), "");
-	/* what is data has no name, but ends the label before it */
+	/* data has no name, but ends the label before it */
 	CHECK_STR(name_at(&addresses, 0x1fff), "last_without_size");
 	CHECK_STR(name_at(&addresses, 0x2000), "");
 	check_one_by_one(FULL, &addresses);
@@ -409,7 +412,7 @@ static void test_notes(void)
 	uint8_t id[ELF_BUILD_ID_MAX];
 	size_t size = 0;
 
-	/* another note before it, of odd sizes */
+	/* another note precedes it, with odd sizes */
 	buffer_u32(&notes, 5);
 	buffer_u32(&notes, 3);
 	buffer_u32(&notes, NT_GNU_BUILD_ID);
@@ -417,7 +420,7 @@ static void test_notes(void)
 	put_note(&notes);
 	CHECK_EQ(elf_notes_build_id(notes.data, notes.size, id, &size), 1);
 	CHECK_EQ(size, 20);
-	/* cut short anywhere, there is none */
+	/* truncated anywhere, it has no build-id */
 	for (size_t cut = 0; cut < notes.size; cut++)
 		CHECK_EQ(elf_notes_build_id(notes.data, cut, id, &size), 0);
 }
@@ -441,7 +444,7 @@ static void test_no_elf(void)
 	CHECK_EQ(addresses.open, addresses.list.count);
 }
 
-/* A million symbols may share one long name: what they may take is bounded all together. */
+/* A million symbols may share one long name. The total size of names is limited. */
 static void test_shared_names(void)
 {
 	static struct made_symbol symbols[4000];
@@ -458,7 +461,7 @@ static void test_shared_names(void)
 						   i ? "" : name };
 	recipe.symbol_count = ARRAY_SIZE(symbols);
 	make_elf(&recipe, &file);
-	/* all of them have their name where the first one has it */
+	/* all symbols share the name of the first one */
 	memcpy(&header, file.data + file.size - (SECTIONS - SYMTAB) * sizeof(header),
 	       sizeof(header));
 	for (size_t i = 1; i <= ARRAY_SIZE(symbols); i++)
@@ -469,7 +472,7 @@ static void test_shared_names(void)
 	CHECK_STR(error.text, "symbols have more than 16 MB of names");
 }
 
-/* Each byte changed, each length: no more is asked than to come back. */
+/* With each byte changed and at each length the call must return. */
 static void test_damage(void)
 {
 	_cleanup_(buffer_done) struct buffer file = { 0 };
@@ -500,8 +503,15 @@ static void test_write_recipes(void)
 	}
 }
 
-CHECK_MAIN({ "full", test_full }, { "stripped", test_stripped }, { "debug file", test_debug_file },
-	   { "bare", test_bare }, { "none", test_none }, { "image", test_image },
-	   { "build-id", test_build_id }, { "notes", test_notes }, { "no ELF", test_no_elf },
-	   { "shared names", test_shared_names }, { "damage", test_damage },
-	   { "recipes written", test_write_recipes })
+CHECK_MAIN({ "a full file gives names", test_full },
+	   { "a stripped file gives dynamic names", test_stripped },
+	   { "a debug file gives names", test_debug_file },
+	   { "a kernel module gives names", test_bare },
+	   { "a file without symbols gives no names", test_none },
+	   { "the image of a vDSO gives names", test_image },
+	   { "the build-id is found", test_build_id },
+	   { "notes around the build-id are skipped", test_notes },
+	   { "a file that is not ELF is refused", test_no_elf },
+	   { "shared names have a bounded size", test_shared_names },
+	   { "damaged files do no harm", test_damage },
+	   { "recipes are written on request", test_write_recipes })

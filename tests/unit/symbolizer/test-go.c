@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Go's tables of functions, made from the list below in each of their versions. With
- * PERFTAPE_WRITE_GO=DIR they are also written there: that is how tests/fuzz/corpus/go came to be.
+ * PERFTAPE_WRITE_GO=DIR, the test also writes the tables to DIR. The files in tests/fuzz/corpus/go
+ * were made in this way.
  */
 #include "tests/check.h"
 
@@ -22,7 +23,7 @@ struct made_function {
 	const char *name;
 };
 
-/* The last one is where the text ends. */
+/* The last entry is the end of the text. */
 static const struct made_function functions[] = {
 	{ 0x000, "runtime.text" },	     { 0x010, "main.main" },
 	{ 0x080, "net/http.(*conn).serve" }, { 0x081, "" },
@@ -56,7 +57,7 @@ static void put_word(struct buffer *buffer, size_t size, uint64_t value)
 		buffer_u32(buffer, value);
 }
 
-/* Header, names, table of functions, and what is more about them, in this order. */
+/* Makes the header, the names, the table of functions, and the functions' data, in this order. */
 static void make_table(const struct recipe *recipe, struct buffer *table)
 {
 	bool first = recipe->magic == 0xfffffffb, relative = recipe->magic < 0xfffffffa;
@@ -65,7 +66,7 @@ static void make_table(const struct recipe *recipe, struct buffer *table)
 	uint64_t base = relative ? 0 : TEXT;
 	_cleanup_(buffer_done) struct buffer names = { 0 }, details = { 0 }, starts = { 0 };
 	size_t starts_size = (2 * FUNCTIONS + 1) * size + 4;
-	/* the names of the first version come behind all else */
+	/* in the first version, the names come last */
 	size_t names_at = first ? header + starts_size + FUNCTIONS * (size + 4) : 0;
 
 	for (size_t i = 0; i < FUNCTIONS; i++) {
@@ -132,7 +133,7 @@ static void test_versions(void)
 	}
 }
 
-/* What is around the table in a program, and how it is to be found. */
+/* A program around the table, and how the table is found in it. */
 struct program {
 	enum { IN_OWN, IN_RODATA, IN_RELRO } where;
 	enum { NO_MODULE, MODULE, MODULE_RELOCATED } module;
@@ -143,7 +144,7 @@ static void make_module(const struct program *program, uint64_t table, struct bu
 {
 	static const uint64_t words[] = { TEXT, TEXT + 0x180, TEXT, TEXT + 0x180 };
 
-	/* something before it that also points to the table */
+	/* other data before the module data also points to the table */
 	buffer_u64(module, table);
 	buffer_u64(module, 0);
 	buffer_u64(module, program->module == MODULE ? table : 0);
@@ -174,7 +175,7 @@ static void make_program(const struct program *program, struct buffer *file)
 	_cleanup_(buffer_done) struct buffer table = { 0 }, module = { 0 }, relocations = { 0 };
 	uint64_t at = ELVES_DATA;
 
-	/* among other data it begins somewhere, behind what looks like it */
+	/* among other data, the table begins at any place, and similar bytes precede it */
 	if (program->where == IN_RODATA) {
 		buffer_u32(&table, 0xfffffff1);
 		buffer_bytes(&table, (uint8_t[]){ 0, 0, 1, 8, 1 }, 5);
@@ -226,7 +227,7 @@ static void test_programs(void)
 	}
 }
 
-/* Each byte changed, each length: no more is asked than to come back. */
+/* With each byte changed and at each length the call must return. */
 static void test_damage(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(recipes); i++) {
@@ -261,5 +262,7 @@ static void test_write_recipes(void)
 	}
 }
 
-CHECK_MAIN({ "versions", test_versions }, { "programs", test_programs }, { "damage", test_damage },
-	   { "recipes written", test_write_recipes })
+CHECK_MAIN({ "each version of the table gives names", test_versions },
+	   { "the table is found in each kind of program", test_programs },
+	   { "damaged tables do no harm", test_damage },
+	   { "recipes are written on request", test_write_recipes })

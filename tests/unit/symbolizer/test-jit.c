@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What compilers write: a map is text, a dump is made below. */
+/* Maps and dumps of generated code. A map is text, and the test makes a dump. */
 #include "tests/check.h"
 
 #include <errno.h>
@@ -30,10 +30,14 @@ static void test_map(void)
 				   "1020 \n"
 				   "1020 8\n"
 				   "1020 8 \n"
-				   "0x1020 8 other spelling\n"
+				   "0x 8 no number\n"
+				   "0x0x1020 8 two prefixes\n"
+				   "0x1020 0 no size\n"
 				   "1028 zz size\n"
 				   "1030 20 before\n"
 				   "1038 8 after\r\n"
+				   "0x0000000000001058 0x10 java.lang.Object::wait\n"
+				   "0x1068 8 half of it\n"
 				   "1080 FFFFFFFFFFFFFFFF to the end\n"
 				   "10f8 8 the last one without a newline";
 	struct file_window source = file_window_of_memory(text, strlen(text));
@@ -50,11 +54,14 @@ static void test_map(void)
 	CHECK_STR(name_at(&addresses, 0x1038), "after");
 	CHECK_STR(name_at(&addresses, 0x1048), "before");
 	CHECK_STR(name_at(&addresses, 0x1050), "");
+	CHECK_STR(name_at(&addresses, 0x1060), "java.lang.Object::wait");
+	CHECK_EQ(addresses_find(&addresses, 0x1060)->start, 0x1058);
+	CHECK_STR(name_at(&addresses, 0x1068), "half of it");
 	CHECK_STR(name_at(&addresses, 0x10f0), "to the end");
 	CHECK_STR(name_at(&addresses, 0x10f8), "the last one without a newline");
 }
 
-/* A name as long as a novel is cut, and does not become lines of its own. */
+/* A very long name is truncated, and its rest does not become another line. */
 static void test_long_line(void)
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 };
@@ -117,7 +124,7 @@ static void make_dump(struct buffer *dump)
 	put_load(dump, 2, 0x1020, 0x20, "lines, not code");
 	put_move(dump, 0x1000, 0x1000, 0x3000, 0x20);
 	put_load(dump, 0, 0x1010, 0x10, "Main.run(int[])");
-	/* twice, and one that was never loaded */
+	/* twice, and a move of code that was never loaded */
 	put_move(dump, 0x1010, 0x1010, 0x3010, 0x10);
 	put_move(dump, 0x1010, 0x3010, 0x4000, 0x10);
 	put_move(dump, 0x9999, 0x1010, 0x1010, 0x10);
@@ -140,7 +147,7 @@ static void test_dump(void)
 	CHECK_STR(name_at(&addresses, 0x1020), "");
 }
 
-/* A name goes with the code; what was sampled where it was has it too. */
+/* A name moves with its code. Samples at the old place keep the name too. */
 static void test_moved(void)
 {
 	_cleanup_(buffer_done) struct buffer dump = { 0 };
@@ -162,7 +169,7 @@ static void test_moved(void)
 	CHECK_EQ(addresses_find(&addresses, 0x4008)->start, 0x4000);
 }
 
-/* Each byte changed, each length: no more is asked than to come back. */
+/* With each byte changed and at each length the call must return. */
 static void test_damage(void)
 {
 	_cleanup_(buffer_done) struct buffer dump = { 0 };
@@ -181,8 +188,10 @@ static void test_damage(void)
 	}
 }
 
-/* With PERFTAPE_WRITE_JIT=DIR the dump is also written there: that is how the one in
- * tests/fuzz/corpus/jit came to be. */
+/*
+ * With PERFTAPE_WRITE_JIT=DIR, the test also writes the dump to DIR. The files in
+ * tests/fuzz/corpus/jit were made in this way.
+ */
 static void test_write(void)
 {
 	const char *dir = getenv("PERFTAPE_WRITE_JIT");
@@ -193,5 +202,7 @@ static void test_write(void)
 		CHECK_EQ(file_replace(dir, "dump", dump.data, dump.size), 0);
 }
 
-CHECK_MAIN({ "map", test_map }, { "long line", test_long_line }, { "dump", test_dump },
-	   { "moved", test_moved }, { "damage", test_damage }, { "written", test_write })
+CHECK_MAIN({ "a perf map gives names", test_map }, { "a long line is truncated", test_long_line },
+	   { "a jitdump gives names", test_dump }, { "code that moved keeps its name", test_moved },
+	   { "damaged dumps do no harm", test_damage },
+	   { "the dump is written on request", test_write })

@@ -34,7 +34,7 @@ static void test_kernel_and_modules(void)
 
 	CHECK_EQ(symbols_count(symbols), 6);
 	CHECK_STR(name_at(symbols, 0xffffffff8100000f), "_stext");
-	/* what is constant ends nothing, what is data does */
+	/* a constant does not end a function, but data does */
 	CHECK_STR(name_at(symbols, 0xffffffff8100002f), "do_work");
 	CHECK_STR(name_at(symbols, 0xffffffff81000030), "");
 	CHECK_STR(name_at(symbols, 0xffffffffc00010ff), "one");
@@ -71,9 +71,11 @@ static void test_aliases(void)
 		      "ffffffff81000000 T _text\n"
 		      "ffffffff81000010 t next\n");
 
-	/* all but the last have no size, and lose for that alone: so it is in perf */
+	/* all but the last symbol lack a size, and are therefore not chosen, as in perf */
 	CHECK_STR(name_at(symbols, 0xffffffff81000000), "_text");
 }
 
-CHECK_MAIN({ "kernel and modules", test_kernel_and_modules }, { "restricted", test_restricted },
-	   { "damaged lines", test_damaged_lines }, { "aliases", test_aliases })
+CHECK_MAIN({ "symbols of the kernel and of modules", test_kernel_and_modules },
+	   { "restricted addresses give no names", test_restricted },
+	   { "damaged lines are skipped", test_damaged_lines },
+	   { "of aliases the best is taken", test_aliases })

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A table of what the prefilter keeps must answer as the whole table does, whatever lies across
- * what.
+/*
+ * The symbols that the prefilter keeps must give the same answers as all symbols, however they
+ * overlap.
  */
 #include "tests/check.h"
 
@@ -27,7 +28,7 @@ static uint64_t next_random(uint64_t below)
 	return (random_state >> 33) % below;
 }
 
-/* Labels, functions, functions in functions, several at one address, and ends without a name. */
+/* Labels, functions, nested functions, several symbols at one address, and ends without a name. */
 static void make_given(struct given *given)
 {
 	for (size_t i = 0; i < COUNT; i++) {
@@ -98,7 +99,7 @@ static void test_as_the_whole(void)
 	}
 }
 
-/* The number of symbols kept depends on the addresses. */
+/* The number of symbols that the prefilter keeps depends on the number of addresses. */
 static void test_few(void)
 {
 	_cleanup_(symbol_prefilter_done) struct symbol_prefilter prefilter = { 0 };
@@ -126,7 +127,7 @@ static void test_addresses(void)
 	addresses_sort(&addresses);
 	CHECK_EQ(addresses.open, 5);
 	CHECK_EQ(addresses_answer(&addresses, 1, 15, "twenty"), 0);
-	/* what is there is not asked again */
+	/* an address that already has a name is not searched again */
 	CHECK_EQ(addresses_add(&addresses, 20), 0);
 	addresses_sort(&addresses);
 	CHECK_EQ(addresses.list.count, 5);
@@ -144,5 +145,6 @@ static void test_addresses(void)
 	CHECK_STR(addresses_name(&addresses, addresses_find(&addresses, 20)), "twenty");
 }
 
-CHECK_MAIN({ "as the whole", test_as_the_whole }, { "few", test_few },
-	   { "addresses", test_addresses })
+CHECK_MAIN({ "kept symbols give the same answers as all", test_as_the_whole },
+	   { "few addresses keep few symbols", test_few },
+	   { "sorted addresses have no duplicates", test_addresses })

@@ -32,7 +32,7 @@ static struct symbols *make(const struct given *given, size_t count)
 	make((const struct given[]){ __VA_ARGS__ }, \
 	     ARRAY_SIZE(((const struct given[]){ __VA_ARGS__ })))
 
-/* The name at an address, "" when there is none. */
+/* Returns the name at an address, or "". */
 static const char *name_at(const struct symbols *symbols, uint64_t address)
 {
 	struct symbol symbol;
@@ -76,7 +76,7 @@ static void test_without_size(void)
 
 	CHECK_STR(name_at(symbols, 0x1233), "label");
 	CHECK_STR(name_at(symbols, 0x1234), "last");
-	/* the rest of its page and the next one */
+	/* the symbol reaches to the end of the page after its own */
 	CHECK_STR(name_at(symbols, 0x2fff), "last");
 	CHECK_STR(name_at(symbols, 0x3000), "");
 }
@@ -109,7 +109,7 @@ static void test_nested(void)
 	CHECK_STR(name_at(symbols, 0x150), "across");
 	CHECK_STR(name_at(symbols, 0x1ff), "across");
 	CHECK_STR(name_at(symbols, 0x250), "");
-	/* the answer for 0x145 holds until the next one begins */
+	/* the answer for 0x145 is valid until the next symbol begins */
 	CHECK_EQ(symbols_find(symbols, 0x145, &symbol), 1);
 	CHECK_EQ(symbol.start, 0x120);
 	CHECK_EQ(symbol.end, 0x150);
@@ -124,12 +124,12 @@ static void test_deep(void)
 		given[i] = (struct given){ i, 1000 - 2 * i, SYMBOL_LOCAL, "deep" };
 	symbols = make(given, ARRAY_SIZE(given));
 	CHECK_STR(name_at(symbols, 600), "deep");
-	/* bounded: an absurd table costs names, not time */
+	/* limited: an absurd table costs names, not time */
 	CHECK_STR(name_at(symbols, 990), "");
 	symbols_free(symbols);
 }
 
-/* The better of two at one address, whichever was added first. */
+/* Checks which of two symbols at one address wins, in both orders. */
 static void check_best(struct given good, struct given bad)
 {
 	struct symbols *a = MAKE(good, bad), *b = MAKE(bad, good);
@@ -153,7 +153,10 @@ static void test_aliases(void)
 		   (struct given){ 1, 8, SYMBOL_GLOBAL, "open" });
 }
 
-/* Only the last one without a size is given one, before the names are compared. */
+/*
+ * Of several labels without a size, only the last one gets a size. That happens before the names
+ * are compared.
+ */
 static void test_labels_at_one_address(void)
 {
 	_cleanup_(cleanup_symbols) struct symbols *symbols = MAKE(
@@ -194,7 +197,7 @@ static void test_groups(void)
 	CHECK_STR(name_at(symbols, 0x102000), "");
 }
 
-/* Against a plain walk over all of them. */
+/* Compares the answers with a plain walk over all symbols. */
 static void test_against_model(void)
 {
 	enum { COUNT = 200, SPACE = 2000 };
@@ -218,7 +221,10 @@ static void test_against_model(void)
 				  address < given[i].start + given[i].size;
 			bool shadowed = false;
 
-			/* all is alike but the order: the first of an address is kept */
+			/*
+			 * if the symbols differ only in their order, the first one at an address
+			 * stays
+			 */
 			for (size_t j = 0; j < i; j++)
 				shadowed |= given[j].start == given[i].start;
 			if (in && !shadowed && (!best || given[i].start > best->start))
@@ -229,8 +235,11 @@ static void test_against_model(void)
 	symbols_free(symbols);
 }
 
-CHECK_MAIN({ "empty", test_empty }, { "edges", test_edges }, { "without size", test_without_size },
-	   { "huge", test_huge }, { "nested", test_nested }, { "deep", test_deep },
-	   { "aliases", test_aliases }, { "labels at one address", test_labels_at_one_address },
-	   { "markers", test_markers }, { "groups", test_groups },
-	   { "against a model", test_against_model })
+CHECK_MAIN({ "an empty table", test_empty }, { "symbols end at their edges", test_edges },
+	   { "symbols without a size reach to the next", test_without_size },
+	   { "a huge symbol", test_huge }, { "nested symbols", test_nested },
+	   { "deeply nested symbols are bounded", test_deep },
+	   { "of aliases the best is taken", test_aliases },
+	   { "labels at one address", test_labels_at_one_address },
+	   { "markers end the symbol before", test_markers }, { "groups of symbols", test_groups },
+	   { "answers agree with a plain walk", test_against_model })

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which CPUs were busy in which seconds of a tape, by samples and by the host's figures, and as
- * bytes. */
+/*
+ * Finds which CPUs were busy in which seconds of a tape, from samples and from gauges, and stores
+ * the result in the section.
+ */
 #include "tests/check.h"
 
 #include "tape/busy.h"
@@ -9,7 +11,7 @@
 
 #define SAMPLE_NS 10309278
 
-/* What a CPU does from one moment to another, in ms from the tape's begin. */
+/* The work of a CPU between two moments, in ms after the tape's begin. */
 struct stretch {
 	unsigned int from_ms, to_ms;
 	uint32_t cpu, thread, stack;
@@ -26,8 +28,10 @@ static void put_stretch(struct tape *tape, const struct stretch *stretch)
 				     stretch->stack);
 }
 
-/* Idle, but for CPU 1, which spins in the kernel from the third second up to the eighth. Then it
- * has no samples for two seconds. */
+/*
+ * All CPUs idle, except CPU 1, which spins in the kernel from the third second to the eighth. After
+ * that, CPU 1 has no samples for two seconds.
+ */
 static struct tape *make_tape(unsigned int begin_ms, unsigned int end_ms)
 {
 	struct tape *tape = tapes_new(0, 0);
@@ -88,12 +92,12 @@ static void test_seconds(void)
 	busy_done(&busy);
 }
 
-/* What is less than half a second at the begin and at the end is of the second beside it. */
+/* Less than half a second at the begin or end belongs to the adjacent second. */
 static void test_edges(void)
 {
 	static const struct {
 		unsigned int begin_ms, end_ms;
-		/* how long the slots there are */
+		/* the edges of the first and the last slot */
 		uint64_t first_ms, last_ms;
 	} cases[] = {
 		{ 4000, 7000, 1000, 1000 },
@@ -127,7 +131,10 @@ static void test_edges(void)
 	}
 }
 
-/* Readings each second, off the whole ones, of a CPU that idled but from one second to another. */
+/*
+ * Puts readings of a CPU each second, but not at whole seconds. The CPU idled except between two of
+ * the readings.
+ */
 static void put_figures(struct tape *tape, unsigned int from, unsigned int to, const char *what)
 {
 	char name[64];
@@ -149,7 +156,7 @@ static void put_figures(struct tape *tape, unsigned int from, unsigned int to, c
 	}
 }
 
-/* In the seconds without samples, the figures tell that it did not idle, and with what. */
+/* For seconds without samples, the gauges show that the CPU was busy, and with what. */
 static void test_figures(void)
 {
 	static const struct {
@@ -159,7 +166,8 @@ static void test_figures(void)
 		{ "system", 100, 0 },
 		{ "softirq", 0, 100 },
 		{ "user", 0, 0 },
-		{ "nothing", 100, 0 }, /* accounted as nothing: interrupts were off */
+		/* no counter counted this time, because interrupts were off */
+		{ "nothing", 100, 0 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -185,7 +193,7 @@ static void test_figures(void)
 	}
 }
 
-/* Where samples and figures differ, samples count, and the figures are told. */
+/* If samples and gauges differ, samples count, and the value of the gauges is reported too. */
 static void test_differ(void)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = make_tape(0, 12000);
@@ -208,8 +216,10 @@ static void put_loss(struct tape *tape, uint32_t kind, uint32_t cpu, unsigned in
 	CHECK_EQ(array_push(&tape->losses, loss), 0);
 }
 
-/* Its counters stand still while a CPU is offline, and are not read: that is not busy, but what it
- * did in the rest of a second counts. */
+/*
+ * The counters of an offline CPU do not change and are not read. The CPU is not busy then, but the
+ * rest of that second counts.
+ */
 static void test_offline(void)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = make_tape(0, 12000);
@@ -247,9 +257,9 @@ static void test_losses(void)
 		unsigned int from, to;
 		size_t cells;
 	} cases[] = {
-		{ TAPE_LOSS_SKIPPED, 1, 8, 10, 7 }, /* its timer was held up */
+		{ TAPE_LOSS_SKIPPED, 1, 8, 10, 7 }, /* its timer was late */
 		{ TAPE_LOSS_SKIPPED, 0, 8, 10, 5 },
-		{ TAPE_LOSS_SAMPLES, 1, 8, 10, 5 }, /* it may have idled as well */
+		{ TAPE_LOSS_SAMPLES, 1, 8, 10, 5 }, /* the CPU may also have idled */
 		{ TAPE_LOSS_GAP, TAPE_ALL_CPUS, 4, 6, 3 },
 		{ TAPE_LOSS_DAMAGED, TAPE_ALL_CPUS, 0, 12, 0 },
 		{ 99, 1, 8, 10, 5 },
@@ -266,7 +276,7 @@ static void test_losses(void)
 	}
 }
 
-/* Half of the samples of a second were lost: it was as the other half. */
+/* Half of the samples of a second were lost. The lost half counts like the other half. */
 static void test_lost_in_part(void)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = make_tape(0, 12000);
@@ -293,8 +303,10 @@ static void test_lost_in_part(void)
 	busy_done(&busy);
 }
 
-/* Of an event whose rate is not known nobody can say how busy a CPU was; one that counts work has
- * no samples of idle CPUs. */
+/*
+ * If the sampling rate is unknown, nobody knows how busy a CPU was. An event that counts work has
+ * no samples of idle CPUs.
+ */
 static void test_events(void)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = make_tape(0, 12000);
@@ -324,7 +336,7 @@ static void set_fact(struct tape *tape, const char *key, const char *value)
 			tape->facts.items[i].value = tapes_string(tape, value);
 }
 
-/* How busy a CPU is said to be in a second with so many samples, of so many that there would be. */
+/* Returns how busy a CPU is with `samples` samples in a second in which `of` were due. */
 static int busy_of(const char *frequency, unsigned int samples, unsigned int of)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, 12);
@@ -346,7 +358,10 @@ static int busy_of(const char *frequency, unsigned int samples, unsigned int of)
 	return share;
 }
 
-/* A few samples of many that are missing are chance, a few of few are not. */
+/*
+ * If a few of many samples were skipped, that is chance. If a few of few samples were skipped, it
+ * is not.
+ */
 static void test_low_rates(void)
 {
 	CHECK_EQ(busy_of("97", 96, 97), 100);
@@ -356,8 +371,9 @@ static void test_low_rates(void)
 	CHECK_EQ(busy_of("1", 1, 1), 0);
 }
 
-/* The wall clock is set forward by an hour while the CPU spins: no time of it is lost or counted
- * twice. */
+/*
+ * The wall clock is set forward by an hour while the CPU spins. No time is lost or counted twice.
+ */
 static void test_step(void)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = make_tape(0, 12000);
@@ -439,7 +455,9 @@ static void test_bytes(void)
 	copy = malloc(bytes.size);
 	CHECK(copy);
 	for (size_t i = 0; i < bytes.size; i++) {
-		/* cut, and changed: refused, or something else that can be used */
+		/*
+		 * if truncated or changed, the section is refused, or the result is at least valid
+		 */
 		memcpy(copy, bytes.data, bytes.size);
 		CHECK(busy_decode(decoder, copy, i, &decoded) < 0);
 		busy_done(&decoded);
@@ -457,7 +475,7 @@ static void test_bytes(void)
 	free(copy);
 }
 
-/* A segment without samples has no such section, and one that is damaged is told. */
+/* A segment without samples lacks this section, and a damaged section is reported. */
 static void test_section(void)
 {
 	_cleanup_(buffer_done) struct buffer none = { 0 }, whole = { 0 }, bytes = { 0 };
@@ -483,11 +501,12 @@ static void test_section(void)
 	CHECK(strstr(error.text, "section busy at offset"));
 }
 
-CHECK_MAIN({ "seconds of a CPU that is busy", test_seconds },
-	   { "the seconds at the begin and at the end", test_edges },
-	   { "figures where samples are missing", test_figures },
-	   { "figures that say something else", test_differ }, { "losses", test_losses },
-	   { "samples that were lost in part", test_lost_in_part },
-	   { "a CPU that is offline", test_offline }, { "low rates", test_low_rates },
-	   { "events of other kinds", test_events }, { "a clock that is set", test_step },
-	   { "as bytes", test_bytes }, { "as a section", test_section })
+CHECK_MAIN({ "busy seconds of a CPU", test_seconds },
+	   { "seconds at the begin and at the end", test_edges },
+	   { "gauges count where samples are skipped", test_figures },
+	   { "gauges that differ from samples", test_differ },
+	   { "losses hide nothing that is known", test_losses },
+	   { "partly lost samples", test_lost_in_part }, { "an offline CPU", test_offline },
+	   { "low rates", test_low_rates }, { "other events", test_events },
+	   { "a clock that was set", test_step }, { "the section survives encoding", test_bytes },
+	   { "the section of a segment", test_section })

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Clocks of a machine that does not exist: they are stepped, slewed and stopped, and read into
- * anchors. */
+/* The clocks of an imaginary machine are set, slewed and stopped, and read into anchors. */
 #include "tape/clocks.h"
 
 #include "base/clock.h"
@@ -11,8 +10,10 @@
 #define WALL 1794971520000000000ull
 #define TOLERANCE 20000
 
-/* The clocks run on with what each nanosecond of the perf clock adds; who slews the wall clock
- * slews the monotonic ones too. */
+/*
+ * With each nanosecond of the perf clock, the other clocks advance. Slewing the wall clock slews
+ * the monotonic clocks too.
+ */
 struct machine {
 	uint64_t perf_ns;
 	uint64_t wall_ns;
@@ -48,7 +49,7 @@ static void machine_run(struct machine *machine, uint64_t ns)
 	machine->boottime_ns += ns + more_ns;
 }
 
-/* So many seconds with a reading at the end of each. */
+/* Runs that many seconds, with a reading at the end of each. */
 static void machine_record(struct machine *machine, unsigned int seconds)
 {
 	while (seconds--) {
@@ -99,7 +100,7 @@ static void test_one(void)
 		CHECK_EQ(moments[0].perf_ns, START + off);
 		CHECK_EQ(moments[0].error_ns, 900);
 	}
-	/* before the machine ran, and so late that no number is left */
+	/* a time before the machine ran, and one so late that numbers overflow */
 	CHECK_EQ(clocks_to_perf(tape, CLOCKS_REALTIME, WALL - START - 1, moments), 0);
 	CHECK_EQ(clocks_to_perf(tape, CLOCKS_BOOTTIME, UINT64_MAX, moments), 1);
 	clocks_thin(tape, TOLERANCE);
@@ -114,7 +115,7 @@ static void test_beside(void)
 	CHECK_EQ(clocks_error_beside(UINT64_MAX, NSEC_PER_SEC), UINT64_MAX);
 }
 
-/* An import knows the wall clock at most. */
+/* An import knows at most the wall clock. */
 static void test_a_clock_that_nobody_read(void)
 {
 	struct clocks_moment moments[CLOCKS_MOMENTS_MAX];
@@ -144,7 +145,9 @@ static void test_slew(void)
 	CHECK_EQ(error_at(tape, CLOCKS_REALTIME, START + 10500000000), 900);
 	CHECK_EQ(wall(tape, machine.perf_ns), machine.wall_ns);
 	CHECK_EQ(wall(tape, machine.perf_ns + 9), machine.wall_ns + 9);
-	/* each pair stays below what would be a step: a line of 20 s at most */
+	/*
+	 * the change between two readings stays below a step, because the line spans at most 20 s
+	 */
 	clocks_thin(tape, TOLERANCE);
 	CHECK_EQ(tape->anchors.count, 2 + 5 + 1);
 	CHECK_EQ(wall(tape, START + 10500000000), WALL + 10500000000 + 250000);
@@ -167,7 +170,10 @@ static void test_steps(void)
 	machine_record(&machine, 10);
 	machine.wall_ns -= 7 * NSEC_PER_SEC;
 	machine_record(&machine, 10);
-	/* a step lies at the later anchor, and may have been anywhere since the one before */
+	/*
+	 * the conversion applies a step at the later anchor, but it may have happened at any time
+	 * since the anchor before
+	 */
 	CHECK_EQ(wall(tape, START + 10900000000), WALL + 10900000000);
 	CHECK_EQ(wall(tape, START + 11 * NSEC_PER_SEC), WALL + 14 * NSEC_PER_SEC);
 	CHECK(error_at(tape, CLOCKS_REALTIME, START + 10900000000) >= 3 * NSEC_PER_SEC);
@@ -193,7 +199,7 @@ static void test_steps(void)
 	CHECK_EQ(wall(tape, START + 11 * NSEC_PER_SEC), WALL + 14 * NSEC_PER_SEC);
 }
 
-/* More often set back than there is room to say. */
+/* The clock was set back more often than the array has space for. */
 static void test_many_steps_back(void)
 {
 	struct clocks_moment moments[CLOCKS_MOMENTS_MAX];
@@ -234,8 +240,10 @@ static void test_suspend(void)
 	CHECK_EQ(tape->anchors.count, 4);
 }
 
-/* The wall clock was set back between them: each knows of its own moment, and neither of the
- * other's. */
+/*
+ * The wall clock was set back between two tapes. Each tape contains its own moment but not the
+ * other's.
+ */
 static void test_two_tapes_that_claim_one_time(void)
 {
 	struct machine first = machine_new(), second;
@@ -254,7 +262,9 @@ static void test_two_tapes_that_claim_one_time(void)
 	CHECK_EQ(b[0].perf_ns, START + 150 * NSEC_PER_SEC);
 }
 
-/* Readings of random lengths and errors, with everything that may happen to a clock between them.
+/*
+ * Readings at random distances and with random errors, with all that can happen to a clock between
+ * them.
  */
 static struct tape *random_tape(void)
 {
@@ -321,7 +331,10 @@ static void test_there_and_back(void)
 	}
 }
 
-/* Put back by less than counts as a step, within about as short a time: slow, still, backwards. */
+/*
+ * The clock is set back by less than a step, within about the same time. It then seems to go
+ * slowly, to stop, or to go back.
+ */
 static void test_put_back_a_little(void)
 {
 	for (uint64_t back_ns = 4000000; back_ns <= 8000000; back_ns += 500000) {
@@ -354,7 +367,7 @@ static void test_span_holds_all(void)
 	}
 }
 
-/* What thinning may cost is the tolerance, and the error that is stated says what it did. */
+/* Thinning adds at most the tolerance to the error, and the stated error includes it. */
 static void test_thinned(void)
 {
 	size_t before = 0, after = 0;
@@ -383,12 +396,14 @@ static void test_thinned(void)
 }
 
 CHECK_MAIN({ "no anchor", test_none }, { "one anchor", test_one },
-	   { "beside the anchors", test_beside },
+	   { "times before and after the anchors", test_beside },
 	   { "a clock that nobody read", test_a_clock_that_nobody_read },
-	   { "slewed at 500 ppm", test_slew }, { "set ahead, and back twice", test_steps },
-	   { "set back twenty times", test_many_steps_back }, { "suspended", test_suspend },
+	   { "a clock slewed at 500 ppm", test_slew },
+	   { "a clock set ahead once and back twice", test_steps },
+	   { "a clock set back twenty times", test_many_steps_back },
+	   { "a suspended machine", test_suspend },
 	   { "two tapes that claim one time", test_two_tapes_that_claim_one_time },
-	   { "there and back again", test_there_and_back },
-	   { "put back a little", test_put_back_a_little },
-	   { "a span holds all", test_span_holds_all },
-	   { "thinned within the tolerance", test_thinned })
+	   { "times survive both conversions", test_there_and_back },
+	   { "a clock set back a little", test_put_back_a_little },
+	   { "a span contains all times", test_span_holds_all },
+	   { "anchors thinned within the tolerance", test_thinned })

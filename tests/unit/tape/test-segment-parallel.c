@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A segment that several threads decode is what one makes of it. */
+/* Several threads decode a segment to the same tape as one thread. */
 #include "tests/check.h"
 
 #include "tape/segment/segment.h"
@@ -16,7 +16,7 @@ static int decode(const struct buffer *bytes, struct segment_want want, unsigned
 	return segment_decode(&input, &want, ret_tape, error);
 }
 
-/* 50 s of 7 CPUs, in which every stack is met: several blocks, as they are of ten seconds. */
+/* 50 s of 7 CPUs with every stack. That gives several blocks, because a block is ten seconds. */
 static struct tape *tape_of_blocks(void)
 {
 	struct tape *tape = random_tape(12);
@@ -54,7 +54,7 @@ static void check_same(const struct tape *a, const struct tape *b)
 	CHECK_EQ(strings_count(&a->strings), strings_count(&b->strings));
 }
 
-/* Whole, a window that begins and ends within blocks, and one behind all. */
+/* The whole segment, a window that begins and ends within blocks, and a window after all blocks. */
 static void test_same(void)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = tape_of_blocks();
@@ -80,7 +80,7 @@ static void test_same(void)
 	}
 }
 
-/* Whatever is wrong, several threads say of it what one says. */
+/* Several threads report the same damage as one thread. */
 static void test_damage(void)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = random_tape(2);
@@ -99,4 +99,5 @@ static void test_damage(void)
 	}
 }
 
-CHECK_MAIN({ "threads make the same", test_same }, { "damage", test_damage })
+CHECK_MAIN({ "threads decode the same", test_same },
+	   { "threads report the same damage", test_damage })

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Segments whose sections were put together otherwise: unknown, twice, missing, too large. */
+/* Segments with changed sections: unknown, duplicate, missing, too large. */
 #include "tests/check.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "tests/random-tape.h"
 #include "tests/tapes.h"
 
-/* A segment taken apart, for putting it together otherwise. */
+/* The parts of a segment, which the test puts together in another way. */
 struct parts {
 	struct contents contents;
 	struct buffer bodies[64];
@@ -104,8 +104,10 @@ static void test_a_section_twice(void)
 	CHECK(strstr(error.text, "facts"));
 }
 
-/* Without any one of its sections a segment is damaged or has nothing of that, but is not something
- * else. */
+/*
+ * Without one of its sections, a segment is damaged or lacks the section's data, but never gives
+ * other data.
+ */
 static void test_a_section_missing(void)
 {
 	static const char *const needed[] = { "strings", "threads", "modules", "function",
@@ -124,7 +126,7 @@ static void test_a_section_missing(void)
 	}
 }
 
-/* What a section claims is not believed: 4 KB must not become gigabytes. */
+/* The sizes that a section states are not trusted: 4 KB must not become gigabytes. */
 static void test_claims(void)
 {
 	static const uint64_t sizes[] = { 1u << 21, 1u << 30, 1ull << 40, UINT64_MAX };
@@ -149,7 +151,7 @@ static void test_claims(void)
 	}
 }
 
-/* A true zstd frame of very many zeros. */
+/* A valid zstd frame of very many zeros. */
 static void test_bomb(void)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = small_tape(), *back = NULL;
@@ -171,6 +173,7 @@ static void test_bomb(void)
 }
 
 CHECK_MAIN({ "unknown sections are skipped, or refused by name", test_unknown_sections },
-	   { "a section twice", test_a_section_twice },
-	   { "a section missing", test_a_section_missing },
-	   { "claims are not believed", test_claims }, { "a bomb", test_bomb })
+	   { "a section that is there twice", test_a_section_twice },
+	   { "a section that is missing", test_a_section_missing },
+	   { "a section's claims are not trusted", test_claims },
+	   { "a bomb is refused", test_bomb })

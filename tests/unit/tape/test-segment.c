@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Segments: what goes in comes out, by meaning; and what a decoder must not let through, whatever a
- * file says. */
+/*
+ * A decoded segment means the same as its tape, and a decoder is safe whatever the file contains.
+ */
 #include "tests/check.h"
 
 #include <errno.h>
@@ -13,7 +14,7 @@
 #include "tests/tapes.h"
 #include "tests/tier.h"
 
-/* Function of a leaf, as a text. */
+/* Puts the function of a leaf as text. */
 static void put_sum_key(const struct tape *tape, uint32_t comm, uint32_t stack, uint32_t leaf,
 			struct buffer *key)
 {
@@ -32,7 +33,7 @@ static void put_sum_key(const struct tape *tape, uint32_t comm, uint32_t stack, 
 	buffer_u8(key, 0);
 }
 
-/* A decoded tape's sums are its samples counted. */
+/* A decoded tape's sums agree with its samples. */
 static void check_sums(const struct tape *tape)
 {
 	struct strings keys = { 0 };
@@ -79,7 +80,7 @@ static void test_round_trips(void)
 	}
 }
 
-/* What comes back can be sealed again, to the same. */
+/* If a decoded tape is encoded again, the segment is the same. */
 static void test_again(void)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = random_tape(7), *back = NULL, *again = NULL;
@@ -120,7 +121,10 @@ static int count_reads(const struct segment_input *input, uint64_t offset, void 
 	return plain.read(&plain, offset, to, size);
 }
 
-/* The samples of [from, to) seconds: how many come, and that all of the window are among them. */
+/*
+ * Decodes [from, to) seconds. Returns the number of decoded samples, and checks that all samples of
+ * the window are among them.
+ */
 static size_t window_samples(const struct buffer *bytes, double from, double to)
 {
 	struct segment_input input = segment_input_memory(bytes->data, bytes->size);
@@ -159,7 +163,7 @@ static void test_windows(void)
 	CHECK_EQ(window_samples(&bytes, 0, 60), 240000);
 }
 
-/* The wall clock is set back by 30 s after 35 s: seconds 5 to 35 of it are shown twice. */
+/* The wall clock is set back by 30 s after 35 s, so it shows seconds 5 to 35 twice. */
 static void test_window_of_a_clock_set_back(void)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = long_tape(), *back = NULL;
@@ -170,12 +174,14 @@ static void test_window_of_a_clock_set_back(void)
 	tapes_anchor(tape, TAPES_PERF + 35 * NSEC_PER_SEC, TAPES_REALTIME + 5 * NSEC_PER_SEC);
 	encode(tape, SEGMENT_HASTY, &bytes);
 	CHECK_EQ(decode_part(bytes.data, bytes.size, &want, &back, NULL), 0);
-	/* second 12 of the wall clock is second 12 and 42 of the tape; 30 to 40 has both sides of
-	 * the step */
+	/*
+	 * second 12 of the wall clock is seconds 12 and 42 of the tape; 30 to 40 contains both
+	 * sides of the step
+	 */
 	CHECK_EQ(back->samples.count, 120000);
 }
 
-/* Each part alone. */
+/* Decodes each part alone. */
 static void test_parts(void)
 {
 	static const unsigned int parts[] = { SEGMENT_SAMPLES, SEGMENT_SUMS, SEGMENT_CONTEXT,
@@ -199,7 +205,7 @@ static void test_parts(void)
 	}
 }
 
-/* Each bit flipped, and each length: an error that says so. */
+/* Each flipped bit and each length gives an error. */
 static void test_damage_is_never_silent(void)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = small_tape();
@@ -235,7 +241,7 @@ static void test_newer_version_is_refused(void)
 	CHECK(strstr(error.text, "version 9"));
 }
 
-/* One that would be taken for a bomb is kept as it is. */
+/* A section that would look like a decompression bomb is stored without compression. */
 static void test_very_regular(void)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, 4000), *back = NULL;
@@ -300,15 +306,17 @@ static void test_peek(void)
 	CHECK_EQ(summary.incidents, tape->incidents.count);
 	CHECK_STR(summary.boot_id, tape_fact(tape, "boot_id"));
 	CHECK_EQ(segment_peek(bytes.data, bytes.size, bytes.size - 1, &summary, &error), 1);
-	CHECK(strstr(error.text, "cut short"));
+	CHECK(strstr(error.text, "truncated"));
 	CHECK_EQ(segment_peek(bytes.data, CONTENTS_HEADER - 1, bytes.size, &summary, &error),
 		 -EBADMSG);
 	bytes.data[70] ^= 1;
 	CHECK_EQ(segment_peek(bytes.data, bytes.size, bytes.size, &summary, &error), -EBADMSG);
 }
 
-/* Samples that were lost, whoever lost them; not those that are there, nor what is counted in
- * times. */
+/*
+ * The count includes samples that were lost for any reason, but not samples that exist, and not
+ * losses that count other events.
+ */
 static void test_lost(void)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, 10);
@@ -328,16 +336,16 @@ static void test_too_large(void)
 	_cleanup_(buffer_done) struct buffer whole = { 0 }, bytes = { 0 };
 
 	encode(tape, SEGMENT_HASTY, &whole);
-	/* no section is larger than that, all together are */
+	/* no single section is larger than the limit, but all together are */
 	CHECK_EQ(segment_encode(tape, SEGMENT_HASTY, whole.size - 1, &bytes), -EFBIG);
 	CHECK_EQ(bytes.size, 0);
-	/* a section is */
+	/* a single section is larger than the limit */
 	CHECK_EQ(segment_encode(tape, SEGMENT_HASTY, 10, &bytes), -EFBIG);
 	CHECK_EQ(bytes.size, 0);
 	CHECK_EQ(segment_encode(tape, SEGMENT_HASTY, whole.size, &bytes), 0);
 }
 
-/* A tape that was given finer times keeps the microsecond, and what it covers covers them. */
+/* Times are rounded down to microseconds, and the tape's span still contains them. */
 static void test_whole_microseconds(void)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, 10), *back = NULL;
@@ -360,7 +368,7 @@ static void test_whole_microseconds(void)
 	CHECK_EQ(tape->end_ns, back->end_ns + 1000);
 }
 
-/* A recorder that gives a sample beside the tape's time must not cost the segment. */
+/* If a sample lies outside of the tape's time, the segment can still be read. */
 static void test_sealed_samples_are_within(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -385,16 +393,17 @@ static void test_sealed_samples_are_within(void)
 	CHECK_EQ(back->end_ns, end_ns + 1000);
 }
 
-CHECK_MAIN({ "what goes in comes out", test_round_trips },
-	   { "what comes out goes in again", test_again },
-	   { "a window reads its blocks only", test_windows },
+CHECK_MAIN({ "tapes survive encoding", test_round_trips },
+	   { "a decoded tape encodes to the same segment", test_again },
+	   { "a window reads only its blocks", test_windows },
 	   { "a window of a clock that was set back", test_window_of_a_clock_set_back },
-	   { "each part alone", test_parts },
-	   { "damage is never silent", test_damage_is_never_silent },
+	   { "each part is decoded alone", test_parts },
+	   { "damage is always reported", test_damage_is_never_silent },
 	   { "a newer version is refused by name", test_newer_version_is_refused },
-	   { "what packs too well", test_very_regular },
+	   { "a section that packs too well is not packed", test_very_regular },
 	   { "several segments in one file", test_several_in_one_file },
-	   { "the summary, whatever follows", test_peek }, { "what counts as lost", test_lost },
-	   { "a segment that would be too large", test_too_large },
+	   { "the summary is read without the rest", test_peek },
+	   { "the count of lost samples", test_lost },
+	   { "a segment that would be too large is refused", test_too_large },
 	   { "times are whole microseconds", test_whole_microseconds },
-	   { "samples of a sealed segment lie within it", test_sealed_samples_are_within })
+	   { "samples of a sealed segment are within its time", test_sealed_samples_are_within })

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Windows of tapes: all of it is in one of them, and none of it in two. */
+/* Each sample of a tape is in exactly one of its windows. */
 #include "tape/slice.h"
 
 #include "tape/clocks.h"
+#include "tape/tape-events.h"
 #include "tests/check.h"
 #include "tests/random.h"
 #include "tests/tape-sound.h"
@@ -10,8 +11,7 @@
 
 #define SECONDS 20
 
-/* One kernel function calls another; each second has other threads, stacks and cgroups than the
- * next. */
+/* One kernel function calls another. Each second has different threads, stacks and cgroups. */
 static void add_samples(struct tape *tape, unsigned int second)
 {
 	char name[32];
@@ -74,7 +74,7 @@ static void add_gauges(struct tape *tape)
 	}
 }
 
-/* The wall clock is slewed, and now and then set. */
+/* The wall clock is slewed, and sometimes set. */
 static struct tape *random_tape(void)
 {
 	struct tape *tape = tapes_bare(TAPES_PERF, TAPES_PERF + SECONDS * NSEC_PER_SEC);
@@ -95,7 +95,7 @@ static struct tape *random_tape(void)
 	return tape;
 }
 
-/* What a sample says, with all names, whatever its numbers are. */
+/* Describes a sample by names, so that the text does not depend on numbers of rows. */
 static void describe(const struct tape *tape, const struct tape_sample *sample, char *text,
 		     size_t size)
 {
@@ -128,8 +128,10 @@ static bool same_sample(const struct tape *a, const struct tape_sample *in_a, co
 	return strcmp(one, two) == 0;
 }
 
-/* Each sample of the cut is the next one of the tape that lies in the window; no such one is
- * missing. */
+/*
+ * Each sample of the slice is the next sample of the tape within the window, and no sample is
+ * missing.
+ */
 static void check_samples(const struct tape *tape, const struct tape *part, uint64_t from_ns,
 			  uint64_t to_ns)
 {
@@ -148,7 +150,7 @@ static void check_samples(const struct tape *tape, const struct tape *part, uint
 	CHECK_EQ(next, part ? part->samples.count : 0);
 }
 
-/* Its fields say what it is called. */
+/* An event's fields contain its name. */
 static void check_events(const struct tape *part)
 {
 	for (size_t i = 0; i < part->events.count; i++) {
@@ -159,7 +161,7 @@ static void check_events(const struct tape *part)
 	}
 }
 
-/* Each second's module has its own process. */
+/* The fields of an event contain its name. */
 static void check_pids(const struct tape *part)
 {
 	CHECK_EQ(part->pids.count, part->modules.count);
@@ -200,7 +202,7 @@ static void check_part(const struct tape *tape, uint64_t from_ns, uint64_t to_ns
 {
 	_cleanup_(cleanup_tape) struct tape *part = NULL;
 
-	CHECK_EQ(tape_cut(tape, from_ns, to_ns, &part), 0);
+	CHECK_EQ(tape_slice(tape, from_ns, to_ns, &part), 0);
 	check_samples(tape, part, from_ns, to_ns);
 	if (!part)
 		return;
@@ -242,7 +244,7 @@ static void test_only_what_it_needs(void)
 
 	tapes_sample(tape, tape->begin_ns + NSEC_PER_SEC, 0, early, tapes_kernel(tape, "a;b;c"));
 	tapes_sample(tape, tape->begin_ns + 5 * NSEC_PER_SEC, 0, late, tapes_kernel(tape, "a;d"));
-	CHECK_EQ(tape_cut(tape, TAPES_REALTIME + 4500000000, TAPES_REALTIME + 5500000100, &part),
+	CHECK_EQ(tape_slice(tape, TAPES_REALTIME + 4500000000, TAPES_REALTIME + 5500000100, &part),
 		 0);
 	CHECK_EQ(part->begin_ns, tape->begin_ns + 4500000000);
 	CHECK_EQ(part->end_ns, tape->begin_ns + 5500001000);
@@ -256,36 +258,91 @@ static void test_only_what_it_needs(void)
 		      strcmp(tape_string(part, i), "b") != 0);
 }
 
-/* How the recording ended is told of its end alone. */
+/* How the recording ended belongs to the last window only, and the sums belong to no part. */
 static void test_ended(void)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, 10), *head = NULL, *tail = NULL;
+	_cleanup_(cleanup_tape) struct tape *all = NULL;
 
 	CHECK_EQ(tape_add_fact(tape, TAPE_BEGUN, "7"), 0);
 	CHECK_EQ(tape_add_fact(tape, TAPE_ENDED, "SIGTERM"), 0);
-	CHECK_EQ(tape_cut(tape, 0, TAPES_REALTIME + 9 * NSEC_PER_SEC, &head), 0);
+	CHECK_EQ(tape_add_fact(tape, TAPE_UNNAMED, "9 without symbols"), 0);
+	CHECK_EQ(tape_slice(tape, 0, UINT64_MAX, &all), 0);
+	CHECK_STR(tape_fact(all, TAPE_UNNAMED), "9 without symbols");
+	CHECK_EQ(tape_slice(tape, 0, TAPES_REALTIME + 9 * NSEC_PER_SEC, &head), 0);
 	CHECK_STR(tape_fact(head, TAPE_BEGUN), "7");
 	CHECK_STR(tape_fact(head, TAPE_ENDED), "");
-	CHECK_EQ(tape_cut(tape, TAPES_REALTIME + 9 * NSEC_PER_SEC, UINT64_MAX, &tail), 0);
+	CHECK_STR(tape_fact(head, TAPE_UNNAMED), "");
+	CHECK_EQ(tape_slice(tape, TAPES_REALTIME + 9 * NSEC_PER_SEC, UINT64_MAX, &tail), 0);
 	CHECK_STR(tape_fact(tail, TAPE_BEGUN), "7");
 	CHECK_STR(tape_fact(tail, TAPE_ENDED), "SIGTERM");
+	CHECK_STR(tape_fact(tail, TAPE_UNNAMED), "");
+}
+
+static void add_dying(struct tape *tape, unsigned int second, const char *maker)
+{
+	struct tape_event event = { .time_ns = tape->begin_ns + second * NSEC_PER_SEC };
+
+	CHECK_EQ(tape_add_no_thread(tape, &event.thread), 0);
+	CHECK_EQ(tape_add_event(tape, &event, TAPE_EVENT_DYING), 0);
+	CHECK_EQ(tape_add_event_field(tape, TAPE_DYING_MADE_BY, maker, strlen(maker)), 0);
+	event.time_ns++;
+	CHECK_EQ(tape_add_event(tape, &event, "other"), 0);
+}
+
+/* Checks which makers the events of a window name. */
+static void check_makers(const struct tape *tape, unsigned int from, unsigned int to,
+			 const char *makers)
+{
+	_cleanup_(cleanup_tape) struct tape *part = NULL;
+	char text[64] = "";
+
+	CHECK_EQ(tape_slice(tape, TAPES_REALTIME + from * NSEC_PER_SEC,
+			    TAPES_REALTIME + to * NSEC_PER_SEC, &part),
+		 0);
+	for (size_t i = 0; i < part->events.count; i++) {
+		const struct tape_event *event = &part->events.items[i];
+		const char *maker = tape_event_field(part, event, TAPE_DYING_MADE_BY);
+
+		if (maker)
+			snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s ", maker);
+	}
+	CHECK_STR(text, makers);
+	CHECK(tape_is_sound(part));
+}
+
+/* Without an event of dying cgroups, a window has those of the moment before it, or after it. */
+static void test_dying(void)
+{
+	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, 100);
+
+	add_dying(tape, 10, "a");
+	add_dying(tape, 10, "b");
+	CHECK_EQ(tape_sort_events(tape), 0);
+	add_dying(tape, 70, "c");
+	check_makers(tape, 0, 100, "a b c ");
+	check_makers(tape, 5, 20, "a b ");
+	check_makers(tape, 20, 50, "a b ");
+	check_makers(tape, 60, 80, "c ");
+	check_makers(tape, 90, 95, "c ");
+	check_makers(tape, 2, 8, "a b ");
 }
 
 static void test_nothing(void)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, 10), *part = tape;
 
-	CHECK_EQ(tape_cut(tape, 0, TAPES_REALTIME, &part), 0);
+	CHECK_EQ(tape_slice(tape, 0, TAPES_REALTIME, &part), 0);
 	CHECK(!part);
 	part = tape;
-	CHECK_EQ(tape_cut(tape, TAPES_REALTIME + 10 * NSEC_PER_SEC, UINT64_MAX, &part), 0);
+	CHECK_EQ(tape_slice(tape, TAPES_REALTIME + 10 * NSEC_PER_SEC, UINT64_MAX, &part), 0);
 	CHECK(!part);
 	part = tape;
-	CHECK_EQ(tape_cut(tape, TAPES_REALTIME + 5, TAPES_REALTIME + 5, &part), 0);
+	CHECK_EQ(tape_slice(tape, TAPES_REALTIME + 5, TAPES_REALTIME + 5, &part), 0);
 	CHECK(!part);
 }
 
-/* The wall clock shows 20 s to 25 s twice, and what was recorded between is not handed over. */
+/* The wall clock shows 20 s to 25 s twice. The slice excludes what was recorded between the two. */
 static void test_set_back(void)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = tapes_bare(0, 60 * NSEC_PER_SEC), *part = NULL;
@@ -294,7 +351,7 @@ static void test_set_back(void)
 	tapes_anchor(tape, 0, 10 * NSEC_PER_SEC);
 	tapes_anchor(tape, 30 * NSEC_PER_SEC, 40 * NSEC_PER_SEC);
 	tapes_anchor(tape, 31 * NSEC_PER_SEC, 1 * NSEC_PER_SEC);
-	CHECK_EQ(tape_cut(tape, 20 * NSEC_PER_SEC, 25 * NSEC_PER_SEC, &part), 0);
+	CHECK_EQ(tape_slice(tape, 20 * NSEC_PER_SEC, 25 * NSEC_PER_SEC, &part), 0);
 	CHECK_EQ(part->begin_ns, 10 * NSEC_PER_SEC);
 	CHECK_EQ(part->end_ns, 55 * NSEC_PER_SEC);
 	CHECK_EQ(part->losses.count, 1);
@@ -310,7 +367,7 @@ static void test_losses(void)
 	uint64_t begin_ns = tape->begin_ns, second = NSEC_PER_SEC;
 	const struct tape_loss losses[] = {
 		{ TAPE_LOSS_SAMPLES, 0, begin_ns, begin_ns + 5 * second,
-		  1 }, /* ends where it begins */
+		  1 }, /* the loss ends where the part begins */
 		{ TAPE_LOSS_SAMPLES, 0, begin_ns, begin_ns + 5 * second + 1, 2 },
 		{ TAPE_LOSS_SAMPLES, 0, begin_ns + 9 * second, begin_ns + 20 * second, 3 },
 		{ TAPE_LOSS_DAMAGED, 0, begin_ns + 10 * second, begin_ns + 10 * second, 4 },
@@ -320,7 +377,7 @@ static void test_losses(void)
 
 	for (size_t i = 0; i < ARRAY_SIZE(losses); i++)
 		CHECK_EQ(array_push(&tape->losses, losses[i]), 0);
-	CHECK_EQ(tape_cut(tape, TAPES_REALTIME + 5 * second, UINT64_MAX, &part), 0);
+	CHECK_EQ(tape_slice(tape, TAPES_REALTIME + 5 * second, UINT64_MAX, &part), 0);
 	for (size_t i = 0; i < part->losses.count; i++)
 		kept = kept * 10 + part->losses.items[i].count;
 	CHECK_EQ(kept, 234);
@@ -328,6 +385,9 @@ static void test_losses(void)
 }
 
 CHECK_MAIN({ "windows partition a tape", test_partition },
-	   { "only the rows that it needs", test_only_what_it_needs },
-	   { "a window of nothing", test_nothing }, { "how it ended", test_ended },
-	   { "a clock set back", test_set_back }, { "losses that overlap", test_losses })
+	   { "a slice has only the rows that it needs", test_only_what_it_needs },
+	   { "a window without samples", test_nothing },
+	   { "only the last window has the recording's end", test_ended },
+	   { "each window tells what was dying", test_dying },
+	   { "a clock that was set back", test_set_back },
+	   { "losses across edges are shared", test_losses })

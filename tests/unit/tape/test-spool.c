@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tapes that are filled step by step, spooled, and read again: whole, cut, changed. */
+/* Tapes are filled step by step, spooled, and read again: whole, truncated, changed. */
 #include "tape/spool/spool.h"
 
 #include <errno.h>
@@ -61,7 +61,7 @@ static void grow_dictionary(struct tape *tape)
 		 0);
 }
 
-/* As the rings of several CPUs give them: each in order. */
+/* Samples in the order in which the rings of several CPUs give them: each ring in order. */
 static void grow_samples(struct tape *tape, uint64_t from_ns)
 {
 	for (uint32_t cpu = 0, cpus = random_below(5); cpu < cpus; cpu++) {
@@ -92,7 +92,7 @@ static void grow_context(struct tape *tape, uint64_t time_ns)
 			    (struct tape_anchor){ time_ns, random_u64(), random_u64(), random_u64(),
 						  random_u64() }),
 		 0);
-	/* of two CPUs' rings */
+	/* in the order of two CPUs' rings */
 	for (int i = 0; i < 2; i++)
 		CHECK_EQ(array_push(&tape->events,
 				    (struct tape_event){
@@ -111,7 +111,7 @@ static void grow_context(struct tape *tape, uint64_t time_ns)
 		 0);
 }
 
-/* A gauge that grows goes to the end, with all its points; its old place is left. */
+/* If a gauge gets another point, it moves to the end with all its points. */
 static void grow_gauges(struct tape *tape, uint64_t time_ns)
 {
 	if (random_below(2))
@@ -164,7 +164,7 @@ static void append_block(const struct tape *tape, struct spool_mark *mark, uint6
 	CHECK_EQ(spool_pack(block, NULL, bytes), 0);
 }
 
-/* What a spool of so many blocks should be read as: the tape as it was after each. */
+/* The tapes that a spool with this many blocks must give: one for each number of blocks. */
 struct story {
 	struct buffer bytes;
 	size_t blocks;
@@ -232,7 +232,7 @@ static void test_same(void)
 	}
 }
 
-/* All blocks up to there, and torn when that is within one. */
+/* A truncated spool gives all whole blocks. It counts as torn if it ends within a block. */
 static void test_each_cut(void)
 {
 	_cleanup_(story_done) struct story story = story_of(5);
@@ -260,7 +260,10 @@ static void test_each_cut(void)
 	}
 }
 
-/* The power went when the file had its size, and not yet all sectors of the last block. */
+/*
+ * The power failed after the file got its size, but before all sectors of the last block were
+ * written.
+ */
 static void test_zeros_at_the_end(void)
 {
 	_cleanup_(story_done) struct story story = story_of(5);
@@ -279,8 +282,10 @@ static void test_zeros_at_the_end(void)
 	}
 }
 
-/* Blocks up to that one are there; of it and those behind is said how many samples they had, as far
- * as headers are left. */
+/*
+ * Blocks before the damage are read. For the others, the reader reports the number of samples, as
+ * far as headers remain.
+ */
 static void check_damaged(const struct story *story, const void *data, size_t size, size_t damaged,
 			  size_t first_known)
 {
@@ -330,7 +335,7 @@ static void test_each_byte(void)
 	}
 }
 
-/* Any range of bytes is cut out, or written twice: never a sample that was not there. */
+/* A range of bytes is removed or written twice: a sample that did not exist must never appear. */
 static void test_cut_out_and_doubled(void)
 {
 	_cleanup_(story_done) struct story story = story_of(6);
@@ -355,7 +360,7 @@ static void test_cut_out_and_doubled(void)
 	}
 }
 
-/* A block in the middle is gone: what is behind it does not fit any more. */
+/* A block in the middle is missing, so the blocks after it do not fit. */
 static void test_missing_block(void)
 {
 	_cleanup_(story_done) struct story story = story_of(6);
@@ -366,7 +371,7 @@ static void test_missing_block(void)
 	check_damaged(&story, story.bytes.data, size, 2, 3);
 }
 
-/* Zeros with a block behind them were not left by a write. */
+/* Zeros before another block are damage, because no interrupted write leaves them. */
 static void test_zeros_between(void)
 {
 	_cleanup_(story_done) struct story story = story_of(6);
@@ -375,7 +380,7 @@ static void test_zeros_between(void)
 	check_damaged(&story, story.bytes.data, story.bytes.size, 2, 3);
 }
 
-/* Blocks of another recording, which lie in the same file by some mistake. */
+/* By mistake, the file also contains blocks of another recording. */
 static void test_foreign_blocks(void)
 {
 	_cleanup_(story_done) struct story story = story_of(3), other = story_of(3);
@@ -388,7 +393,7 @@ static void test_foreign_blocks(void)
 	CHECK_EQ(summary.samples, story.samples[0] + (uint64_t)story.samples[1] + story.samples[2]);
 }
 
-/* A header that was written so, not changed later. */
+/* Corrects the checksum of a header that a test changes on purpose. */
 static void mend_checksum(uint8_t *header)
 {
 	uint32_t crc = crc32c(0, header, 96);
@@ -397,7 +402,7 @@ static void mend_checksum(uint8_t *header)
 		header[96 + i] = crc >> (8 * i);
 }
 
-/* The next block, which fits in all but that it is of another recording. */
+/* The next block fits, but belongs to another recording. */
 static void test_foreign_block_with_the_number_that_is_due(void)
 {
 	static const size_t members[] = { 16, 24, 56 }; /* sequence, begin, boot id */
@@ -413,7 +418,7 @@ static void test_foreign_block_with_the_number_that_is_due(void)
 	}
 }
 
-/* What is there twice is not lost. */
+/* If a block is there twice, nothing is lost. */
 static void test_written_twice(void)
 {
 	_cleanup_(story_done) struct story story = story_of(4);
@@ -468,8 +473,8 @@ static void test_newer(void)
 	CHECK_EQ(spool_peek(story.bytes.data, story.bytes.size, &summary, NULL), -EPROTONOSUPPORT);
 }
 
-/* A recorder that gives a sample beside the tape's time must not cost it. */
-/* Also one that comes when there are blocks already: those that follow are of the same tape. */
+/* If a sample lies outside of the tape's time, the tape can still be read. */
+/* The same for a sample in a later block of the tape. */
 static void test_samples_beside(void)
 {
 	_cleanup_(spool_mark_done) struct spool_mark mark = { 0 };
@@ -492,13 +497,16 @@ static void test_samples_beside(void)
 	CHECK_EQ(back->end_ns, BEGIN + 31000);
 }
 
-CHECK_MAIN({ "filled step by step, and the same again", test_same },
-	   { "cut at each length", test_each_cut }, { "each byte changed", test_each_byte },
-	   { "zeros at the end", test_zeros_at_the_end }, { "zeros between", test_zeros_between },
-	   { "ranges cut out and doubled", test_cut_out_and_doubled },
-	   { "a block that is missing", test_missing_block },
-	   { "blocks of another recording", test_foreign_blocks },
-	   { "another recording's next block", test_foreign_block_with_the_number_that_is_due },
-	   { "blocks that are there twice", test_written_twice }, { "headers alone", test_peek },
-	   { "a newer version", test_newer },
-	   { "samples beside the tape's time", test_samples_beside })
+CHECK_MAIN({ "a spool gives the tape step by step", test_same },
+	   { "a spool truncated at each length", test_each_cut },
+	   { "a spool with each byte changed", test_each_byte },
+	   { "zeros at the end are torn", test_zeros_at_the_end },
+	   { "zeros in between are damage", test_zeros_between },
+	   { "ranges removed and doubled", test_cut_out_and_doubled },
+	   { "a missing block is damage", test_missing_block },
+	   { "blocks of another recording are refused", test_foreign_blocks },
+	   { "another recording's next block is refused",
+	     test_foreign_block_with_the_number_that_is_due },
+	   { "a block that is there twice loses nothing", test_written_twice },
+	   { "headers are read alone", test_peek }, { "a newer version is refused", test_newer },
+	   { "samples outside of the tape's time", test_samples_beside })

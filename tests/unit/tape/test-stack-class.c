@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Whose time a stack is. */
+/* The class of a stack says what the CPU's time was used for. */
 #include "tests/check.h"
 
 #include "tape/stack-class.h"
@@ -51,7 +51,7 @@ static void test_threads(void)
 		{ "el0t_64_irq;el0t_64_irq_handler;el0_interrupt;call_on_irq_stack;gic_handle_irq",
 		  STACK_CLASS_IRQ },
 		{ "el1_irq;gic_handle_irq;irq_exit;__do_softirq", STACK_CLASS_IRQ },
-		/* the interrupt is over, the thread goes on from there */
+		/* the interrupt is over, and the thread continues */
 		{ "asm_sysvec_apic_timer_interrupt;irqentry_exit_to_user_mode;"
 		  "exit_to_user_mode_loop;schedule;__schedule;finish_task_switch.isra.0",
 		  STACK_CLASS_KERNEL },
@@ -61,10 +61,10 @@ static void test_threads(void)
 		  STACK_CLASS_KERNEL },
 		{ "el0_irq;gic_handle_irq", STACK_CLASS_IRQ },
 		{ "el0_irq;do_notify_resume;schedule", STACK_CLASS_KERNEL },
-		/* within a softirq an interrupt ends in the softirq */
+		/* an interrupt inside a softirq returns to the softirq */
 		{ "asm_common_interrupt;__do_softirq;asm_sysvec_call_function;irqentry_exit",
 		  STACK_CLASS_IRQ },
-		/* the sampler's own work is nobody's interrupt */
+		/* the sampler's own interrupt does not count */
 		{ "hrtimer_interrupt;perf_swevent_hrtimer", STACK_CLASS_KERNEL },
 	};
 
@@ -86,7 +86,7 @@ static void test_idle(void)
 	      !stack_class_is_idle_comm("swapped"));
 }
 
-/* A function of a program has no such meaning, whatever its name. */
+/* A program's function is not classified by its name, whatever that name is. */
 static void test_programs(void)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, 1);
@@ -112,5 +112,7 @@ static void test_sample_ns(void)
 	CHECK_EQ(stack_class_sample_ns(tape, 0), 0);
 }
 
-CHECK_MAIN({ "stacks of threads", test_threads }, { "stacks of the idle thread", test_idle },
-	   { "stacks of programs", test_programs }, { "the time of a sample", test_sample_ns })
+CHECK_MAIN({ "classes of threads' stacks", test_threads },
+	   { "classes of the idle thread's stacks", test_idle },
+	   { "functions of programs have no class", test_programs },
+	   { "the time that a sample stands for", test_sample_ns })

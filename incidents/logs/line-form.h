@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The form of a line of a log, by its first characters. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct line;
+
+/* Returns whether the line may begin an entry in JSON, or an array of such entries. */
+bool line_is_json(const struct line *line);
+
+/*
+ * Returns the length of the field name with which a line of journalctl -o export begins, or 0 for
+ * another line.
+ */
+size_t line_export_name(const struct line *line);

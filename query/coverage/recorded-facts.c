@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "query/coverage/recorded-facts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MORE ", ..."
+
+/*
+ * Threads add tapes in any order, so the list is sorted: an answer must not change from run to run.
+ * Finds the place of a value in it. Returns false if the list has the value.
+ */
+static bool recorded_facts_find(const char *list, const char *value, size_t *ret_at)
+{
+	size_t at = 0;
+
+	while (list[at]) {
+		size_t size = strcspn(list + at, ",");
+		int order = strncmp(list + at, value, size);
+
+		if (order == 0 && !value[size])
+			return false;
+		if (order > 0)
+			break;
+		at += size + strspn(list + at + size, ", ");
+	}
+	*ret_at = at;
+	return true;
+}
+
+/* The text goes to a terminal unescaped, and a tape may come from anybody. */
+static void recorded_facts_clean(const char *value, char *text, size_t size)
+{
+	size_t i;
+
+	for (i = 0; value[i] && i + 1 < size; i++) {
+		bool plain = value[i] >= ' ' && value[i] != 0x7f && value[i] != ',';
+
+		text[i] = plain ? value[i] : '?';
+	}
+	text[i] = 0;
+}
+
+static void recorded_facts_add_to(char *list, size_t list_size, const char *fact)
+{
+	char value[128];
+	size_t at, size, used = strlen(list);
+
+	recorded_facts_clean(fact, value, sizeof(value));
+	size = strlen(value);
+	if (!size || (used >= strlen(MORE) && !strcmp(list + used - strlen(MORE), MORE)) ||
+	    !recorded_facts_find(list, value, &at))
+		return;
+	if (used + size + 2 * strlen(MORE) > list_size) {
+		snprintf(list + used, list_size - used, "%s", used ? MORE : "...");
+		return;
+	}
+	if (list[at]) {
+		memmove(list + at + size + 2, list + at, used - at + 1);
+		memcpy(list + at, value, size);
+		memcpy(list + at + size, ", ", 2);
+	} else {
+		snprintf(list + used, list_size - used, "%s%s", used ? ", " : "", value);
+	}
+}
+
+void recorded_facts_add(struct recorded_facts *facts, const struct tape *tape)
+{
+	recorded_facts_add_to(facts->host, sizeof(facts->host), tape_fact(tape, "host"));
+	recorded_facts_add_to(facts->event, sizeof(facts->event), tape_fact(tape, "event"));
+	recorded_facts_add_to(facts->frequency, sizeof(facts->frequency),
+			      tape_fact(tape, "frequency"));
+}

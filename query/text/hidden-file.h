@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * A file that has no name while it is written (O_TMPFILE), so that a process that ends early leaves
+ * nothing. If the file system does not support that, the file has a hidden name beside the final
+ * one: ".NAME.PID-N".
+ */
+
+#include <sys/types.h>
+
+/*
+ * Opens a file in the folder of `path`. First removes hidden files for the same name, if our user
+ * owns them and the process that wrote them has ended. Returns a descriptor or a negative errno.
+ * *ret_name becomes the hidden name, which the caller frees, or NULL.
+ */
+int hidden_file_open(const char *path, mode_t mode, char **ret_name);
+/*
+ * Gives a file without a name a hidden one. The caller blocks signals until it has renamed the
+ * file. Returns 0 or a negative errno.
+ */
+int hidden_file_link(int fd, const char *path, char **ret_name);
