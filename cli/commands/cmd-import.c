@@ -185,8 +185,8 @@ static void import_print_file(const struct invocation *invocation, const struct 
 		say(invocation, "%s: %llu record%s damaged", file->path,
 		    (unsigned long long)result->damaged, plural(result->damaged));
 	if (result->truncated)
-		say(invocation, "%s: %llu callchain%s truncated", file->path,
-		    (unsigned long long)result->truncated, plural(result->truncated));
+		say(invocation, "%s: %llu callchain%s truncated at an address that means nothing",
+		    file->path, (unsigned long long)result->truncated, plural(result->truncated));
 	if (result->note[0])
 		warn("%s: %s", file->path, result->note);
 }

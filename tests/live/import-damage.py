@@ -21,7 +21,18 @@ sys.path.insert(0, str(TESTS / "tools"))
 import live  # noqa: E402
 import tap  # noqa: E402
 from recorders import PERFTAPE, expect, wait_for  # noqa: E402
-from imports import MIX, compare, heads, is_imported, perftape, query, record, samples_of, script  # noqa: E402
+from imports import (  # noqa: E402
+    MIX,
+    compare,
+    heads,
+    is_imported,
+    lines_of,
+    perftape,
+    query,
+    record,
+    samples_of,
+    script,
+)
 
 
 def records_of(bytes_):
@@ -175,7 +186,7 @@ def test_damage(folder):
         )
         wrongs += expect(
             f"cut at {cut}: {'no' if clean else 'one'} note that a record is cut",
-            len(notes) == (0 if clean else 1) and said.count("\n") <= 3,
+            len(notes) == (0 if clean else 1) and len(lines_of(said)) <= 2,
             said,
         )
     expected = sum(kind == 9 for _, kind, _ in whole)
@@ -195,7 +206,7 @@ def test_damage(folder):
     for name, contents, says in (
         ("empty", b"", "not a perf.data file"),
         ("text", b"hello\n", "not a perf.data file"),
-        ("other order", b"2ELIFREP" + bytes(200), "byte order"),
+        ("other order", b"2ELIFREP" + bytes(200), "big-endian machine"),
         ("header only", b"PERFILE2" + bytes(8), "header"),
         ("attributes of no size", bytes_[:16] + bytes(8) + bytes_[24:], "names no readable event"),
         ("attributes outside", bytes_[:24] + struct.pack("<Q", 1 << 62) + bytes_[32:], "names no readable event"),

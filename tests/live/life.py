@@ -339,7 +339,7 @@ def test_terminal(folder):
 
 def is_of_one_moment(line):
     """Whether the time in a line of progress is that of its number of samples by its rate, as both are rounded."""
-    match = re.match(r"(\d+) s +([1-9]\d*) samples \(([1-9]\d*)/s\)  \d+ lost  [\d.]+ MB  own CPU [\d.]+ %", line)
+    match = re.match(r"(\d+) s +([1-9]\d*) samples \(([1-9]\d*)/s\)  \d+ lost  [\d.]+ k?M?B  own CPU [\d.]+ %", line)
     seconds, samples, rate = map(int, match.groups()) if match else (0, 0, 1)
     return match and samples / (rate + 0.5) <= seconds + 0.6 and samples / (rate - 0.5) >= seconds - 0.6
 

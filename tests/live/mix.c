@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A load that changes much: processes that live for milliseconds, fork and exec, threads that
- * rename themselves, libraries that are mapped and unmapped, names of C++, stacks of some depth.
- * Runs for SECONDS.
+ * rename themselves, libraries that are mapped and unmapped, names of C++, stacks of some depth,
+ * and a frame pointer that leads to junk, as programs without frame pointers have. Runs for
+ * SECONDS.
  *
  *   mix SECONDS
  */
@@ -68,6 +69,29 @@ static __attribute__((noinline)) void deep(int depth, double seconds)
 	else
 		spin(seconds);
 	sink++;
+}
+
+/* The frame that the kernel finds here returns to -1, which is neither an address nor a mark. */
+static __attribute__((noinline)) void without_frames(void)
+{
+	static const unsigned long frame[2] = { 0, -1UL };
+	unsigned long count = 1 << 24;
+	unsigned long saved;
+
+#if defined(__x86_64__)
+	__asm__ volatile("mov %%rbp, %1\n\tmov %2, %%rbp\n"
+			 "1:\tdec %0\n\tjnz 1b\n\tmov %1, %%rbp"
+			 : "+r"(count), "=&r"(saved)
+			 : "r"(frame)
+			 : "cc", "memory");
+#elif defined(__aarch64__)
+	__asm__ volatile("mov %1, x29\n\tmov x29, %2\n"
+			 "1:\tsubs %0, %0, #1\n\tb.ne 1b\n\tmov x29, %1"
+			 : "+r"(count), "=&r"(saved)
+			 : "r"(frame)
+			 : "cc", "memory");
+#endif
+	sink += count + saved;
 }
 
 static void *thread_main(void *name)
@@ -153,6 +177,7 @@ int main(int argc, char **argv)
 		libraries();
 		plain(0.01);
 		deep(30, 0.01);
+		without_frames();
 	}
 	return 0;
 }

@@ -52,15 +52,19 @@ def record(data, *options, seconds=0.7, events="cpu-clock"):
         raise RuntimeError(f"{words}: {done.stderr}")
 
 
-def is_imported(done, files=1):
-    """Whether import ended with 0 and printed one line for each file.
+# A callchain has junk at its end if the kernel walked a program without frame pointers. Any process of this machine
+# may be such a program, so import may report truncated callchains of any recording.
+TRUNCATED = re.compile(r": \d+ callchains? truncated at an address that means nothing$")
 
-    One more line may report cut callchains: any process of this machine may have some.
-    """
-    return (
-        done.returncode == 0
-        and sum("callchains were truncated" not in line for line in done.stderr.splitlines()) == files
-    )
+
+def lines_of(said):
+    """The lines that import printed of what the file is, without those of truncated callchains."""
+    return [line for line in said.splitlines() if not TRUNCATED.search(line)]
+
+
+def is_imported(done, files=1):
+    """Whether import ended with 0 and printed one line for each file."""
+    return done.returncode == 0 and len(lines_of(done.stderr)) == len(samples_of(done.stderr)) == files
 
 
 def samples_of(said):
@@ -156,11 +160,11 @@ def heads(stacks):
 
 def windows(said):
     """Begin, end and stated error of each file, as import says them."""
-    found = re.findall(r"lost, (\S+) to (\S+) \((?:within (\d+) (m?)s)?", said)
+    found = re.findall(r"lost, (\S+) to (\S+) \(accurate to ([\d.]+) (\w+), ", said)
     return [
         (
             *(datetime.datetime.fromisoformat(moment).timestamp() for moment in row[:2]),
-            int(row[2] or 0) / (1000 if row[3] else 1),
+            float(row[2]) * {"s": 1, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[row[3]],
         )
         for row in found
     ]
