@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "naming/file-owner.h"
 #include "naming/process-root.h"
 #include "naming/process.h"
 #include "symbolizer/elf.h"
@@ -51,8 +52,12 @@ static bool same_inode(int fd, const struct stat *about, const struct tape_modul
 	       (fstatfs(fd, &system) == 0 && system.f_type == BTRFS_SUPER_MAGIC);
 }
 
-/* Verifies that an open file is that of the module. Returns 0, -ESTALE or -EBADMSG. */
-static int same_file(int fd, struct tape_module *module, uint64_t until_ns)
+/*
+ * Verifies that an open file is that of the module. A build-id alone is no proof, because anybody
+ * can copy it: it counts only at a `place` where no stranger can have put the file. NULL: such a
+ * place is not known. Returns 0, -ESTALE or -EBADMSG.
+ */
+static int same_file(int fd, struct tape_module *module, const char *place, uint64_t until_ns)
 {
 	uint8_t build_id[ELF_BUILD_ID_MAX];
 	struct stat about;
@@ -63,7 +68,7 @@ static int same_file(int fd, struct tape_module *module, uint64_t until_ns)
 		size = 0;
 	if (module->build_id_size && !same_build_id(module, build_id, size))
 		return r == -EBADMSG ? r : -ESTALE;
-	if (module->build_id_size)
+	if (module->build_id_size && place && file_owner_vouches(fd, place))
 		return 0;
 	if (fstat(fd, &about) < 0 || !same_inode(fd, &about, module) ||
 	    !finder_unchanged(&about, until_ns))
@@ -74,10 +79,11 @@ static int same_file(int fd, struct tape_module *module, uint64_t until_ns)
 }
 
 /* Verifies an open file and returns its descriptor. If it is not the module's file, closes it. */
-static int open_checked(int opened, struct tape_module *module, uint64_t until_ns)
+static int open_checked(int opened, struct tape_module *module, const char *place,
+			uint64_t until_ns)
 {
 	_cleanup_close_ int fd = opened;
-	int r = fd < 0 ? fd : same_file(fd, module, until_ns);
+	int r = fd < 0 ? fd : same_file(fd, module, place, until_ns);
 
 	return r < 0 ? r : take_fd(fd);
 }
@@ -139,7 +145,7 @@ static int open_link(const char *link, struct tape_module *module, const char *p
 	 * deleting a file changes its ctime, but not its content, so ignore the ctime of a deleted
 	 * file
 	 */
-	return open_checked(take_fd(fd), &here, about.st_nlink ? until_ns : 0);
+	return open_checked(take_fd(fd), &here, NULL, about.st_nlink ? until_ns : 0);
 }
 
 /*
@@ -196,8 +202,10 @@ static unsigned int remote_flag(const struct finder *finder)
 static int open_by_build_id(const struct finder *finder, const char *dir,
 			    const struct tape_module *module, const char *suffix)
 {
-	struct tape_module wanted = *module;
+	uint8_t build_id[ELF_BUILD_ID_MAX];
+	_cleanup_close_ int fd = -1;
 	char path[PATH_MAX];
+	size_t size = 0;
 	int used;
 
 	if (module->build_id_size < 2)
@@ -208,8 +216,13 @@ static int open_by_build_id(const struct finder *finder, const char *dir,
 	for (size_t i = 1; i < module->build_id_size; i++)
 		used += sprintf(path + used, "%02x", module->build_id[i]);
 	strcpy(path + used, suffix);
-	return open_checked(process_root_open(0, path, 0, PROCESS_ROOT_LINKS | remote_flag(finder)),
-			    &wanted, 0);
+	fd = process_root_open(0, path, 0, PROCESS_ROOT_LINKS | remote_flag(finder));
+	if (fd < 0)
+		return fd;
+	/* the folder is trusted, so the build-id is enough */
+	if (elf_build_id(fd, build_id, &size) <= 0 || !same_build_id(module, build_id, size))
+		return -ESTALE;
+	return take_fd(fd);
 }
 
 static int open_module(const struct finder *finder, struct finder_request *request)
@@ -227,7 +240,7 @@ static int open_module(const struct finder *finder, struct finder_request *reque
 		name[strlen(name) - strlen(DELETED)] = 0;
 	if (finder->live && request->pid > 0) {
 		fd = open_checked(process_root_open(request->pid, name, module->device, flags),
-				  module, request->until_ns);
+				  module, NULL, request->until_ns);
 		if (fd < 0 && fd != -EREMOTE) {
 			other = open_mapped(finder, request->pid, module, name, request->until_ns);
 			fd = other >= 0 ? other
@@ -238,7 +251,7 @@ static int open_module(const struct finder *finder, struct finder_request *reque
 		if (!finder->live)
 			flags |= PROCESS_ROOT_LINKS;
 		other = open_checked(process_root_open(0, name, module->device, flags), module,
-				     request->until_ns);
+				     name, request->until_ns);
 		fd = other >= 0 ? other : finder_best_error(fd, plain_error(other));
 	}
 	if (fd < 0 && finder->debug_dir) {
@@ -248,12 +261,17 @@ static int open_module(const struct finder *finder, struct finder_request *reque
 	return fd;
 }
 
-static int open_by_crc(const struct finder *finder, int32_t pid, const char *path, uint32_t crc)
+/*
+ * Opens a debug file that has the right CRC. Anybody can forge a CRC, so the file must belong to
+ * the owner of the module's file.
+ */
+static int open_by_crc(const struct finder *finder, int32_t pid, const char *path, uint32_t crc,
+		       int of)
 {
 	_cleanup_close_ int fd =
 		process_root_open(pid, path, 0, PROCESS_ROOT_LINKS | remote_flag(finder));
 
-	return fd >= 0 && elf_has_crc(fd, crc) ? take_fd(fd) : -ENOENT;
+	return fd >= 0 && file_owner_is_of(fd, of) && elf_has_crc(fd, crc) ? take_fd(fd) : -ENOENT;
 }
 
 /*
@@ -261,7 +279,7 @@ static int open_by_crc(const struct finder *finder, int32_t pid, const char *pat
  * debug files.
  */
 static int open_linked(const struct finder *finder, int32_t pid, const char *dir, const char *name,
-		       uint32_t crc)
+		       uint32_t crc, int of)
 {
 	const char *const places[][3] = {
 		{ "", dir, "/" },
@@ -276,7 +294,7 @@ static int open_linked(const struct finder *finder, int32_t pid, const char *dir
 	for (size_t i = 0; fd < 0 && i < ARRAY_SIZE(places); i++)
 		if (places[i][0] && snprintf(path, sizeof(path), "%s%s%s%s", places[i][0],
 					     places[i][1], places[i][2], name) < (int)sizeof(path))
-			fd = open_by_crc(finder, pid, path, crc);
+			fd = open_by_crc(finder, pid, path, crc, of);
 	return fd;
 }
 
@@ -294,8 +312,8 @@ static int open_debuglink(const struct finder *finder, const struct finder_reque
 	if (!dir)
 		return -ENOMEM;
 	if (finder->live && request->pid > 0)
-		debug_fd = open_linked(finder, request->pid, dir, name, crc);
-	return debug_fd < 0 ? open_linked(finder, 0, dir, name, crc) : debug_fd;
+		debug_fd = open_linked(finder, request->pid, dir, name, crc, fd);
+	return debug_fd < 0 ? open_linked(finder, 0, dir, name, crc, fd) : debug_fd;
 }
 
 /*
@@ -324,8 +342,8 @@ void finder_files_close(struct finder_files *files)
 }
 
 /*
- * Finds a process's perf map or jitdump. The pid surely belongs to the same process only in a live
- * tape, so files of the process itself are opened only then.
+ * Finds a process's perf map or jitdump. Opens files of the process itself only in a live tape, and
+ * only if this process had the pid when the code was sampled.
  */
 static int find_jit(const struct finder *finder, const struct finder_request *request,
 		    struct finder_files *ret_files)
@@ -333,6 +351,11 @@ static int find_jit(const struct finder *finder, const struct finder_request *re
 	if (finder->live) {
 		ret_files->fd = process_open_perf_map(request->pid);
 		ret_files->other_fd = process_open_jitdump(request->pid);
+		/* ask afterwards, so that the files are those of the process that is asked about */
+		if (process_began_after(request->pid, request->since_ns)) {
+			finder_files_close(ret_files);
+			return -ESTALE;
+		}
 	}
 	if (ret_files->fd < 0)
 		ret_files->fd = process_open_leftover_map(request->pid, request->until_ns);

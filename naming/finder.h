@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Finds the file that a module was mapped from, and verifies the file by its build-id, or else by
- * device, inode and an unchanged modification time. A name from another file would be worse than no
- * name.
+ * Finds the file that a module was mapped from, and verifies the file by device, inode, unchanged
+ * times, and its build-id if that is known. The build-id alone is enough only where no stranger can
+ * have put the file (naming/file-owner.h). A name from another file would be worse than no name.
  */
 
 #include <stdbool.h>
@@ -32,6 +32,11 @@ struct finder_request {
 	/* If it lacks a build-id, it receives that of the file. */
 	struct tape_module module;
 	const char *path;
+	/*
+	 * FINDER_JIT: when the code was first sampled, on the wall clock. A process that began
+	 * later is another one. 0: unknown.
+	 */
+	uint64_t since_ns;
 };
 
 /* Two descriptors, each of which may be -1. The second is that of the debug file or the jitdump. */

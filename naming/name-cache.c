@@ -11,7 +11,7 @@
 #include "base/file.h"
 
 #define MAGIC "PERFNAME"
-#define VERSION 1
+#define VERSION 2
 #define HEADER_SIZE (8 + 4 + NAME_KEY_SIZE + 4)
 #define BLOCK_HEADER 8
 /*
@@ -96,16 +96,19 @@ int name_cache_open(const char *dir, uint64_t max_bytes, struct name_cache **ret
 void name_key_make(const struct tape_module *module, const struct stat *about, bool debug,
 		   struct name_key *ret_key)
 {
-	uint64_t numbers[] = { about->st_dev, about->st_ino, about->st_size,
+	uint64_t numbers[] = { about->st_dev,
+			       about->st_ino,
+			       about->st_size,
 			       about->st_mtim.tv_sec * NSEC_PER_SEC + about->st_mtim.tv_nsec,
-			       about->st_ctim.tv_sec * NSEC_PER_SEC + about->st_ctim.tv_nsec };
+			       about->st_ctim.tv_sec * NSEC_PER_SEC + about->st_ctim.tv_nsec,
+			       about->st_uid };
 	uint8_t *at = ret_key->bytes;
 
 	memset(ret_key, 0, sizeof(*ret_key));
 	at[0] = module->build_id_size;
 	at[1] = debug;
 	memcpy(at + 2, module->build_id, module->build_id_size);
-	for (size_t i = 0; !module->build_id_size && i < ARRAY_SIZE(numbers); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
 		uint64_t number = htole64(numbers[i]);
 
 		memcpy(at + 24 + 8 * i, &number, 8);

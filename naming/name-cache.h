@@ -4,9 +4,10 @@
 /*
  * Caches found names in a folder, by the identity of their file, so that the next recorder need not
  * find them again. A damaged or unknown file counts as empty, because all names can be found again.
+ * So does a file of an earlier version, whose key is another one.
  * If the folder exceeds its size limit, the least recently used files are deleted.
  *
- * A file begins with "PERFNAME", the u32 1, the key, and the u32 CRC-32C of these. Blocks follow: a
+ * A file begins with "PERFNAME", the u32 2, the key, and the u32 CRC-32C of these. Blocks follow: a
  * u32 size, the u32 CRC-32C of the rows, and the rows of that size. A row is a u64 address, the u64
  * start of its function, and its name with a NUL. Numbers are little-endian.
  */
@@ -25,10 +26,11 @@ int name_cache_open(const char *dir, uint64_t max_bytes, struct name_cache **ret
 struct name_cache *name_cache_close(struct name_cache *cache);
 DEFINE_CLEANUP(name_cache, struct name_cache *, name_cache_close)
 
-#define NAME_KEY_SIZE 64
+#define NAME_KEY_SIZE 72
 /*
- * Everything on which the names depend: the file's build-id, or else its inode, size and times; and
- * whether the file had a debug file.
+ * Everything on which the names depend: the file's owner, inode, size, times and build-id, and
+ * whether the file had a debug file. The build-id alone is no identity, because anybody can copy it
+ * into a file of their own.
  */
 struct name_key {
 	uint8_t bytes[NAME_KEY_SIZE];

@@ -2,11 +2,15 @@
 #include "naming/namer.h"
 
 #include <elf.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
 
 #include "base/file.h"
+#include "naming/first-samples.h"
 #include "naming/frame-uses.h"
 #include "naming/kernel.h"
 #include "naming/process.h"
@@ -62,6 +66,8 @@ struct namer {
 	bool again;
 	/* enum unnamed_reason, for each module of the current tape. */
 	uint8_t *reasons;
+	/* When each module of the current tape was first sampled; NULL: not asked yet. */
+	uint64_t *first_samples;
 };
 
 /* Adds the addresses of frames without a name, unless the list already contains them. */
@@ -174,6 +180,19 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/*
+ * Returns whether nobody but the kernel chose the file's number and times, on which the cache
+ * relies. A FUSE server, which any user may run, chooses its own; an overlay may show those of one.
+ */
+static bool has_true_identity(int fd, const struct tape_module *module)
+{
+	struct statfs system;
+
+	if (fstatfs(fd, &system) < 0 || system.f_type == FUSE_SUPER_MAGIC)
+		return false;
+	return system.f_type != OVERLAYFS_SUPER_MAGIC || gnu_dev_major(module->device) != 0;
+}
+
 /* Names addresses from the cache first, then from the file and its debug file. */
 static int look_up_names(struct namer *namer, struct known *known, const struct finder_files *files)
 {
@@ -181,7 +200,8 @@ static int look_up_names(struct namer *namer, struct known *known, const struct 
 	struct stat about;
 	int r;
 
-	if (!namer->cache || fstat(files->fd, &about) < 0)
+	if (!namer->cache || fstat(files->fd, &about) < 0 ||
+	    !has_true_identity(files->fd, &known->module))
 		return elf_names(files->fd, files->other_fd, &known->answers, NULL);
 	name_key_make(&known->found, &about, files->other_fd >= 0, &key);
 	r = name_cache_load(namer->cache, &key, &known->answers);
@@ -195,7 +215,9 @@ static int look_up_names(struct namer *namer, struct known *known, const struct 
 /* Names the open addresses of a module. If its file is gone, they stay open. */
 static int look_up_file(struct namer *namer, struct known *known, int32_t pid, uint64_t until_ns)
 {
-	struct finder_request request = { FINDER_FILE, pid, until_ns, known->found, known->path };
+	struct finder_request request = {
+		FINDER_FILE, pid, until_ns, known->found, known->path, 0
+	};
 	_cleanup_(finder_files_close) struct finder_files files;
 	int r;
 
@@ -338,6 +360,21 @@ static int look_up_jit(int fd, int (*names)(const struct file_window *, struct a
 	return names(&source, addresses);
 }
 
+/* Returns when a module was first sampled, on the wall clock. Returns 0 or -ENOMEM. */
+static int find_first_sample(struct namer *namer, const struct tape *tape, uint32_t module,
+			     uint64_t *ret_ns)
+{
+	uint64_t error_ns = 0, at_ns;
+	int r = namer->first_samples ? 0 : first_samples_find(tape, &namer->first_samples);
+
+	if (r < 0)
+		return r;
+	at_ns = namer->first_samples[module];
+	/* the kernel counts the begin of a process in ticks of 10 ms, rounded down */
+	*ret_ns = at_ns == UINT64_MAX ? 0 : tape_to_realtime(tape, at_ns, &error_ns) + error_ns;
+	return 0;
+}
+
 /*
  * Names generated code. Keeps none of its names for the next tape, because programs generate, move
  * and drop such code all the time.
@@ -356,6 +393,8 @@ static int name_jit(struct namer *namer, struct tape *tape, const struct frame_t
 	if (!here)
 		r = kernel_is_of_boot(&namer->kernel, &namer->finder, tape, &here);
 	request.until_ns = namer_end_of(tape);
+	if (r == 0)
+		r = find_first_sample(namer, tape, frames->module, &request.since_ns);
 	if (r < 0 || !here || finder_find(&namer->finder, &request, &files) < 0)
 		return r;
 	r = add_frames(&answers, tape, frames);
@@ -505,6 +544,8 @@ int namer_run(struct namer *namer, struct tape *tape)
 	if (r == 0)
 		r = unnamed_note(tape, reasons);
 	namer->reasons = NULL;
+	free(namer->first_samples);
+	namer->first_samples = NULL;
 	dropped = drop_unused(namer);
 	return r < 0 ? r : dropped;
 }

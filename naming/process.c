@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/bytes.h"
 #include "base/cleanup.h"
@@ -16,58 +17,80 @@
 
 #define STATUS_LIMIT (64u << 10)
 #define MAPS_LIMIT (16u << 20)
+/* The number of the field of /proc/PID/stat with the begin of the process. */
+#define STAT_BEGIN 22
 #define AUXV_LIMIT (16u << 10)
 
-/* Returns the process's pid in its innermost namespace; 0 if the process is gone. */
-static int32_t inner_pid(int32_t pid)
+struct identity {
+	/* The pid in its innermost namespace. */
+	int32_t inner;
+	/* The user whose rights the process has. */
+	uid_t uid;
+};
+
+/* Returns the text behind "\nNAME:" in a status file, or NULL. */
+static char *status_value(char *status, const char *name)
+{
+	char *line = strstr(status, name);
+
+	return line ? line + strlen(name) : NULL;
+}
+
+/*
+ * Reads /proc/PID/status. The owner of the folder /proc/PID is not the user, because root owns it
+ * if the process is not dumpable. Returns false if the process is gone.
+ */
+static bool read_identity(int32_t pid, struct identity *ret)
 {
 	_cleanup_free_ char *status = NULL;
+	struct identity identity = { .inner = pid };
 	char path[32], *line, *end;
-	int32_t inner = 0;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
 	if (file_read(path, STATUS_LIMIT, &status, NULL) < 0)
-		return 0;
-	line = strstr(status, "\nNSpid:");
-	if (!line)
-		return pid;
-	line += strlen("\nNSpid:");
-	line[strcspn(line, "\n")] = 0;
-	for (long next = strtol(line, &end, 10); end != line; next = strtol(line, &end, 10)) {
-		inner = next;
-		line = end;
+		return false;
+	line = status_value(status, "\nUid:");
+	if (!line || sscanf(line, "%*u %u", &identity.uid) != 1)
+		return false;
+	line = status_value(status, "\nNSpid:");
+	if (line) {
+		line[strcspn(line, "\n")] = 0;
+		for (long next = strtol(line, &end, 10); end != line;
+		     next = strtol(line, &end, 10)) {
+			identity.inner = next;
+			line = end;
+		}
 	}
-	return inner;
+	*ret = identity;
+	return true;
 }
 
-static bool is_trusted(int fd, int32_t pid)
+static bool is_own_file(int fd, const struct identity *identity)
 {
-	struct stat about, process;
-	char path[32];
+	struct stat about;
 
-	snprintf(path, sizeof(path), "/proc/%d", pid);
-	return fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && stat(path, &process) == 0 &&
-	       (about.st_uid == process.st_uid || about.st_uid == 0);
+	return fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_nlink == 1 &&
+	       about.st_uid == identity->uid;
 }
 
-static int open_trusted(int32_t pid, const char *path)
+static int open_own(int32_t pid, const struct identity *identity, const char *path)
 {
-	_cleanup_close_ int fd = process_root_open(pid, path, 0, PROCESS_ROOT_LINKS);
+	_cleanup_close_ int fd = process_root_open(pid, path, 0, 0);
 
-	if (fd < 0 || !is_trusted(fd, pid))
+	if (fd < 0 || !is_own_file(fd, identity))
 		return -1;
 	return take_fd(fd);
 }
 
 int process_open_perf_map(int32_t pid)
 {
-	int32_t inner = inner_pid(pid);
+	struct identity identity;
 	char path[64];
 
-	if (!inner)
+	if (!read_identity(pid, &identity))
 		return -1;
-	snprintf(path, sizeof(path), "/tmp/perf-%d.map", inner);
-	return open_trusted(pid, path);
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", identity.inner);
+	return open_own(pid, &identity, path);
 }
 
 /*
@@ -79,8 +102,9 @@ static bool is_made_before(int fd, uint64_t until_ns)
 	struct statx about;
 	const struct statx_timestamp *made = &about.stx_btime;
 
-	if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME | STATX_MTIME | STATX_UID, &about) < 0 ||
-	    (about.stx_uid != 0 && about.stx_uid != geteuid()))
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME | STATX_MTIME | STATX_UID | STATX_NLINK,
+		  &about) < 0 ||
+	    about.stx_nlink != 1 || (about.stx_uid != 0 && about.stx_uid != geteuid()))
 		return false;
 	if (!(about.stx_mask & STATX_BTIME))
 		made = &about.stx_mtime;
@@ -106,10 +130,13 @@ int process_open_leftover_map(int32_t pid, uint64_t until_ns)
 int process_open_jitdump(int32_t pid)
 {
 	_cleanup_free_ char *maps = NULL;
+	struct identity identity;
 	char path[32], name[64], *at, *line;
 
+	if (!read_identity(pid, &identity))
+		return -1;
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	snprintf(name, sizeof(name), "/jit-%d.dump\n", inner_pid(pid));
+	snprintf(name, sizeof(name), "/jit-%d.dump\n", identity.inner);
 	if (file_read(path, MAPS_LIMIT, &maps, NULL) < 0)
 		return -1;
 	at = strstr(maps, name);
@@ -119,7 +146,34 @@ int process_open_jitdump(int32_t pid)
 	for (line = at; line > maps && line[-1] != '\n';)
 		line--;
 	/* the columns before the path do not contain a slash */
-	return open_trusted(pid, strchr(line, '/'));
+	return open_own(pid, &identity, strchr(line, '/'));
+}
+
+/* Returns the begin of a process since the boot; 0 if it is gone. */
+static uint64_t begin_since_boot(int32_t pid)
+{
+	_cleanup_free_ char *text = NULL;
+	unsigned long long ticks;
+	char path[32], *at;
+	size_t field = 2;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	if (file_read(path, STATUS_LIMIT, &text, NULL) < 0)
+		return 0;
+	/* the name of the process may contain blanks and brackets */
+	for (at = strrchr(text, ')'); at && field < STAT_BEGIN; field++)
+		at = strchr(at + 1, ' ');
+	if (!at || sscanf(at, " %llu", &ticks) != 1)
+		return 0;
+	return ticks * (NSEC_PER_SEC / sysconf(_SC_CLK_TCK));
+}
+
+bool process_began_after(int32_t pid, uint64_t time_ns)
+{
+	uint64_t begin = begin_since_boot(pid);
+	uint64_t boot = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
+
+	return time_ns && begin && boot + begin > time_ns;
 }
 
 bool process_is_64bit(int32_t pid)

@@ -3,8 +3,9 @@
 
 /*
  * Opens the files in which a running process describes its generated code, and finds its word size.
- * Opens files in the process's own root, which no symbolic link can leave. Accepts only regular
- * files that belong to the process's user or to root.
+ * Opens files in the process's own root, without symbolic links. Accepts only regular files with
+ * one name that belong to the user as whom the process runs, also if root owns the file: a process
+ * in a mount namespace of its own can put any file of root's there.
  */
 
 #include <stdbool.h>
@@ -20,5 +21,11 @@ int process_open_perf_map(int32_t pid);
 int process_open_leftover_map(int32_t pid, uint64_t until_ns);
 /* Returns a descriptor, or -1 if there is no jitdump. */
 int process_open_jitdump(int32_t pid);
+/*
+ * Returns whether the process that has this pid now began after a time on the wall clock, so that
+ * another process had the pid at that time. Returns false without such a process, and if the time
+ * is 0.
+ */
+bool process_began_after(int32_t pid, uint64_t time_ns);
 /* Returns false only if the process surely has 32-bit words, and so another vdso. */
 bool process_is_64bit(int32_t pid);

@@ -87,8 +87,8 @@ static ssize_t receive_with(int fd, void *bytes, size_t size, int files[FILES])
 static void answer_one(int fd, const struct open_helper_question *question)
 {
 	const struct finder finder = { .live = question->live };
-	struct finder_request request = { question->kind, question->pid, question->until_ns,
-					  question->module, question->path };
+	struct finder_request request = { question->kind,   question->pid,  question->until_ns,
+					  question->module, question->path, question->since_ns };
 	_cleanup_(finder_files_close) struct finder_files files = { -1, -1 };
 	struct open_helper_answer answer = { .result =
 						     finder_find_here(&finder, &request, &files) };
@@ -317,6 +317,7 @@ int open_helper_question(const struct finder *finder, const struct finder_reques
 		return -ENAMETOOLONG;
 	ret_question->module = request->module;
 	ret_question->until_ns = request->until_ns;
+	ret_question->since_ns = request->since_ns;
 	ret_question->kind = request->kind;
 	ret_question->pid = request->pid;
 	ret_question->live = finder->live;

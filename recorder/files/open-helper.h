@@ -27,6 +27,7 @@
 struct open_helper_question {
 	struct tape_module module;
 	uint64_t until_ns;
+	uint64_t since_ns;
 	uint32_t kind;
 	int32_t pid;
 	bool live;

@@ -228,8 +228,9 @@ static void receive_early(struct opener *opener, uint64_t now)
 static int send_one(struct opener *opener, struct fd_cache_file *file, uint64_t now)
 {
 	const struct finder finder = { .live = true };
-	const struct finder_request request = { file->kind, file->pid, file->until_ns, file->module,
-						file->path };
+	/* the process began before its code was mapped, and that was before until_ns */
+	const struct finder_request request = { file->kind,   file->pid,  file->until_ns,
+						file->module, file->path, file->until_ns };
 	int r = open_helper_question(&finder, &request, &opener->question);
 
 	file->tried_ns = now;
@@ -515,8 +516,11 @@ int opener_find(void *context, const struct finder *finder, struct finder_reques
 	if (cached == 0 || cached == -ESTALE)
 		return cached;
 	r = ask_late(opener, finder, request, ret_files);
-	/* while a process runs, its newest map is better than the cached one */
-	if (r < 0 && finder->live && request->kind == FINDER_JIT)
+	/*
+	 * while a process runs, its newest map is better than the cached one; -ESTALE: another
+	 * process has its pid now, and the cached files may be of either
+	 */
+	if (r < 0 && r != -ESTALE && finder->live && request->kind == FINDER_JIT)
 		cached = find_cached(opener, request, ret_files);
 	return r == 0 || cached == -ENOENT ? r : cached;
 }

@@ -87,8 +87,8 @@ static unsigned int load(struct name_cache *cache, uint64_t inode, unsigned int 
 static void test_kept(void)
 {
 	_cleanup_(cleanup_name_cache) struct name_cache *cache = NULL, *again = NULL;
-	struct tape_module module = { .build_id_size = 20, .build_id = { 1, 2, 3 } };
-	struct stat about = { .st_ino = 5 };
+	const struct tape_module module = { .build_id_size = 20, .build_id = { 1, 2, 3 } };
+	const struct stat about = { .st_ino = 5 };
 	struct name_key one, other;
 
 	CHECK(mkdtemp(dir));
@@ -100,15 +100,46 @@ static void test_kept(void)
 	CHECK_EQ(load(cache, 2, 4), 0);
 	again = open_cache(1 << 20);
 	CHECK_EQ(load(again, 1, 6), 4);
-	/* a file with a build-id has one key anywhere; a debug file adds names, so it has another
-	 */
+	/* a debug file adds names, so it has another key */
 	name_key_make(&module, &about, false, &one);
-	about.st_ino = 6;
-	name_key_make(&module, &about, false, &other);
-	CHECK_EQ(memcmp(&one, &other, sizeof(one)), 0);
 	name_key_make(&module, &about, true, &other);
 	CHECK(memcmp(&one, &other, sizeof(one)) != 0);
 	nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static bool same_key(const struct tape_module *module, const struct stat *a, const struct stat *b)
+{
+	struct name_key one, other;
+
+	name_key_make(module, a, false, &one);
+	name_key_make(module, b, false, &other);
+	return memcmp(&one, &other, sizeof(one)) == 0;
+}
+
+/* Anybody can copy a build-id, so it never makes one file of two. */
+static void test_copied_build_id(void)
+{
+	const struct tape_module module = { .build_id_size = 20, .build_id = { 1, 2, 3 } };
+	const struct stat about = { .st_dev = 1,
+				    .st_ino = 5,
+				    .st_size = 7,
+				    .st_uid = 1000,
+				    .st_mtim = { 1, 2 },
+				    .st_ctim = { 3, 4 } };
+	struct stat other[7];
+
+	CHECK(same_key(&module, &about, &about));
+	for (size_t i = 0; i < ARRAY_SIZE(other); i++)
+		other[i] = about;
+	other[0].st_dev++;
+	other[1].st_ino++;
+	other[2].st_size++;
+	other[3].st_uid++;
+	other[4].st_mtim.tv_nsec++;
+	other[5].st_ctim.tv_nsec++;
+	other[6].st_ctim.tv_sec++;
+	for (size_t i = 0; i < ARRAY_SIZE(other); i++)
+		CHECK(!same_key(&module, &about, &other[i]));
 }
 
 static char *only_file(void)
@@ -203,6 +234,7 @@ static void test_fifo(void)
 }
 
 CHECK_MAIN({ "saved names are found again", test_kept },
+	   { "a copied build-id is another file", test_copied_build_id },
 	   { "a damaged file gives no wrong name", test_damaged },
 	   { "the oldest files go when the cache is full", test_bounded },
 	   { "a FIFO in place of a file is ignored", test_fifo })

@@ -149,10 +149,12 @@ static int proc_pid(void)
 	return atoi(text);
 }
 
-static void check_jit(const char *name)
+/* Names a tape in which the generated code of this process was first sampled at a time. */
+static void check_jit_at(uint64_t time_ns, const char *name)
 {
 	_cleanup_(cleanup_namer) struct namer *namer = NULL;
-	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, 1);
+	_cleanup_(cleanup_tape) struct tape *tape =
+		tapes_bare(TAPES_PERF, TAPES_PERF + NSEC_PER_SEC);
 	char path[64];
 	uint32_t module, frame, other;
 
@@ -161,12 +163,122 @@ static void check_jit(const char *name)
 	CHECK_EQ(tape_add_frame(tape, module, 0x7000000010, &frame), 0);
 	CHECK_EQ(tape_add_frame(tape, module, 0x7000000100, &other), 0);
 	make_namer(&namer);
-	CHECK_EQ(array_push(&tape->samples, (struct tape_sample){ .frame = other }), 0);
+	tapes_anchor(tape, TAPES_PERF, time_ns);
+	CHECK_EQ(array_push(&tape->samples,
+			    (struct tape_sample){ .time_ns = TAPES_PERF, .frame = other }),
+		 0);
 	CHECK_EQ(namer_run(namer, tape), 0);
 	CHECK_STR(tape_fact(tape, "unnamed"), "1 made at run time");
 	CHECK_STR(name_of(tape, frame), name);
 	CHECK_EQ(tape->frames.items[frame].offset, *name ? 0x10 : 0);
 	CHECK_STR(name_of(tape, other), "");
+}
+
+static void check_jit(const char *name)
+{
+	check_jit_at(clock_ns(CLOCK_REALTIME), name);
+}
+
+/* A process that began after the sample is not the one that was sampled. */
+static void test_pid_again(void)
+{
+	static const char text[] = "7000000000 20 mine\n";
+	char name[64], path[80];
+
+	snprintf(name, sizeof(name), "perf-%d.map", getpid());
+	snprintf(path, sizeof(path), "/tmp/%s", name);
+	CHECK_EQ(file_replace("/tmp", name, text, strlen(text)), 0);
+	check_jit("mine");
+	check_jit_at(clock_ns(CLOCK_REALTIME) - 3600 * NSEC_PER_SEC, "");
+	unlink(path);
+}
+
+/* A process of another user, which waits until the other end of a pipe closes. */
+struct victim {
+	int end;
+	pid_t pid;
+	char path[64];
+};
+
+static void victim_start(struct victim *victim)
+{
+	int ends[2], ready[2];
+	char byte = 0;
+
+	CHECK_EQ(pipe(ends), 0);
+	CHECK_EQ(pipe(ready), 0);
+	victim->pid = fork();
+	if (victim->pid == 0) {
+		close(ends[1]);
+		if (setresgid(65534, 65534, 65534) < 0 || setresuid(65534, 65534, 65534) < 0 ||
+		    write(ready[1], &byte, 1) != 1)
+			_exit(1);
+		_exit(read(ends[0], &byte, 1) != 0);
+	}
+	CHECK_EQ(read(ready[0], &byte, 1), 1);
+	close(ends[0]);
+	close(ready[0]);
+	close(ready[1]);
+	victim->end = ends[1];
+	snprintf(victim->path, sizeof(victim->path), "/tmp/perf-%d.map", victim->pid);
+}
+
+static void victim_end(struct victim *victim)
+{
+	int status;
+
+	close(victim->end);
+	CHECK_EQ(waitpid(victim->pid, &status, 0), victim->pid);
+	CHECK_EQ(status, 0);
+	unlink(victim->path);
+}
+
+static void write_file(const char *path, uid_t owner)
+{
+	static const char text[] = "7000000000 20 secret\n";
+	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	CHECK_EQ(file_write_all(fd, text, strlen(text)), 0);
+	CHECK_EQ(fchown(fd, owner, owner), 0);
+}
+
+static bool has_map(const struct victim *victim)
+{
+	_cleanup_close_ int fd = process_open_perf_map(victim->pid);
+
+	return fd >= 0;
+}
+
+/* Only a file of the process's own user is its map: not one of root's, and none behind a link. */
+static void test_map_of_others(void)
+{
+	char secret[] = "/tmp/perftape-secret-XXXXXX", mine[] = "/tmp/perftape-mine-XXXXXX";
+	struct victim victim;
+
+	if (geteuid() != 0)
+		return;
+	victim_start(&victim);
+	CHECK(!has_map(&victim));
+	write_file(victim.path, 65534);
+	CHECK(has_map(&victim));
+	CHECK_EQ(chown(victim.path, 0, 0), 0);
+	CHECK(!has_map(&victim));
+	CHECK_EQ(unlink(victim.path), 0);
+	close(mkstemp(secret));
+	CHECK_EQ(unlink(secret), 0);
+	write_file(secret, 0);
+	CHECK_EQ(symlink(secret, victim.path), 0);
+	CHECK(!has_map(&victim));
+	CHECK_EQ(unlink(victim.path), 0);
+	/* a second name of a file: of the user's, too, because the kernel may allow to link others'
+	 */
+	close(mkstemp(mine));
+	CHECK_EQ(chown(mine, 65534, 65534), 0);
+	CHECK_EQ(link(mine, victim.path), 0);
+	CHECK(!has_map(&victim));
+	unlink(mine);
+	unlink(secret);
+	victim_end(&victim);
 }
 
 static void test_perf_map(void)
@@ -376,6 +488,8 @@ CHECK_MAIN({ "functions of this program get names", test_this_program },
 	   { "a deleted file keeps the names that are known", test_deleted },
 	   { "a perf map gives names", test_perf_map },
 	   { "a perf map of a process that ended gives names", test_left_map },
+	   { "a process that began later has no map of this code", test_pid_again },
+	   { "a map is a file of the process's user", test_map_of_others },
 	   { "a jitdump gives names", test_jitdump },
 	   { "code that the kernel generated keeps its name", test_made_by_kernel },
 	   { "reasons why frames have no name are counted", test_unnamed },
