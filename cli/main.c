@@ -25,9 +25,9 @@
 #include "cli/version.h"
 
 const struct option global_options[] = {
-	{ "store", 0, "DIR",
-	  "store to use (default: $PERFTAPE_STORE, or /var/lib/perftape as root)" },
-	{ "color", 0, "WHEN", "auto (default), always or never; auto respects $NO_COLOR" },
+	{ "store", 0, "DIR|FILE",
+	  "store, or .tape file (default: $PERFTAPE_STORE, or /var/lib/perftape as root)" },
+	{ "color", 0, "auto|always|never", "default: auto, which respects $NO_COLOR" },
 	{ "config", 0, "FILE", "settings (default: $PERFTAPE_CONFIG, else " CONF_FILE ")" },
 	{ "utc", 0, NULL, "read and print times in UTC" },
 	{ "quiet", 'q', NULL, "print only errors, and gaps in the recorded data" },
@@ -38,12 +38,25 @@ const struct option global_options[] = {
 };
 
 const struct command *const commands[] = {
-	&command_record, &command_query,    &command_top,
-	&command_spikes, &command_heatmap,  &command_flamegraph,
-	&command_gauges, &command_audit,    &command_incidents,
-	&command_import, &command_segments, &command_status,
-	&command_verify, &command_vacuum,   &command_snapshot,
-	&command_mark,	 &command_resolve,  NULL,
+	&command_record,
+	&command_query,
+	&command_top,
+	&command_spikes,
+	&command_heatmap,
+	&command_flamegraph,
+	&command_gauges,
+	&command_audit,
+	&command_incidents,
+	&command_import,
+	&command_segments,
+	&command_status,
+	&command_verify,
+	&command_vacuum,
+	&command_snapshot,
+	&command_mark,
+	&command_resolve,
+	&command_completion,
+	NULL,
 };
 
 static const struct command *find_command(const char *name)

@@ -68,6 +68,8 @@ missing_to_test() {
 	has chromium-headless-shell || has chromium || echo "chromium-headless-shell opens flame graphs"
 	has perf || echo "linux-perf makes recordings to compare with"
 	has strace || echo "strace shows the order of writes to the disk"
+	has zsh || echo "zsh completes the command line"
+	has fish || echo "fish completes the command line"
 	has mpstat || echo "sysstat has mpstat, to compare CPU gauges with"
 }
 

@@ -77,6 +77,7 @@ extern const struct option global_options[];
 extern const struct command *const commands[];
 
 extern const struct command command_audit;
+extern const struct command command_completion;
 extern const struct command command_flamegraph;
 extern const struct command command_heatmap;
 extern const struct command command_gauges;

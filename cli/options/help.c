@@ -35,15 +35,15 @@ struct help {
 
 static void help_put_row(struct help *help, const char *left, const char *right)
 {
-	bool below = help->terminal.wrap < WIDTH_BESIDE;
-	unsigned int indent = below ? SHORT_INDENT : LEFT_WIDTH;
+	bool narrow = help->terminal.wrap < WIDTH_BESIDE;
+	unsigned int indent = narrow ? SHORT_INDENT : LEFT_WIDTH;
 	size_t size = strlen(left);
 
 	buffer_printf(&help->text, "  %s", left);
-	if (below)
-		buffer_printf(&help->text, "\n%*s", SHORT_INDENT, "");
+	if (narrow || size + 3 > LEFT_WIDTH)
+		buffer_printf(&help->text, "\n%*s", (int)indent, "");
 	else
-		buffer_printf(&help->text, "%*s ", size < 26 ? (int)(26 - size) : 0, "");
+		buffer_printf(&help->text, "%*s", (int)(LEFT_WIDTH - size - 2), "");
 	lines_put(&help->terminal, (struct lines_shape){ indent, indent, true }, right,
 		  &help->text);
 }

@@ -87,7 +87,8 @@ def wrong_readmes(tree, rules):
             yield f"{where} is missing"
             continue
         text = (tree / where).read_text()
-        said = {name.strip("/") for name in tables_in(text).get("folder" if room.parts[0] in LOOKERS else "room", {})}
+        tables = tables_in(text)
+        said = {name.strip("/") for name in tables.get("folder", {}) | tables.get("room", {})}
         yield from differences(where, "folder", inside, said)
         if folder in rules.may and folder not in LOOKERS:
             mine = {path.stem for path in folders[folder] if is_product(path) and folder_of(path) == folder}
