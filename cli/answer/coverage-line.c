@@ -7,6 +7,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/number.h"
+#include "cli/answer/host-name.h"
+#include "cli/answer/name-hints.h"
 
 bool gone_describe(const struct store_removed_ranges *gone, bool vanished, bool utc,
 		   struct buffer *text)
@@ -141,11 +143,12 @@ void say_coverage(const struct invocation *invocation, struct store_reader *read
 		  const struct window *window, uint64_t samples, const struct coverage *coverage)
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 };
+	char host[HOST_NAME_SIZE];
 
 	if (!option_given(invocation, "quiet") || !coverage_is_whole(coverage)) {
 		coverage_describe(coverage, &text);
-		warn("%llu sample%s; %s", (unsigned long long)samples, plural(samples),
-		     buffer_shown(&text));
+		warn("%s%llu sample%s; %s", host_name_prefix(&coverage->facts, host),
+		     (unsigned long long)samples, plural(samples), buffer_shown(&text));
 	}
 	if (option_given(invocation, "verbose"))
 		say_unnamed(invocation, &coverage->unnamed);
@@ -228,6 +231,21 @@ static const char *coverage_line_plural(const char *cpus)
 	return strpbrk(cpus, ",-") ? "s" : "";
 }
 
+/* Explains an empty answer about a window that was recorded. */
+static int say_none_passes(const struct invocation *invocation, struct store_reader *reader,
+			   const struct window *window)
+{
+	struct error error = { 0 };
+	int r = name_hints_say(invocation, reader, window, &error);
+
+	if (r < 0)
+		return fail(r, &error);
+	if (r == 0)
+		warn("that window was recorded, but has no sample%s",
+		     option_given(invocation, "cpu") ? " on these CPUs" : "");
+	return EXIT_NOTHING;
+}
+
 int coverage_line_nothing(const struct invocation *invocation, struct store_reader *reader,
 			  const struct window *window, const struct coverage *coverage)
 {
@@ -252,13 +270,7 @@ int coverage_line_nothing(const struct invocation *invocation, struct store_read
 		warn("no such sample in that window: %s%llu samples were lost",
 		     coverage->lost_over_edge ? "about " : "", (unsigned long long)lost);
 	else if (coverage->covered_ns)
-		warn("that window was recorded, but has no sample%s",
-		     option_given(invocation, "cpu") ? " on these CPUs"
-		     : option_given(invocation, "pid") || option_given(invocation, "tid") ||
-				     option_given(invocation, "comm") ||
-				     option_given(invocation, "cgroup")
-			     ? " of such a thread"
-			     : "");
+		return say_none_passes(invocation, reader, window);
 	else
 		return say_nearest(invocation, reader, window, coverage);
 	return EXIT_NOTHING;

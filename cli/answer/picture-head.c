@@ -64,13 +64,11 @@ static void put_title(const struct invocation *invocation, const struct window *
 
 static void put_facts(const struct recorded_facts *facts, struct buffer *text)
 {
-	if (*facts->host)
-		buffer_printf(text, "host %s", facts->host);
 	if (*facts->event)
-		buffer_printf(text, "%sevent %s", *facts->host ? ", " : "", facts->event);
+		buffer_printf(text, "event %s", facts->event);
 	if (*facts->frequency)
-		buffer_printf(text, "%s%s Hz", *facts->event ? " at " : ", ", facts->frequency);
-	if (*facts->host || *facts->event || *facts->frequency)
+		buffer_printf(text, "%s%s Hz", *facts->event ? " at " : "", facts->frequency);
+	if (*facts->event || *facts->frequency)
 		buffer_u8(text, '\n');
 }
 

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/number.h"
 #include "cli/answer/coverage-line.h"
+#include "cli/answer/host-name.h"
 
 /* More threads would not help, because the kernel's clearing of memory limits the speed. */
 #define THREADS_MAX 16
@@ -76,7 +77,9 @@ unsigned int screen_threads(void)
 void screen_put_head(const struct invocation *invocation, const struct window *window,
 		     uint64_t samples, const struct coverage *coverage, struct buffer *text)
 {
-	buffer_text(text, "window ");
+	char host[HOST_NAME_SIZE];
+
+	buffer_printf(text, "%swindow ", host_name_prefix(&coverage->facts, host));
 	window_describe(window, option_given(invocation, "utc"), text);
 	if (window->note[0])
 		buffer_printf(text, "\nnote: %s", window->note);

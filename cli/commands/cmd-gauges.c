@@ -12,6 +12,7 @@
 #include "cli/answer/dying-text.h"
 #include "cli/options/command.h"
 #include "cli/answer/gauges-rest.h"
+#include "cli/answer/host-name.h"
 #include "cli/answer/progress-line.h"
 #include "cli/answer/screen.h"
 #include "cli/window/window-options.h"
@@ -395,11 +396,12 @@ static void gauges_say_covered(const struct gauges_answer *answer, struct store_
 {
 	const struct invocation *invocation = answer->invocation;
 	_cleanup_(buffer_done) struct buffer text = { 0 };
+	char host[HOST_NAME_SIZE];
 
 	if (!option_given(invocation, "quiet") || !coverage_is_whole(&answer->coverage)) {
 		coverage_describe(&answer->coverage, &text);
-		warn("%" PRIu64 " reading%s; %s", answer->steps, plural(answer->steps),
-		     buffer_shown(&text));
+		warn("%s%" PRIu64 " reading%s; %s", host_name_prefix(&answer->coverage.facts, host),
+		     answer->steps, plural(answer->steps), buffer_shown(&text));
 	}
 	say_gaps_and_recorder(invocation, reader, &answer->question.window, &answer->coverage);
 }

@@ -6,6 +6,7 @@
 #include "base/number.h"
 #include "base/size.h"
 #include "cli/answer/coverage-line.h"
+#include "cli/answer/host-name.h"
 #include "cli/answer/screen.h"
 #include "cli/options/command.h"
 #include "cli/window/window-options.h"
@@ -114,7 +115,7 @@ static int segments_print_table(const struct invocation *invocation, struct stor
 	bool utc = option_given(invocation, "utc");
 	struct terminal terminal;
 	uint64_t bytes = 0;
-	char size[32];
+	char size[32], host[HOST_NAME_SIZE];
 	size_t gap = 0;
 	int code;
 
@@ -130,9 +131,9 @@ static int segments_print_table(const struct invocation *invocation, struct stor
 	code = screen_print(&text);
 	if (code != EXIT_DONE)
 		return code;
-	say(invocation, "%zu segment%s, %s in %s", segments->list.count,
-	    plural(segments->list.count), size_format(bytes, size, sizeof(size)),
-	    store_path(invocation));
+	say(invocation, "%s%zu segment%s, %s in %s", host_name_prefix(&coverage->facts, host),
+	    segments->list.count, plural(segments->list.count),
+	    size_format(bytes, size, sizeof(size)), store_path(invocation));
 	say_gone(invocation, reader, window);
 	return EXIT_DONE;
 }
@@ -229,6 +230,8 @@ static int segments_print(const struct invocation *invocation, struct store_read
 			       &error),
 	    code = EXIT_DONE;
 
+	if (r == 0)
+		r = host_name_find(reader, &window, &coverage.facts, &error);
 	if (r < 0) {
 		array_done(&coverage.gaps);
 		return fail(r, &error);

@@ -8,6 +8,7 @@
 #include "cli/answer/coverage-line.h"
 #include "cli/options/command.h"
 #include "cli/window/live-names.h"
+#include "cli/answer/host-name.h"
 #include "cli/answer/progress-line.h"
 #include "cli/answer/screen.h"
 #include "cli/answer/spike-incidents.h"
@@ -191,11 +192,12 @@ static void spikes_say_covered(const struct answer *answer, struct store_reader 
 	const struct invocation *invocation = answer->invocation;
 	const struct coverage *coverage = &answer->spikes.coverage;
 	_cleanup_(buffer_done) struct buffer text = { 0 };
+	char host[HOST_NAME_SIZE];
 
 	if (!option_given(invocation, "quiet") || !coverage_is_whole(coverage)) {
 		coverage_describe(coverage, &text);
-		warn("%" PRIu64 " segment%s; %s", answer->spikes.segments,
-		     plural(answer->spikes.segments), buffer_shown(&text));
+		warn("%s%" PRIu64 " segment%s; %s", host_name_prefix(&coverage->facts, host),
+		     answer->spikes.segments, plural(answer->spikes.segments), buffer_shown(&text));
 	}
 	if (!answer->spikes.losses)
 		say(invocation, "skipped samples and offline CPUs are not counted; use --strict");
@@ -225,6 +227,9 @@ static int spikes_search(struct answer *answer, struct store_reader *reader)
 	if (r == 0)
 		r = spikes_find_leaders(reader, &answer->options.question, LIMIT, &answer->spikes,
 					&error);
+	if (r == 0)
+		r = host_name_find(reader, &answer->spikes.window, &answer->spikes.coverage.facts,
+				   &error);
 	if (r == 0)
 		r = spike_incidents_find(reader, &answer->spikes, &answer->incidents, &error);
 	return r < 0 ? fail(r, &error) : EXIT_DONE;

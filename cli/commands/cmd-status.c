@@ -8,6 +8,7 @@
 #include "cli/answer/coverage-line.h"
 #include "cli/answer/dying-text.h"
 #include "cli/answer/field-lines.h"
+#include "cli/answer/host-name.h"
 #include "cli/answer/screen.h"
 #include "cli/options/command.h"
 #include "cli/options/limit-options.h"
@@ -44,6 +45,7 @@ struct status {
 	struct coverage day;
 	/* Read only if no recorder runs: a recorder knows more. */
 	struct dying_state dying;
+	struct recorded_facts facts;
 };
 
 /* If there are more gaps than this, only the last ones are printed. */
@@ -91,6 +93,7 @@ static int add_day(struct status *status, struct store_reader *reader, struct er
 
 static int read_status(struct status *status, struct store_reader *reader, struct error *error)
 {
+	static const struct window all = { .to_ns = UINT64_MAX };
 	int r;
 
 	status->path = store_reader_path(reader);
@@ -107,6 +110,8 @@ static int read_status(struct status *status, struct store_reader *reader, struc
 	if (r == 0 && !status->pid && status->totals.end_ns)
 		r = dying_state_read(reader, status->totals.end_ns - 1, status->totals.end_ns + 1,
 				     &status->dying, error);
+	if (r == 0)
+		r = host_name_find(reader, &all, &status->facts, error);
 	return r < 0 ? r : add_day(status, reader, error);
 }
 
@@ -223,6 +228,8 @@ static int print_status(struct field_lines *fields, const struct status *status,
 	char begin[TIME_TEXT_SIZE], end[TIME_TEXT_SIZE];
 
 	field_line(fields, "store", "%s", status->path);
+	if (*status->facts.host)
+		field_line(fields, "host", "%s", status->facts.host);
 	print_recorder(fields, status, utc);
 	recorder_text_print(fields, &status->recorder, status->now_ns, utc);
 	/* a recorder that was killed left its last report */
@@ -308,6 +315,7 @@ static void put_status(struct buffer *json, const struct status *status)
 	json_open(json, '{');
 	json_key(json, "store");
 	json_string(json, status->path);
+	recorded_facts_put_host(&status->facts, json);
 	json_time_or_null(json, "now", status->now_ns);
 	status_put_number(json, "recorder", status->pid);
 	json_time_or_null(json, "since", status->since_ns);

@@ -10,6 +10,8 @@
 #include "cli/answer/coverage-line.h"
 #include "cli/answer/guarded-output.h"
 #include "cli/answer/dying-text.h"
+#include "cli/answer/host-name.h"
+#include "cli/answer/name-hints.h"
 #include "cli/answer/screen.h"
 #include "cli/window/window-options.h"
 #include "draw/lines.h"
@@ -86,6 +88,7 @@ static bool is_short(const struct event_cursor_totals *totals)
 static void say_events(const struct events_answer *answer, const struct event_cursor_totals *totals)
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 };
+	char host[HOST_NAME_SIZE];
 
 	if (option_given(answer->invocation, "quiet") && coverage_is_whole(&totals->coverage) &&
 	    !is_short(totals))
@@ -97,8 +100,8 @@ static void say_events(const struct events_answer *answer, const struct event_cu
 		      totals->lost && option_given(answer->invocation, "name") ? " of any name"
 									       : "");
 	coverage_describe(&totals->coverage, &text);
-	warn("%llu event%s, %s", (unsigned long long)totals->count, plural(totals->count),
-	     buffer_shown(&text));
+	warn("%s%llu event%s, %s", host_name_prefix(&totals->coverage.facts, host),
+	     (unsigned long long)totals->count, plural(totals->count), buffer_shown(&text));
 }
 
 /* Prints the names of the events that were only counted, and when. */
@@ -118,9 +121,18 @@ static void say_overflows(const struct events_answer *answer,
 }
 
 /* the window was recorded, but contains no such event */
-static int say_none(const struct events_answer *answer)
+static int say_none(const struct events_answer *answer, const struct question *question,
+		    struct store_reader *reader)
 {
-	warn("that window was recorded, but has no such trace event");
+	struct error error = { 0 };
+	int r = option_given(answer->invocation, "name")
+			? name_hints_say_events(answer->invocation, reader, question, &error)
+			: 0;
+
+	if (r < 0)
+		return fail(r, &error);
+	if (r == 0)
+		warn("that window was recorded, but has no such trace event");
 	return is_short(&answer->totals) && option_given(answer->invocation, "strict")
 		       ? EXIT_PARTIAL
 		       : EXIT_NOTHING;
@@ -173,7 +185,7 @@ static int query_events_finish(struct events_answer *answer, const struct questi
 		return EXIT_FAILED;
 	say_gaps_and_recorder(answer->invocation, reader, &question->window, coverage);
 	if (!answer->totals.count)
-		return say_none(answer);
+		return say_none(answer, question, reader);
 	if (code == EXIT_DONE && is_short(&answer->totals) &&
 	    option_given(answer->invocation, "strict"))
 		return EXIT_PARTIAL;

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/number.h"
 #include "cli/answer/episode-table.h"
+#include "cli/answer/host-name.h"
 #include "cli/window/incident-choice.h"
 #include "cli/window/window-options.h"
 
@@ -26,6 +27,7 @@ struct list {
 	uint64_t lesser;
 	/* How much of the window has a recorded kernel log. */
 	uint64_t recorded_ns;
+	struct recorded_facts facts;
 };
 
 static bool incidents_list_is_asked(const struct list *list, const struct book_row *row)
@@ -106,6 +108,7 @@ static void incidents_list_put_coverage(const struct list *list, struct buffer *
 	json_open(out, '{');
 	json_key(out, "store");
 	json_string(out, store_path(list->invocation));
+	recorded_facts_put_host(&list->facts, out);
 	json_key(out, "incidents");
 	json_u64(out, list->shown);
 	if (list->windowed) {
@@ -149,10 +152,10 @@ static int incidents_list_show(struct list *list)
 static void incidents_list_print_summary(const struct list *list)
 {
 	uint64_t length_ns = list->window.to_ns - list->window.from_ns;
-	char missing[32];
+	char missing[32], host[HOST_NAME_SIZE];
 
-	say(list->invocation, "%llu incident%s in %s", (unsigned long long)list->shown,
-	    plural(list->shown), store_path(list->invocation));
+	say(list->invocation, "%s%llu incident%s in %s", host_name_prefix(&list->facts, host),
+	    (unsigned long long)list->shown, plural(list->shown), store_path(list->invocation));
 	if (list->windowed && list->recorded_ns < length_ns) {
 		duration_format(length_ns - list->recorded_ns, missing, sizeof(missing));
 		warn("%s of that window was not recorded: incidents may be missing", missing);
@@ -242,6 +245,8 @@ int incidents_list(const struct invocation *invocation)
 		say_window(invocation, &list.window);
 	if (r == 0 && list.windowed)
 		r = measure_window(reader, &list, &error);
+	if (r == 0)
+		r = host_name_find(reader, &list.window, &list.facts, &error);
 	if (r == 0)
 		r = book_open(reader, &list.book, &error);
 	if (r < 0)

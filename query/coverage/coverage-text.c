@@ -201,6 +201,7 @@ void coverage_put_json(const struct coverage *coverage, const struct window *win
 	json_open(json, '{');
 	json_time(json, "from", window->from_ns);
 	json_time(json, "to", window->to_ns);
+	recorded_facts_put_host(&coverage->facts, json);
 	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
 		json_key(json, members[i].key);
 		json_u64(json, members[i].value);

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json.h"
+
 #define MORE ", ..."
 
 /*
@@ -70,4 +72,13 @@ void recorded_facts_add(struct recorded_facts *facts, const struct tape *tape)
 	recorded_facts_add_to(facts->event, sizeof(facts->event), tape_fact(tape, "event"));
 	recorded_facts_add_to(facts->frequency, sizeof(facts->frequency),
 			      tape_fact(tape, "frequency"));
+}
+
+void recorded_facts_put_host(const struct recorded_facts *facts, struct buffer *json)
+{
+	json_key(json, "host");
+	if (*facts->host)
+		json_string(json, facts->host);
+	else
+		json_null(json);
 }

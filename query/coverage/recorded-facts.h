@@ -6,6 +6,7 @@
  * of two hosts looks the same otherwise. A window may hold segments of several hosts.
  */
 
+#include "base/bytes.h"
 #include "tape/tape.h"
 
 struct recorded_facts {
@@ -17,3 +18,5 @@ struct recorded_facts {
 
 /* Adds the facts of a tape. A list that is full ends in "..." and takes no more. */
 void recorded_facts_add(struct recorded_facts *facts, const struct tape *tape);
+/* Puts the member "host" of a JSON object: the names, or null if the host is unknown. */
+void recorded_facts_put_host(const struct recorded_facts *facts, struct buffer *json);

@@ -94,7 +94,7 @@ static void test_whole(void)
 	tapes_store_init(&store);
 	tapes_store_put(&store, one_a_second(0, 10));
 	CHECK_EQ(ask(&store, "@1794971520", "@1794971530", false, &loud), EXIT_DONE);
-	CHECK(strstr(loud, "perftape: 10 samples; covered 100 %"));
+	CHECK(strstr(loud, "perftape: host example, 10 samples; covered 100 %"));
 	CHECK_EQ(ask(&store, "@1794971520", "@1794971530", true, &quiet), EXIT_DONE);
 	CHECK_STR(quiet, "");
 }
@@ -112,12 +112,15 @@ static void test_quiet(void)
 		 0);
 	tapes_store_put(&store, tape);
 	CHECK_EQ(ask(&store, "@1794971522", "@1794971542", true, &gap), EXIT_DONE);
-	CHECK_STR(gap,
-		  "perftape: 8 samples; covered 40.0 % (12 s not recorded), 0 samples lost, names: "
-		  "0.0 %, times within 1 us\n");
+	CHECK_STR(
+		gap,
+		"perftape: host example, 8 samples; covered 40.0 % (12 s not recorded), 0 samples lost, names: "
+		"0.0 %, times within 1 us\n");
 	CHECK_EQ(ask(&store, "@1794971520", "@1794971525", true, &lost), EXIT_DONE);
-	CHECK_STR(lost, "perftape: 5 samples; covered 100 %, 5 samples lost in part of the window, "
-			"names: 0.0 %, times within 1 us\n");
+	CHECK_STR(
+		lost,
+		"perftape: host example, 5 samples; covered 100 %, 5 samples lost in part of the window, "
+		"names: 0.0 %, times within 1 us\n");
 }
 
 static void test_nothing_recorded(void)
@@ -225,10 +228,11 @@ static void test_while_recording(void)
 	for (int i = 0; i < 3; i++)
 		CHECK_EQ(spooling_put(&spooling, writer), 0);
 	CHECK_EQ(ask(&store, "@1794971521", "@1794971523", false, &within), EXIT_DONE);
-	CHECK(strstr(within, "perftape: 8 samples; covered 100 %, 0 samples lost, "));
+	CHECK(strstr(within, "perftape: host example, 8 samples; covered 100 %, 0 samples lost, "));
 	CHECK(!strstr(within, "is recording"));
 	CHECK_EQ(ask(&store, "@1794971521", "@1794971525", false, &beyond), EXIT_DONE);
-	CHECK(strstr(beyond, "perftape: 8 samples; covered 50.0 % (2 s not recorded), "));
+	CHECK(strstr(beyond,
+		     "perftape: host example, 8 samples; covered 50.0 % (2 s not recorded), "));
 	CHECK(strstr(beyond, " is recording; its samples can be read a second later\n"));
 	listed = list(&store);
 	CHECK(strstr(listed, "2026-11-18T03:12:00.000Z"));

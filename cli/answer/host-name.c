@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cli/answer/host-name.h"
+
+#include <stdio.h>
+
+#include "base/cleanup.h"
+
+const char *host_name_prefix(const struct recorded_facts *facts, char text[HOST_NAME_SIZE])
+{
+	if (*facts->host)
+		snprintf(text, HOST_NAME_SIZE, "host %s, ", facts->host);
+	else
+		*text = 0;
+	return text;
+}
+
+/* Adds the facts of a segment. Returns 1, or 0 if the segment cannot be read. */
+static int host_name_add(struct store_reader *reader, const struct store_segment *segment,
+			 struct recorded_facts *facts, struct error *error)
+{
+	static const struct segment_want want = { 0, UINT64_MAX, 0, 1 };
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+	/* the error of a segment that is skipped must not become that of a later failure */
+	struct error own = { 0 };
+	int r = store_reader_load(reader, segment, &want, &tape, &own);
+
+	if (error_is_exhaustion(r) && error)
+		*error = own;
+	if (r < 0)
+		return error_is_exhaustion(r) ? r : 0;
+	recorded_facts_add(facts, tape);
+	return 1;
+}
+
+static int host_name_add_ends(struct store_reader *reader, const struct store_segments *segments,
+			      bool unsealed, struct recorded_facts *facts, struct error *error)
+{
+	const struct store_segment *items = segments->list.items;
+	size_t first = 0, end = segments->list.count;
+	int r = 0;
+
+	for (; r == 0 && first < end; first++)
+		if (items[first].unsealed == unsealed)
+			r = host_name_add(reader, &items[first], facts, error);
+	if (r < 0)
+		return r;
+	for (r = 0; r == 0 && end > first; end--)
+		if (items[end - 1].unsealed == unsealed)
+			r = host_name_add(reader, &items[end - 1], facts, error);
+	return MIN(r, 0);
+}
+
+int host_name_find(struct store_reader *reader, const struct window *window,
+		   struct recorded_facts *facts, struct error *error)
+{
+	struct store_segments segments = { 0 };
+	int r = store_reader_list(reader, window->from_ns, window->to_ns, &segments, error);
+
+	if (r == 0)
+		r = host_name_add_ends(reader, &segments, false, facts, error);
+	/* an unsealed segment must be decoded completely */
+	if (r == 0 && !*facts->host)
+		r = host_name_add_ends(reader, &segments, true, facts, error);
+	array_done(&segments.list);
+	return r;
+}
