@@ -6,15 +6,17 @@
 #include "draw/top.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/number.h"
 #include "draw/lines.h"
 #include "draw/text.h"
 
-#define SECTIONS 3
+#define SECTIONS_MAX 3
 #define ROWS_MIN 1
-#define HEIGHT_USUAL 24
+/* Without a terminal. */
+#define ROWS_USUAL 20
 #define BAR_WIDTH 10
 #define SHARE_WIDTH 7
 /* A narrower terminal does not show the parts of the load. */
@@ -188,21 +190,74 @@ static void top_put_core(const struct drawing *drawing, size_t row)
 	top_put_name(drawing, name, used);
 }
 
+/* Puts a call path from the leaf to its callers, because the end of a long line is cut off. */
+static void put_path(const char *path, struct buffer *text)
+{
+	const char *end = path + strlen(path);
+
+	while (end > path) {
+		const char *begin = end;
+
+		while (begin > path && begin[-1] != ';')
+			begin--;
+		buffer_bytes(text, begin, end - begin);
+		buffer_text(text, begin > path ? " < " : "");
+		end = MAX(begin - 1, path);
+	}
+}
+
+/* Puts what stands behind a group's name. */
+static void put_group_remark(const struct ranking_group *group, struct buffer *text)
+{
+	char share[SHARE_TEXT_SIZE];
+
+	if (group->threads == 1)
+		buffer_printf(text, " %d/%d on CPU %u", group->pid, group->tid, group->cpu);
+	else
+		buffer_printf(text, ", %llu threads; busiest %d on CPU %u, %s",
+			      (unsigned long long)group->threads, group->tid, group->cpu,
+			      share_format(group->thread_share, share));
+}
+
+/* Puts the whole name of a group, NUL-terminated. */
+static void put_group_name(const struct drawing *drawing, const struct ranking_group *group,
+			   struct buffer *text)
+{
+	enum tally_by by = drawing->ranking->by;
+
+	if (by == TALLY_BY_PATH)
+		put_path(group->name, text);
+	else
+		buffer_text(text, group->name);
+	if (by == TALLY_BY_THREAD)
+		buffer_printf(text, " on CPU %u", group->cpu);
+	else if (by == TALLY_BY_NAME)
+		put_group_remark(group, text);
+	else if (by != TALLY_BY_PATH)
+		buffer_printf(text, ", %llu thread%s", (unsigned long long)group->threads,
+			      plural(group->threads));
+	buffer_u8(text, 0);
+}
+
 static void top_put_group(const struct drawing *drawing, size_t row)
 {
 	const struct ranking_group *group = &drawing->ranking->groups.items[row];
 	unsigned int used = top_put_shares(drawing, group->stands_out, drawing->ranking->compared,
 					   &group->now, &group->usual);
-	char name[200], share[SHARE_TEXT_SIZE];
+	_cleanup_(buffer_done) struct buffer name = { 0 };
+	/* the ends of cgroups differ, and the number of threads stands there */
+	bool middle = drawing->ranking->by == TALLY_BY_CGROUP;
 
-	if (group->threads == 1)
-		snprintf(name, sizeof(name), "%s %d/%d on CPU %u", group->name, group->pid,
-			 group->tid, group->cpu);
-	else
-		snprintf(name, sizeof(name), "%s, %llu threads; busiest %d on CPU %u, %s",
-			 group->name, (unsigned long long)group->threads, group->tid, group->cpu,
-			 share_format(group->thread_share, share));
-	top_put_name(drawing, name, used);
+	put_group_name(drawing, group, &name);
+	if (buffer_failed(&name)) {
+		drawing->text->failed = true;
+		return;
+	}
+	buffer_text(drawing->text, "  ");
+	(middle ? text_put_middle : text_put_short)(drawing->terminal, (const char *)name.data,
+						    top_room_left(drawing, used + 2),
+						    drawing->text);
+	buffer_u8(drawing->text, '\n');
 }
 
 static void top_put_function(const struct drawing *drawing, size_t row)
@@ -236,27 +291,68 @@ static void top_put_function(const struct drawing *drawing, size_t row)
 		_count;                                                           \
 	})
 
-static void top_plan(const struct drawing *drawing, unsigned int other_lines,
-		     struct section sections[SECTIONS])
-{
-	/* a blank line and a heading for each section, and the prompt */
-	int height = drawing->terminal->height ? drawing->terminal->height : HEIGHT_USUAL;
-	int left = height - (int)other_lines - 2 * SECTIONS - 1;
-	size_t room = MAX(left, SECTIONS * ROWS_MIN), share = room / SECTIONS;
+struct sections {
+	struct section list[SECTIONS_MAX];
+	size_t count;
+};
 
-	for (int i = 0; i < SECTIONS; i++) {
-		sections[i].shown = MIN(sections[i].count, share);
-		room -= sections[i].shown;
+/* Gives each section the rows that the user wants. */
+static void plan_rows(size_t rows, struct sections *sections)
+{
+	for (size_t i = 0; i < sections->count; i++)
+		sections->list[i].shown = MIN(sections->list[i].count, rows);
+}
+
+static void top_plan(const struct drawing *drawing, unsigned int other_lines,
+		     struct sections *sections)
+{
+	size_t count = sections->count;
+	/* a blank line and a heading for each section, and the prompt */
+	int left = (int)drawing->terminal->height - (int)other_lines - 2 * (int)count - 1;
+	size_t room = MAX(left, (int)count * ROWS_MIN), share = room / count;
+
+	for (size_t i = 0; i < count; i++) {
+		sections->list[i].shown = MIN(sections->list[i].count, share);
+		room -= sections->list[i].shown;
 	}
 	/*
 	 * give unused room to other sections, the last one first: functions are the most numerous
 	 */
-	for (int i = SECTIONS; i-- > 0;) {
-		size_t more = MIN(sections[i].count - sections[i].shown, room);
+	for (size_t i = count; i-- > 0;) {
+		struct section *section = &sections->list[i];
+		size_t more = MIN(section->count - section->shown, room);
 
-		sections[i].shown += more;
+		section->shown += more;
 		room -= more;
 	}
+}
+
+static void add_section(struct sections *sections, const char *title, bool functions,
+			void (*put)(const struct drawing *drawing, size_t row), size_t count)
+{
+	sections->list[sections->count++] = (struct section){ title, functions, put, count, 0 };
+}
+
+static void choose_sections(const struct ranking *ranking, struct sections *sections)
+{
+	static const char *const titles[] = {
+		[TALLY_BY_NAME] = "% of one CPU   threads of one name",
+		[TALLY_BY_FUNCTION] = "",
+		[TALLY_BY_THREAD] = "% of one CPU   thread",
+		[TALLY_BY_CGROUP] = "% of one CPU   cgroup",
+		[TALLY_BY_POD] = "% of one CPU   pod",
+		[TALLY_BY_PATH] = "% of one CPU   function < its callers",
+	};
+
+	if (ranking->by == TALLY_BY_NAME)
+		add_section(sections, "% of the CPU  busiest thread: its function", false,
+			    top_put_core, count_rows(&ranking->cores, now.all));
+	if (ranking->by != TALLY_BY_FUNCTION)
+		add_section(sections, titles[ranking->by], false, top_put_group,
+			    count_rows(&ranking->groups, now.all));
+	if (tally_by_has_sums(ranking->by))
+		add_section(sections, "% of one CPU   function", true, top_put_function,
+			    count_rows(&ranking->functions, total));
 }
 
 static unsigned int put_lines(const struct terminal *terminal, const char *lines,
@@ -268,25 +364,21 @@ static unsigned int put_lines(const struct terminal *terminal, const char *lines
 void top_draw(const struct top_screen *screen, const struct terminal *terminal, struct buffer *text)
 {
 	const struct drawing drawing = { screen->ranking, terminal, text };
+	struct sections sections = { .count = 0 };
 	unsigned int lines;
-	const struct ranking *ranking = screen->ranking;
-	struct section sections[SECTIONS] = {
-		{ "% of the CPU  busiest thread: its function", false, top_put_core,
-		  count_rows(&ranking->cores, now.all), 0 },
-		{ "% of one CPU   threads of one name", false, top_put_group,
-		  count_rows(&ranking->groups, now.all), 0 },
-		{ "% of one CPU   function", true, top_put_function,
-		  count_rows(&ranking->functions, total), 0 },
-	};
 
 	terminal_style(terminal, STYLE_BOLD, text);
 	lines = put_lines(terminal, screen->first, text);
 	terminal_style(terminal, STYLE_PLAIN, text);
 	lines += put_lines(terminal, screen->head, text);
-	top_plan(&drawing, lines + screen->lines_below, sections);
-	for (int i = 0; i < SECTIONS; i++) {
-		put_heading(&drawing, &sections[i]);
-		for (size_t row = 0; row < sections[i].shown; row++)
-			sections[i].put(&drawing, row);
+	choose_sections(screen->ranking, &sections);
+	if (screen->rows || !terminal->height)
+		plan_rows(screen->rows ? screen->rows : ROWS_USUAL, &sections);
+	else
+		top_plan(&drawing, lines + screen->lines_below, &sections);
+	for (size_t i = 0; i < sections.count; i++) {
+		put_heading(&drawing, &sections.list[i]);
+		for (size_t row = 0; row < sections.list[i].shown; row++)
+			sections.list[i].put(&drawing, row);
 	}
 }

@@ -14,11 +14,14 @@ struct top_screen {
 	const struct ranking *ranking;
 	/* The number of lines that the caller prints below the screen. */
 	unsigned int lines_below;
+	/* The number of rows of each section; 0: as many as the terminal has lines for. */
+	size_t rows;
 };
 
 /*
- * Draws at most as many lines as the terminal has, with one left for the prompt, but at least one
- * row of each section. Assumes 24 lines without a terminal.
+ * Draws the groups of the ranking, or with groups by name also CPUs and functions. Unless `rows`
+ * says otherwise, draws at most as many lines as the terminal has, with one left for the prompt,
+ * but at least one row of each section. Without a terminal, draws at most 20 rows of each section.
  */
 void top_draw(const struct top_screen *screen, const struct terminal *terminal,
 	      struct buffer *text);

@@ -117,3 +117,34 @@ enum cgroup_kind cgroup_name(const char *path, struct buffer *name)
 	buffer_u8(name, 0);
 	return kind;
 }
+
+/* Puts a pod's number with dashes, although systemd's slices have underscores. */
+static void put_pod(const char *number, size_t length, struct buffer *name)
+{
+	for (size_t i = 0; i < length; i++)
+		buffer_u8(name, number[i] == '_' ? '-' : number[i]);
+	buffer_u8(name, 0);
+}
+
+bool cgroup_pod(const char *path, struct buffer *name)
+{
+	const char *end = path + strlen(path), *container = NULL;
+
+	name->size = 0;
+	for (const char *at = path; at < end; at++) {
+		size_t length = may_begin(path, at) ? number_length(at, end) : 0;
+
+		if (length && follows_pod(path, at)) {
+			put_pod(at, length, name);
+			return true;
+		}
+		if (length)
+			container = at;
+		at += length ? length - 1 : 0;
+	}
+	if (!container)
+		return false;
+	buffer_printf(name, "container %.12s", container);
+	buffer_u8(name, 0);
+	return true;
+}

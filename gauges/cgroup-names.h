@@ -6,6 +6,8 @@
  * that its successors share.
  */
 
+#include <stdbool.h>
+
 #include "base/bytes.h"
 
 enum cgroup_kind {
@@ -26,3 +28,9 @@ enum cgroup_kind {
  * number; a cgroup inside a pod keeps the pod's number.
  */
 enum cgroup_kind cgroup_name(const char *path, struct buffer *name);
+/*
+ * Puts the id of the pod that a cgroup belongs to, as kubelet's API names it, NUL-terminated:
+ * "8d7c2f1e-0b3a-4c5d-9e8f-001122334455". A container without a pod is "container " and the 12
+ * digits that container tools show. Returns false, with an empty name, without either.
+ */
+bool cgroup_pod(const char *path, struct buffer *name);

@@ -136,9 +136,11 @@ static void put_busiest(const struct shape *shape, const struct ranking *ranking
 		return;
 	}
 	buffer_printf(text, "CPU %u, %s: ", busiest->cpu, share_format(busiest->now.all, shown));
-	put_text(shape, busiest->group, text);
+	/* a call path ends with the function */
+	if (ranking->by != TALLY_BY_PATH || !busiest->function)
+		put_text(shape, busiest->group, text);
 	if (busiest->function) {
-		buffer_text(text, " in ");
+		buffer_text(text, ranking->by == TALLY_BY_PATH ? "" : " in ");
 		put_text(shape, busiest->function, text);
 	}
 	buffer_u8(text, '\n');

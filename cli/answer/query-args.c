@@ -12,14 +12,19 @@
 #include "cli/answer/screen.h"
 #include "cli/window/window-options.h"
 
+int query_args_parse_filter(const struct invocation *invocation, struct query_args *args)
+{
+	args->question.filter = &args->filter;
+	args->question.name = live_names_give;
+	args->question.context = &args->names;
+	return filter_options_parse(invocation, &args->filter);
+}
+
 int query_args_parse(const struct invocation *invocation, struct query_args *args)
 {
 	int r = window_option_parse(invocation, &args->question.window);
 
-	args->question.filter = &args->filter;
-	args->question.name = live_names_give;
-	args->question.context = &args->names;
-	return r == EXIT_DONE ? filter_options_parse(invocation, &args->filter) : r;
+	return r == EXIT_DONE ? query_args_parse_filter(invocation, args) : r;
 }
 
 void query_args_done(struct query_args *args)

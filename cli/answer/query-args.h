@@ -17,6 +17,8 @@ struct query_args {
 
 /* Returns EXIT_DONE, or another exit code after a message. */
 int query_args_parse(const struct invocation *invocation, struct query_args *args);
+/* Does the same without the window, which the caller sets. */
+int query_args_parse_filter(const struct invocation *invocation, struct query_args *args);
 void query_args_done(struct query_args *args);
 
 /* Tunes the allocator for answers that read many segments: freed memory stays in large pages. */

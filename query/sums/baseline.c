@@ -52,7 +52,7 @@ static int add_slice(struct run *run, const struct store_segment *segment)
 {
 	uint64_t length_ns = segment->end_ns - segment->begin_ns;
 	struct piece piece = { segment, segment->begin_ns, segment->end_ns,
-			       !segment->unsealed &&
+			       !segment->unsealed && tally_by_has_sums(run->options->by) &&
 				       filter_is_by_comm(run->options->question.filter) };
 
 	if (!segment->unsealed && length_ns > SLICE_NS) {
@@ -212,6 +212,8 @@ static int baseline_run_workers(struct run *run)
 		return -ENOMEM;
 	for (unsigned int i = 0; r == 0 && i < options->threads; i++)
 		r = tally_new(&run->tallies[i]);
+	for (unsigned int i = 0; r == 0 && i < options->threads; i++)
+		run->tallies[i]->by = options->by;
 	if (r < 0)
 		return r;
 	r = workers_run(&workers, &done);
@@ -258,7 +260,7 @@ static bool is_of_all(const struct filter *filter)
  * Reads the baseline that a snapshot contains. Ignores segments that cannot be read. Returns 1, or
  * 0 if there is none.
  */
-static int baseline_read_kept(struct store_reader *reader, const struct filter *filter,
+static int baseline_read_kept(struct store_reader *reader, const struct baseline_options *options,
 			      struct baseline *ret_baseline, struct error *error)
 {
 	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_CONTEXT, 1 };
@@ -278,7 +280,7 @@ static int baseline_read_kept(struct store_reader *reader, const struct filter *
 			r = loaded;
 	}
 	array_done(&segments.list);
-	if (r != 1 || is_of_all(filter))
+	if (r != 1 || (is_of_all(options->question.filter) && tally_by_has_sums(options->by)))
 		return r;
 	baseline_done(ret_baseline);
 	*ret_baseline = (struct baseline){ .unfiltered = true };
@@ -301,7 +303,7 @@ int baseline_make(struct store_reader *reader, const struct baseline_options *op
 		.reader = reader,
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 	};
-	int r = baseline_read_kept(reader, options->question.filter, ret_baseline, error);
+	int r = baseline_read_kept(reader, options, ret_baseline, error);
 
 	if (r != 0)
 		return MIN(r, 0);

@@ -19,6 +19,8 @@
 struct baseline_options {
 	/* the question about the window; its hook is called from one thread at a time */
 	struct question question;
+	/* the grouping of the tally that the baseline is compared with */
+	enum tally_by by;
 	/* how far to look before and after the window */
 	uint64_t around_ns;
 	/* limit of the time for reading */
@@ -41,7 +43,10 @@ struct baseline {
 	 * such parts
 	 */
 	bool rest;
-	/* the snapshot contains a baseline of all samples, which does not fit the filter */
+	/*
+	 * the snapshot contains a baseline of all samples by name, which does not fit the filter or
+	 * the grouping
+	 */
 	bool unfiltered;
 	/* number of segments that were read */
 	uint64_t segments;

@@ -84,10 +84,15 @@ static void ranking_json_put_core(const struct ranking *ranking, const struct ra
 	close_row(json);
 }
 
+static const char *const ranking_json_keys[] = {
+	[TALLY_BY_NAME] = "thread",   [TALLY_BY_FUNCTION] = "thread", [TALLY_BY_THREAD] = "thread",
+	[TALLY_BY_CGROUP] = "cgroup", [TALLY_BY_POD] = "pod",	      [TALLY_BY_PATH] = "path",
+};
+
 static void ranking_json_put_group(const struct ranking *ranking, const struct ranking_group *group,
 				   struct buffer *json)
 {
-	open_row(json, "thread");
+	open_row(json, ranking_json_keys[ranking->by]);
 	ranking_json_put_text(json, "name", group->name);
 	put_stands_out(json, group->stands_out);
 	ranking_json_put_shares(json, "now", true, &group->now);
@@ -143,11 +148,11 @@ void ranking_put_json(const struct ranking *ranking, const struct baseline *base
 	ranking_json_put_shares(json, "now", true, &ranking->now);
 	ranking_json_put_shares(json, "usual", ranking->compared, &ranking->usual);
 	close_row(json);
-	for (size_t i = 0; i < ranking->cores.count; i++)
+	for (size_t i = 0; ranking->by == TALLY_BY_NAME && i < ranking->cores.count; i++)
 		ranking_json_put_core(ranking, &ranking->cores.items[i], json);
-	for (size_t i = 0; i < ranking->groups.count; i++)
+	for (size_t i = 0; ranking->by != TALLY_BY_FUNCTION && i < ranking->groups.count; i++)
 		ranking_json_put_group(ranking, &ranking->groups.items[i], json);
-	for (size_t i = 0; i < ranking->functions.count; i++)
+	for (size_t i = 0; tally_by_has_sums(ranking->by) && i < ranking->functions.count; i++)
 		ranking_json_put_function(ranking, &ranking->functions.items[i], json);
 	ranking_json_put_baseline(baseline, json);
 }

@@ -393,12 +393,88 @@ static int compare_function(const void *a, const void *b)
 			      compare_scores(left->total, right->total, tie));
 }
 
-#define sort_rows(array, type)                                                         \
-	do {                                                                           \
-		if ((array)->count)                                                    \
-			qsort((array)->items, (array)->count, sizeof(*(array)->items), \
-			      compare_##type);                                         \
+static int compare_busy_core(const void *a, const void *b)
+{
+	const struct ranking_core *left = a, *right = b;
+
+	return compare_scores(left->now.all, right->now.all, left->cpu < right->cpu ? -1 : 1);
+}
+
+static int compare_busy_group(const void *a, const void *b)
+{
+	const struct ranking_group *left = a, *right = b;
+
+	return compare_scores(left->now.all, right->now.all, strcmp(left->name, right->name));
+}
+
+static int compare_busy_function(const void *a, const void *b)
+{
+	const struct ranking_function *left = a, *right = b;
+
+	return compare_scores(
+		left->self, right->self,
+		compare_scores(left->total, right->total, strcmp(left->name, right->name)));
+}
+
+static int compare_named_core(const void *a, const void *b)
+{
+	const struct ranking_core *left = a, *right = b;
+
+	return left->cpu < right->cpu ? -1 : 1;
+}
+
+static int compare_named_group(const void *a, const void *b)
+{
+	return strcmp(((const struct ranking_group *)a)->name,
+		      ((const struct ranking_group *)b)->name);
+}
+
+static int compare_named_function(const void *a, const void *b)
+{
+	return strcmp(((const struct ranking_function *)a)->name,
+		      ((const struct ranking_function *)b)->name);
+}
+
+#define sort_rows(array, compare)                                                                \
+	do {                                                                                     \
+		if ((array)->count)                                                              \
+			qsort((array)->items, (array)->count, sizeof(*(array)->items), compare); \
 	} while (0)
+
+void ranking_sort(struct ranking *ranking, enum ranking_sort by)
+{
+	static int (*const compare[RANKING_SORTS][3])(const void *a, const void *b) = {
+		[RANKING_SORT_UNUSUAL] = { compare_core, compare_group, compare_function },
+		[RANKING_SORT_BUSY] = { compare_busy_core, compare_busy_group,
+					compare_busy_function },
+		[RANKING_SORT_NAME] = { compare_named_core, compare_named_group,
+					compare_named_function },
+	};
+
+	sort_rows(&ranking->cores, compare[by][0]);
+	sort_rows(&ranking->groups, compare[by][1]);
+	sort_rows(&ranking->functions, compare[by][2]);
+}
+
+/* Keeps the rows for which the condition about `_row` is true. */
+#define keep_rows(array, condition)                                                \
+	do {                                                                       \
+		size_t _kept = 0;                                                  \
+		for (size_t _i = 0; _i < (array)->count; _i++) {                   \
+			const typeof(*(array)->items) *_row = &(array)->items[_i]; \
+			if (condition)                                             \
+				(array)->items[_kept++] = *_row;                   \
+		}                                                                  \
+		(array)->count = _kept;                                            \
+	} while (0)
+
+void ranking_match(struct ranking *ranking, const char *text)
+{
+	keep_rows(&ranking->cores, (_row->group && strcasestr(_row->group, text)) ||
+					   (_row->function && strcasestr(_row->function, text)));
+	keep_rows(&ranking->groups, strcasestr(_row->name, text));
+	keep_rows(&ranking->functions, strcasestr(_row->name, text));
+}
 
 static int make(struct builder *builder)
 {
@@ -422,9 +498,7 @@ static int make(struct builder *builder)
 	r = ranking_add_functions(builder, numbers);
 	if (r < 0)
 		return r;
-	sort_rows(&ranking->cores, core);
-	sort_rows(&ranking->groups, group);
-	sort_rows(&ranking->functions, function);
+	ranking_sort(ranking, RANKING_SORT_UNUSUAL);
 	return 0;
 }
 
@@ -432,6 +506,7 @@ int ranking_make(const struct tally *tally, uint64_t covered_ns, const struct ba
 		 struct ranking *ret_ranking)
 {
 	struct ranking ranking = {
+		.by = tally->by,
 		.compared = baseline->names_ns != 0,
 		.cpus_compared = baseline->cpus_ns != 0,
 	};
@@ -456,6 +531,13 @@ int ranking_make(const struct tally *tally, uint64_t covered_ns, const struct ba
 	else
 		*ret_ranking = ranking;
 	return r;
+}
+
+void ranking_limit(struct ranking *ranking, size_t rows)
+{
+	ranking->cores.count = MIN(ranking->cores.count, rows);
+	ranking->groups.count = MIN(ranking->groups.count, rows);
+	ranking->functions.count = MIN(ranking->functions.count, rows);
 }
 
 void ranking_done(struct ranking *ranking)

@@ -54,6 +54,8 @@ struct ranking_function {
 };
 
 struct ranking {
+	/* what the groups are */
+	enum tally_by by;
 	/* a baseline of names exists; without it all usual shares are 0 */
 	bool compared;
 	bool cpus_compared;
@@ -73,9 +75,23 @@ int ranking_make(const struct tally *tally, uint64_t covered_ns, const struct ba
 		 struct ranking *ret_ranking);
 void ranking_done(struct ranking *ranking);
 
+enum ranking_sort {
+	/* Rows that stand out come first, the most unusual one at the top. */
+	RANKING_SORT_UNUSUAL,
+	RANKING_SORT_BUSY,
+	RANKING_SORT_NAME,
+	RANKING_SORTS,
+};
+
+void ranking_sort(struct ranking *ranking, enum ranking_sort by);
+/* Keeps the rows whose names contain a text, in any case. A CPU's names are those of its row. */
+void ranking_match(struct ranking *ranking, const char *text);
+/* Keeps at most this many rows of each kind. */
+void ranking_limit(struct ranking *ranking, size_t rows);
+
 /*
  * Appends lines of JSON: one each for the machine, a CPU, a thread group, a function, and the
- * baseline.
+ * baseline. Another grouping than that by name has lines for its groups or functions only.
  */
 void ranking_put_json(const struct ranking *ranking, const struct baseline *baseline,
 		      struct buffer *json);

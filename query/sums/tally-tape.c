@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "gauges/cgroup-names.h"
 #include "query/sums/weights.h"
 
 struct own_time {
@@ -36,6 +37,12 @@ struct tally_scratch {
 	array_of(struct own_time) times;
 	/* the tally's names, indexed in the same way; 0: not needed yet */
 	array_of(uint32_t) functions, groups;
+	/* the tally's names of a tape's threads, for groups that depend on the thread */
+	array_of(uint32_t) owners;
+	/* the tally's names by stack and function of the leaf */
+	struct hash96 paths;
+	/* the name that is being put together */
+	struct buffer name;
 	/* the tally's thread + 1, indexed by thread of the tape */
 	array_of(uint32_t) threads;
 	/* time of each stack and of the stacks below it */
@@ -59,6 +66,8 @@ struct adder {
 struct item {
 	uint32_t stack, frame;
 	uint32_t comm;
+	/* the tape's thread; sums have none */
+	uint32_t thread;
 	enum stack_class_kind kind;
 	/* the filter removed all frames of the stack: its time belongs to no function */
 	bool frameless;
@@ -73,6 +82,9 @@ void tally_scratch_free(struct tally_scratch *scratch)
 	array_done(&scratch->times);
 	array_done(&scratch->functions);
 	array_done(&scratch->groups);
+	array_done(&scratch->owners);
+	hash96_done(&scratch->paths);
+	buffer_done(&scratch->name);
 	array_done(&scratch->threads);
 	array_done(&scratch->subtrees);
 	array_done(&scratch->sets);
@@ -112,6 +124,21 @@ static int map_function(const struct adder *adder, uint32_t function, uint32_t *
 	return r;
 }
 
+/* Puts a function's name. A ';' would look like the end of the name. */
+static int put_function(const struct adder *adder, uint32_t function, struct buffer *name)
+{
+	uint32_t number;
+	int r = map_function(adder, function, &number);
+	const char *text;
+
+	if (r < 0)
+		return r;
+	text = strings_at(&adder->tally->names, number);
+	for (; *text; text++)
+		buffer_u8(name, *text == ';' ? ':' : *text);
+	return 0;
+}
+
 /*
  * Returns the length of a comm's group name: the whole comm, or the part up to the slash before the
  * number of a CPU or pool. strchr() also finds the NUL.
@@ -131,7 +158,7 @@ static bool has_no_name(const char *comm)
 	return !*comm || (*comm == ':' && comm[1] && !comm[1 + strspn(comm + 1, "0123456789")]);
 }
 
-static int map_group(const struct adder *adder, uint32_t comm, uint32_t *ret_name)
+static int map_comm(const struct adder *adder, uint32_t comm, uint32_t *ret_name)
 {
 	const char *text = tape_string(adder->tape, comm);
 	uint32_t *name = &adder->scratch->groups.items[comm];
@@ -151,6 +178,97 @@ static int map_group(const struct adder *adder, uint32_t comm, uint32_t *ret_nam
 	return r;
 }
 
+/* Puts the name of the group that a thread belongs to. */
+static void put_owner(const struct adder *adder, const struct tape_thread *thread,
+		      struct buffer *name)
+{
+	const char *cgroup = tape_string(adder->tape, thread->cgroup);
+	char number[FILTER_COMM_SIZE];
+
+	if (adder->tally->by == TALLY_BY_THREAD)
+		buffer_printf(name, "%s %d/%d", filter_shown_comm(adder->tape, thread, number),
+			      thread->pid, thread->tid);
+	else if (adder->tally->by == TALLY_BY_CGROUP)
+		buffer_text(name, *cgroup ? cgroup : "[no cgroup]");
+	else if (!cgroup_pod(cgroup, name))
+		buffer_text(name, "[no pod]");
+}
+
+static int map_owner(const struct adder *adder, uint32_t thread, uint32_t *ret_name)
+{
+	struct buffer *name = &adder->scratch->name;
+	uint32_t *known = &adder->scratch->owners.items[thread];
+	int r = 0;
+
+	if (!*known) {
+		name->size = 0;
+		put_owner(adder, &adder->tape->threads.items[thread], name);
+		r = buffer_failed(name)
+			    ? -ENOMEM
+			    : tally_name(adder->tally, (const char *)name->data, name->size, known);
+	}
+	*ret_name = *known;
+	return r;
+}
+
+/* Puts the functions from the outermost caller to this stack, each with a ';' behind it. */
+static int put_callers(const struct adder *adder, uint32_t stack, struct buffer *name)
+{
+	_cleanup_free_ uint32_t *functions = NULL;
+	const struct tape_stack *stacks = adder->tape->stacks.items;
+	size_t count = 0, at = 0;
+
+	for (uint32_t i = stack; i; i = stacks[i].parent)
+		count++;
+	functions = malloc(MAX(count, (size_t)1) * sizeof(*functions));
+	if (!functions)
+		return -ENOMEM;
+	for (uint32_t i = stack; i; i = stacks[i].parent)
+		functions[at++] = tally_tape_function_of(adder, stacks[i].frame);
+	while (at-- > 0) {
+		int r = put_function(adder, functions[at], name);
+
+		if (r < 0)
+			return r;
+		buffer_u8(name, ';');
+	}
+	return 0;
+}
+
+static int map_path(const struct adder *adder, const struct item *item, uint32_t *ret_name)
+{
+	uint32_t function = tally_tape_function_of(adder, item->frame);
+	struct hash96_key key =
+		hash96_key_add(hash96_key_add((struct hash96_key){ 0 }, item->stack), function);
+	struct buffer *name = &adder->scratch->name;
+	uint32_t known = hash96_get(&adder->scratch->paths, key);
+	int r = 0;
+
+	if (!known) {
+		name->size = 0;
+		r = item->frameless ? 0 : put_callers(adder, item->stack, name);
+		if (r == 0)
+			r = put_function(adder, function, name);
+		if (r == 0 && buffer_failed(name))
+			r = -ENOMEM;
+		if (r == 0)
+			r = tally_name(adder->tally, (const char *)name->data, name->size, &known);
+		if (r == 0)
+			r = hash96_put(&adder->scratch->paths, key, known);
+	}
+	*ret_name = known;
+	return r;
+}
+
+static int map_group(const struct adder *adder, const struct item *item, uint32_t *ret_name)
+{
+	if (tally_by_has_sums(adder->tally->by))
+		return map_comm(adder, item->comm, ret_name);
+	if (adder->tally->by == TALLY_BY_PATH)
+		return map_path(adder, item, ret_name);
+	return map_owner(adder, item->thread, ret_name);
+}
+
 static int tally_tape_begin_tape(struct adder *adder)
 {
 	const struct tape *tape = adder->tape;
@@ -163,9 +281,12 @@ static int tally_tape_begin_tape(struct adder *adder)
 	if (!scratch)
 		return -ENOMEM;
 	adder->tally->scratch = adder->scratch = scratch;
+	hash96_done(&scratch->paths);
+	scratch->paths = (struct hash96){ 0 };
 	if (stack_class_marks_make(&scratch->marks, tape) < 0 ||
 	    array_zero(&scratch->threads, tape->threads.count) < 0 ||
 	    array_zero(&scratch->groups, strings) < 0 ||
+	    array_zero(&scratch->owners, tape->threads.count) < 0 ||
 	    array_zero(&scratch->times, functions) < 0 ||
 	    array_zero(&scratch->functions, functions) < 0 ||
 	    array_zero(&scratch->subtrees, stacks) < 0 || array_zero(&scratch->sets, stacks) < 0)
@@ -210,7 +331,7 @@ static int add_names(struct adder *adder, const struct item *item)
 	tally->all.ns[item->kind] += item->ns;
 	if (item->kind == STACK_CLASS_IDLE)
 		return 0;
-	if (map_group(adder, item->comm, &group) < 0)
+	if (map_group(adder, item, &group) < 0)
 		return -ENOMEM;
 	tally->groups.items[group].ns[item->kind] += item->ns;
 	if (item->frameless)
@@ -269,21 +390,26 @@ static int tally_tape_end_tape(struct adder *adder)
 	return r;
 }
 
-static int tally_tape_map_thread(const struct adder *adder, uint32_t id, uint32_t *ret_thread)
+static int tally_tape_map_thread(const struct adder *adder, const struct item *item,
+				 uint32_t *ret_thread)
 {
-	const struct tape_thread *thread = &adder->tape->threads.items[id];
+	const struct tape_thread *thread = &adder->tape->threads.items[item->thread];
 	struct tally_row row = { .a = thread->pid, .b = thread->tid };
-	uint32_t *known = &adder->scratch->threads.items[id];
+	uint32_t *known = &adder->scratch->threads.items[item->thread], number;
+	/* the paths of a thread vary */
+	bool varies = adder->tally->by == TALLY_BY_PATH;
 	int r = 0;
 
-	if (!*known) {
-		r = map_group(adder, thread->comm, &row.c);
+	if (varies || !*known) {
+		r = map_group(adder, item, &row.c);
 		if (r == 0)
-			r = tally_rows_add(&adder->tally->threads, &row, known);
-		*known += 1;
+			r = tally_rows_add(&adder->tally->threads, &row, &number);
+		if (r < 0)
+			return r;
+		*known = number + 1;
 	}
 	*ret_thread = *known - 1;
-	return r;
+	return 0;
 }
 
 /*
@@ -302,7 +428,7 @@ static int add_details(struct adder *adder, uint32_t cpu, uint32_t thread, const
 	const struct tape_stack *stacks = adder->tape->stacks.items;
 	struct tally *tally = adder->tally;
 	struct tally_row place = { .a = cpu, .b = thread, .ns = item->ns }, spot = place;
-	int r = map_group(adder, item->comm, &spot.b);
+	int r = map_group(adder, item, &spot.b);
 
 	tally->threads.list.items[thread].ns += item->ns;
 	if (r < 0)
@@ -333,6 +459,7 @@ static int tally_tape_add_sample(struct adder *adder, size_t number, const uint8
 		.stack = sample->stack,
 		.frame = sample->frame,
 		.comm = thread->comm,
+		.thread = sample->thread,
 		.kind = kinds ? kinds[number]
 			      : stack_class_kind(&adder->scratch->marks, idle, sample->stack,
 						 sample->frame),
@@ -351,7 +478,7 @@ static int tally_tape_add_sample(struct adder *adder, size_t number, const uint8
 		r = add_names(adder, &item);
 	if (r < 0 || !(adder->parts & TALLY_DETAILS) || item.kind == STACK_CLASS_IDLE)
 		return r;
-	r = tally_tape_map_thread(adder, sample->thread, &own);
+	r = tally_tape_map_thread(adder, &item, &own);
 	if (r < 0 || !detailed)
 		return r;
 	item.ns *= adder->every;

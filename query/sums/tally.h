@@ -2,17 +2,40 @@
 #pragma once
 
 /*
- * CPU time added up by CPU, by function and by thread name, over any number of tapes. Idle time
- * counts only for the CPUs.
+ * CPU time added up by CPU, by function and by group, over any number of tapes. Idle time counts
+ * only for the CPUs.
  *
- * Threads are distinguished by name. A comparison of two times needs that, because other processes
- * ran in each. "kworker/3:1" and "kworker/u8:2" are one group, shown as kworker/ and a star.
- * query/sums/tally-tape adds a tape.
+ * Groups are threads of one name, unless `by` says otherwise. Threads are distinguished by name. A
+ * comparison of two times needs that, because other processes ran in each. "kworker/3:1" and
+ * "kworker/u8:2" are one group, shown as kworker/ and a star. query/sums/tally-tape adds a tape.
  */
 
 #include "base/intern.h"
 #include "query/sums/hash96.h"
 #include "tape/stack-class.h"
+
+/* How threads, or stacks, form the groups of a tally. */
+enum tally_by {
+	/* threads of one name */
+	TALLY_BY_NAME,
+	/* the same; the user asks for functions */
+	TALLY_BY_FUNCTION,
+	/* each thread, as "NAME PID/TID" */
+	TALLY_BY_THREAD,
+	/* the path of the cgroup */
+	TALLY_BY_CGROUP,
+	/* the pod, or the container without a pod */
+	TALLY_BY_POD,
+	/* the functions of the stack from the outermost caller to the leaf, with ';' between them
+	 */
+	TALLY_BY_PATH,
+};
+
+/* Tells whether the sums of a segment suffice: they know the names of threads, but no threads. */
+static inline bool tally_by_has_sums(enum tally_by by)
+{
+	return by == TALLY_BY_NAME || by == TALLY_BY_FUNCTION;
+}
 
 struct tally_function {
 	uint64_t self_ns, total_ns;
@@ -32,6 +55,8 @@ struct tally_rows {
 };
 
 struct tally {
+	/* set it before the first tape */
+	enum tally_by by;
 	/* "[libc.so.6]" stands for the unnamed functions of that module */
 	struct strings names;
 	/* indexed by name */

@@ -26,6 +26,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	if (kind == CGROUP_CONTAINER && !strchr((char *)name.data, '*'))
 		abort();
+	if (cgroup_pod(path, &name) ? name.size < 13 || name.data[name.size - 1] : name.size)
+		abort();
 	free(path);
 	return 0;
 }

@@ -114,13 +114,12 @@ static void test_quiet(void)
 	CHECK_EQ(ask(&store, "@1794971522", "@1794971542", true, &gap), EXIT_DONE);
 	CHECK_STR(
 		gap,
-		"perftape: host example, 8 samples; covered 40.0 % (12 s not recorded), 0 samples lost, names: "
-		"0.0 %, times within 1 us\n");
+		"perftape: host example, 8 samples; covered 40.0 % (12 s not recorded), 0 samples "
+		"lost, names: 0.0 %, times within 1 us\n");
 	CHECK_EQ(ask(&store, "@1794971520", "@1794971525", true, &lost), EXIT_DONE);
-	CHECK_STR(
-		lost,
-		"perftape: host example, 5 samples; covered 100 %, 5 samples lost in part of the window, "
-		"names: 0.0 %, times within 1 us\n");
+	CHECK_STR(lost,
+		  "perftape: host example, 5 samples; covered 100 %, 5 samples lost in part of the "
+		  "window, names: 0.0 %, times within 1 us\n");
 }
 
 static void test_nothing_recorded(void)

@@ -91,8 +91,8 @@ static struct answer ask(const struct tapes_store *store, const struct filter *f
 	const struct scan_options scan = {
 		.question = question, .threads = 4, .add = add, .context = &adding
 	};
-	const struct baseline_options usual = { question, 3600 * NSEC_PER_SEC, NSEC_PER_SEC * 60,
-						4 };
+	const struct baseline_options usual = { question, TALLY_BY_NAME, 3600 * NSEC_PER_SEC,
+						NSEC_PER_SEC * 60, 4 };
 
 	for (int i = 0; i < 4; i++)
 		CHECK_EQ(tally_new(&adding.tallies[i]), 0);
@@ -433,7 +433,7 @@ static char *drawn(const struct ranking *ranking, const struct terminal *termina
 		"CPU 1 was full for 6 s from 03:12:07, all kernel: kubelet in mem_cgroup_iter\n",
 		"window of the test, said in more words than are needed\n"
 		"covered 100 %",
-		ranking, 0
+		ranking, 0, 0
 	};
 	struct buffer text = { 0 };
 

@@ -57,6 +57,36 @@ static void test_names(void)
 	}
 }
 
+/* The id of a pod is that of the API, in the forms of both drivers of kubelet. */
+static void test_pods(void)
+{
+	static const struct {
+		const char *path, *pod;
+	} rows[] = {
+		{ "/kubepods/burstable/pod8d7c2f1e-0b3a-4c5d-9e8f-001122334455/" ID_A,
+		  "8d7c2f1e-0b3a-4c5d-9e8f-001122334455" },
+		{ "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-"
+		  "pod8d7c2f1e_0b3a_4c5d_9e8f_001122334455.slice/cri-containerd-" ID_B ".scope",
+		  "8d7c2f1e-0b3a-4c5d-9e8f-001122334455" },
+		{ "/kubepods/besteffort/pod" STATIC_UID "/" ID_A, STATIC_UID },
+		{ "/system.slice/docker-0123456789abcdef0123456789abcdef0123456789abcdef"
+		  "0123456789abcdef.scope",
+		  "container 0123456789ab" },
+		{ "/system.slice/kubelet.service", NULL },
+		{ "/podman/tripod", NULL },
+		{ "", NULL },
+	};
+	_cleanup_(buffer_done) struct buffer name = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		CHECK_EQ(cgroup_pod(rows[i].path, &name), rows[i].pod != NULL);
+		if (rows[i].pod)
+			CHECK_STR((char *)name.data, rows[i].pod);
+		else
+			CHECK_EQ(name.size, 0);
+	}
+}
+
 /*
  * A unit that starts again has another folder with the same name. The test makes the new folder
  * before it removes the old one, so that the inode differs.
@@ -246,7 +276,7 @@ static void test_hosts(void)
 	}
 }
 
-CHECK_MAIN({ "names of cgroups", test_names },
+CHECK_MAIN({ "names of cgroups", test_names }, { "ids of pods", test_pods },
 	   { "units and containers of version 2", test_units_v2 },
 	   { "units and containers of a hybrid host", test_units_hybrid },
 	   { "units without cgroups", test_units_without_cgroups },
