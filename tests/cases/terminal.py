@@ -86,6 +86,13 @@ FORMATS = (
     "segments -q --json",
     "incidents -q --json",
 )
+# The questions of three in the morning: a pasted line, or a time. The first lines name CPU, thread and function.
+PASTED = "2025-03-01T12:00:47.100Z ena 0000:20:03.0 eth0: TX q 5 is paused for too long (threshold 5000000)"
+FIRST = (
+    f"top --store spiky --line '{PASTED}'",
+    "top --store spiky --at '2025-03-01 12:00' --before 30m --after 30m",
+    "spikes --store spiky --at '2025-03-01 12:00:30'",
+)
 ESCAPES = re.compile(r"\033\[[0-9;]*m")
 # A number that stands at the end of a line, before its unit.
 NUMBER = re.compile(r"(?:^|[\s(])[0-9][0-9.]*$")
@@ -123,9 +130,9 @@ def read_all(fd):
         data += piece
 
 
-def on_terminal(perftape, command, folder, width, messages=True):
+def on_terminal(perftape, command, folder, width, messages=True, height=100):
     ours, theirs = os.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 100, width, 0, 0))
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
     program = subprocess.Popen(
         [perftape, *shlex.split(command)],
         stdin=subprocess.DEVNULL,
@@ -221,6 +228,15 @@ def check_format(in_pipe, text, _width):
     return [] if text == in_pipe else ["not the bytes of a pipe"]
 
 
+def check_first(text):
+    """CPU, thread and function stand in the first five lines."""
+    first = text.splitlines()[:5]
+    said = "\n".join(first)
+    cpu = re.search(r"CPU 3 was full", said) or re.search(r"\ss +3 +100", said)
+    right = cpu and "kubelet" in said and "mem_cgroup_nr_lru_pages" in said
+    return [] if right else [f"seen: {first}"]
+
+
 def not_wrapped(in_pipe):
     """A pipe has each message in one line, and no line that continues one."""
     return [line for line in in_pipe.splitlines() if re.match(r"    \S", line) or line.endswith(" \\")]
@@ -246,6 +262,11 @@ def checks(perftape, fixture, folder):
                 yield f"{width} columns: perftape {command}", check(in_pipe, text, width)
             if check in (check_text, check_table) and "--help" not in command:
                 yield f"not wrapped: perftape {command}", not_wrapped(in_pipe)
+
+
+    for command in FIRST:
+        text = on_terminal(perftape, command, folder, 80, height=24)
+        yield f"first lines: perftape {command}", check_first(text)
 
 
 def main():
