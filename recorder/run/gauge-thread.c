@@ -45,12 +45,15 @@ struct gauge_thread {
 	bool ending;
 	/* set right before the thread returns */
 	bool ended;
+	/* memory lacked, so values are missing */
+	bool starved;
 	struct batch read;
 	struct gauges_cost costs[PROGRESS_SOURCES_MAX];
 	size_t cost_count;
 
 	/* belongs to the thread */
 	const char *root;
+	/* NULL: there was no memory for it */
 	struct gauges *gauges;
 	struct gauges_sink sink;
 	struct strings known;
@@ -69,6 +72,8 @@ struct gauge_thread {
 	array_of(uint32_t) rows;
 	/* the tape of the rows; + 1 */
 	uint64_t tape_sequence;
+	/* that tape has gauges under names whose numbers were forgotten */
+	bool renumbered;
 };
 
 static void batch_done(struct batch *batch)
@@ -100,37 +105,69 @@ static int gauge_thread_take_value(void *context, uint32_t id, int64_t value)
 }
 
 /*
- * Forgets the names once all that was handed over is taken, because the old numbers are not used
- * any more then. The caller holds the lock.
+ * Drops all names and the values that nobody took, because their numbers mean other names from now
+ * on. The caller holds the lock.
  */
-static int gauge_thread_forget_names(struct gauge_thread *reader)
+static void gauge_thread_begin_anew(struct gauge_thread *reader)
 {
-	if (strings_count(&reader->known) < NAMES_MAX || reader->read.values.count ||
-	    reader->read.names.size || reader->read.anew)
-		return 0;
-	gauges_free(reader->gauges);
-	reader->gauges = NULL;
+	reader->gauges = gauges_free(reader->gauges);
 	strings_done(&reader->known);
+	batch_done(&reader->reading);
+	batch_done(&reader->read);
+	reader->reading = reader->read = (struct batch){ 0 };
 	reader->read.anew = true;
-	return gauges_new(reader->root, &reader->sink, &reader->gauges);
 }
 
-/* Names must arrive, but values may be dropped. */
-static void hand_over(struct gauge_thread *reader)
+/*
+ * Forgets the names once all that was handed over is taken, so that no value is dropped. The caller
+ * holds the lock.
+ */
+static void gauge_thread_forget_names(struct gauge_thread *reader)
+{
+	if (strings_count(&reader->known) >= NAMES_MAX && !reader->read.values.count &&
+	    !reader->read.names.size && !reader->read.anew)
+		gauge_thread_begin_anew(reader);
+}
+
+static int gauge_thread_read(struct gauge_thread *reader, uint64_t second)
+{
+	int r = reader->gauges ? 0 : gauges_new(reader->root, &reader->sink, &reader->gauges);
+
+	reader->reading_ns = clock_ns(CLOCK_MONOTONIC);
+	return r < 0 ? r : gauges_read(reader->gauges, second);
+}
+
+static int batch_append(struct batch *to, const struct batch *from)
+{
+	if (to->values.count + from->values.count > VALUES_MAX || !from->values.count)
+		return 0;
+	if (array_reserve(&to->values, to->values.count + from->values.count) < 0)
+		return -ENOMEM;
+	memcpy(to->values.items + to->values.count, from->values.items,
+	       from->values.count * sizeof(*from->values.items));
+	to->values.count += from->values.count;
+	return 0;
+}
+
+/*
+ * Hands over what was read. Without memory for a name, the numbers of later names would be wrong,
+ * so they begin anew. The caller holds the lock.
+ */
+static void hand_over(struct gauge_thread *reader, int r)
 {
 	struct batch *from = &reader->reading, *to = &reader->read;
 
+	for (size_t i = 0; reader->gauges && i < reader->cost_count; i++)
+		gauges_cost(reader->gauges, i, &reader->costs[i]);
 	buffer_bytes(&to->names, from->names.data, from->names.size);
 	from->names.size = 0;
-	if (from->values.count && to->values.count + from->values.count <= VALUES_MAX &&
-	    array_reserve(&to->values, to->values.count + from->values.count) == 0) {
-		memcpy(to->values.items + to->values.count, from->values.items,
-		       from->values.count * sizeof(*from->values.items));
-		to->values.count += from->values.count;
-	}
+	if (r == 0)
+		r = batch_append(to, from);
 	from->values.count = 0;
-	for (size_t i = 0; i < reader->cost_count; i++)
-		gauges_cost(reader->gauges, i, &reader->costs[i]);
+	if (r == 0 && !buffer_failed(&to->names))
+		return;
+	reader->starved = true;
+	gauge_thread_begin_anew(reader);
 }
 
 /*
@@ -156,16 +193,17 @@ static void *gauge_thread_main(void *context)
 {
 	struct gauge_thread *reader = context;
 	uint64_t second = 0, tick = 0;
+	int r;
 
 	prctl(PR_SET_NAME, "perftape-host");
 	pthread_mutex_lock(&reader->lock);
 	do {
 		pthread_mutex_unlock(&reader->lock);
-		reader->reading_ns = clock_ns(CLOCK_MONOTONIC);
-		(void)gauges_read(reader->gauges, tick++);
+		r = gauge_thread_read(reader, tick++);
 		pthread_mutex_lock(&reader->lock);
-		hand_over(reader);
-	} while (wait_for_second(reader, &second) && gauge_thread_forget_names(reader) == 0);
+		hand_over(reader, r);
+		gauge_thread_forget_names(reader);
+	} while (wait_for_second(reader, &second));
 	reader->ended = true;
 	pthread_cond_broadcast(&reader->changed);
 	pthread_mutex_unlock(&reader->lock);
@@ -233,14 +271,20 @@ int gauge_thread_stop(struct gauge_thread *reader, uint64_t patience_ns)
 	return 0;
 }
 
+static void gauge_thread_unlearn(struct gauge_thread *reader)
+{
+	reader->names.size = reader->starts.count = reader->rows.count = 0;
+	reader->taken.anew = false;
+	reader->renumbered = true;
+}
+
 static int learn_names(struct gauge_thread *reader)
 {
 	struct buffer *names = &reader->taken.names;
 	size_t at;
 
 	if (reader->taken.anew)
-		reader->names.size = reader->starts.count = reader->rows.count = 0;
-	reader->taken.anew = false;
+		gauge_thread_unlearn(reader);
 	at = reader->names.size;
 	buffer_bytes(&reader->names, names->data, names->size);
 	if (buffer_failed(names) || buffer_failed(&reader->names))
@@ -250,6 +294,21 @@ static int learn_names(struct gauge_thread *reader)
 		if (array_push(&reader->starts, at) < 0 || array_push(&reader->rows, 0) < 0)
 			return -ENOMEM;
 	return 0;
+}
+
+/* Finds or adds the gauge, because a tape has each name once. */
+static int gauge_thread_add_row(const struct gauge_thread *reader, struct tape *tape,
+				const char *name, uint32_t *ret_row)
+{
+	uint32_t known;
+	int r = reader->renumbered ? strings_add(&tape->strings, name, strlen(name), &known) : 0;
+
+	for (size_t i = 0; r == 0 && reader->renumbered && i < tape->gauges.count; i++)
+		if (tape->gauges.items[i].name == known) {
+			*ret_row = i;
+			return 0;
+		}
+	return r == 0 ? tape_add_gauge(tape, name, ret_row) : r;
 }
 
 static int gauge_thread_put_value(struct gauge_thread *reader, struct tape *tape, uint64_t time_ns,
@@ -262,8 +321,9 @@ static int gauge_thread_put_value(struct gauge_thread *reader, struct tape *tape
 		return 0; /* there was no memory for the gauge's name */
 	row = &reader->rows.items[value->id];
 	if (!*row) {
-		r = tape_add_gauge(
-			tape, (char *)reader->names.data + reader->starts.items[value->id], row);
+		r = gauge_thread_add_row(
+			reader, tape, (char *)reader->names.data + reader->starts.items[value->id],
+			row);
 		*row = r == 0 ? *row + 1 : 0;
 	}
 	return r < 0 ? r : tape_add_point(tape, *row - 1, time_ns, value->value);
@@ -284,6 +344,14 @@ static int next_batch(struct gauge_thread *reader)
 	return learn_names(reader);
 }
 
+static void gauge_thread_begin_tape(struct gauge_thread *reader, const struct tape *tape)
+{
+	if (reader->rows.count)
+		memset(reader->rows.items, 0, reader->rows.count * sizeof(*reader->rows.items));
+	reader->renumbered = false;
+	reader->tape_sequence = tape->sequence + 1;
+}
+
 int gauge_thread_take(struct gauge_thread *reader, struct tape *tape,
 		      const struct tape_anchor *anchor)
 {
@@ -291,10 +359,9 @@ int gauge_thread_take(struct gauge_thread *reader, struct tape *tape,
 
 	if (!reader)
 		return 0;
+	if (reader->tape_sequence != tape->sequence + 1)
+		gauge_thread_begin_tape(reader, tape);
 	r = next_batch(reader);
-	if (reader->tape_sequence != tape->sequence + 1 && reader->rows.count)
-		memset(reader->rows.items, 0, reader->rows.count * sizeof(*reader->rows.items));
-	reader->tape_sequence = tape->sequence + 1;
 	for (; r == 0 && reader->next < reader->taken.values.count; reader->next++) {
 		const struct value *value = &reader->taken.values.items[reader->next];
 		uint64_t time_ns = anchor->perf_ns + (value->monotonic_ns - anchor->monotonic_ns);
@@ -304,6 +371,15 @@ int gauge_thread_take(struct gauge_thread *reader, struct tape *tape,
 		r = gauge_thread_put_value(reader, tape, time_ns, value);
 	}
 	return r;
+}
+
+void gauge_thread_trouble(struct gauge_thread *reader, struct error *trouble)
+{
+	if (!reader || pthread_mutex_trylock(&reader->lock) != 0)
+		return;
+	if (reader->starved)
+		error_set(trouble, 0, "out of memory for gauges of the host; values are missing");
+	pthread_mutex_unlock(&reader->lock);
 }
 
 void gauge_thread_fill(struct gauge_thread *reader, struct recorder_progress *progress)

@@ -33,6 +33,12 @@ int gauge_thread_take(struct gauge_thread *reader, struct tape *tape,
 		      const struct tape_anchor *anchor);
 
 /*
+ * Says in `trouble` that the thread had no memory for some values. Never waits; leaves `trouble` as
+ * it is when nothing was dropped, or when the lock is busy.
+ */
+void gauge_thread_trouble(struct gauge_thread *reader, struct error *trouble);
+
+/*
  * Fills in what each source has cost so far. Never waits; leaves the old values when the lock is
  * busy.
  */

@@ -60,6 +60,8 @@ struct recorder {
 	struct rescan rescan;
 	/* why an online CPU is not sampled, or "" */
 	struct error cpu_trouble;
+	/* why values of gauges are missing, or "" */
+	struct error gauge_trouble;
 	/* 0 or -ENOMEM */
 	int changing;
 	/* how many requests of each kind were carried out */
@@ -74,6 +76,9 @@ static void take_status(struct recorder *recorder, const struct sealer_status *s
 {
 	progress_fill_stored(&recorder->progress, status, &recorder->pipeline, recorder->begun_ns,
 			     &recorder->cpu_trouble);
+	gauge_thread_trouble(recorder->gauges, &recorder->gauge_trouble);
+	if (!*recorder->progress.warning.text)
+		recorder->progress.warning = recorder->gauge_trouble;
 }
 
 static void recorder_report(struct recorder *recorder)

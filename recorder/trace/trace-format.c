@@ -229,41 +229,45 @@ static bool is_format(const char *at)
 }
 
 /*
- * Returns the text without the part about printing, in the form that the library needs; NULL: the
- * text does not describe a format.
+ * Sets *ret_cut to the text without the part about printing, in the form that the library needs.
+ * Returns 0, -EBADMSG if the text does not describe a format, or -ENOMEM.
  */
-static char *cut_text(const char *text, size_t size)
+static int cut_text(const char *text, size_t size, char **ret_cut)
 {
 	const char *end =
 		size <= TRACE_FORMAT_MAX ? memmem(text, size, PRINT, strlen(PRINT)) : NULL;
 	_cleanup_free_ char *cut = NULL;
 
 	if (!end || memchr(text, 0, end - text))
-		return NULL;
+		return -EBADMSG;
 	cut = malloc(end - text + sizeof(NO_PRINT));
 	if (!cut)
-		return NULL;
+		return -ENOMEM;
 	memcpy(cut, text, end - text);
 	memcpy(cut + (end - text), NO_PRINT, sizeof(NO_PRINT));
-	return is_format(cut) ? take_ptr(cut) : NULL;
+	if (!is_format(cut))
+		return -EBADMSG;
+	*ret_cut = take_ptr(cut);
+	return 0;
 }
 
 int trace_format_parse(const char *system, const char *text, size_t size,
 		       struct trace_format **ret_format)
 {
 	_cleanup_(cleanup_trace_format) struct trace_format *format = calloc(1, sizeof(*format));
-	_cleanup_free_ char *cut = cut_text(text, size);
-	struct tep_handle *tep = tep_alloc();
-	int r = -EBADMSG;
+	_cleanup_free_ char *cut = NULL;
+	struct tep_handle *tep;
+	int r = format ? cut_text(text, size, &cut) : -ENOMEM;
 
-	if (!format || !tep) {
-		tep_free(tep);
+	if (r < 0)
+		return r;
+	tep = tep_alloc();
+	if (!tep)
 		return -ENOMEM;
-	}
 	tep_set_loglevel(TEP_LOG_NONE);
 	tep_set_long_size(tep, sizeof(long));
-	if (cut && tep_parse_event(tep, cut, strlen(cut), system) == 0 &&
-	    tep_get_events_count(tep) == 1)
+	r = -EBADMSG;
+	if (tep_parse_event(tep, cut, strlen(cut), system) == 0 && tep_get_events_count(tep) == 1)
 		r = take_event(tep_get_first_event(tep), system, format);
 	tep_free(tep);
 	if (r == 0)

@@ -4,8 +4,9 @@
 crashes, leaks, or silently gives another answer.
 
 played-starve.c runs a command again and again for this, on the machine of starved.play and on stores of
-fixture.c. In ./test every fourth place fails, in ./test --all each one, and with `everywhere` each one for each
-way that leads there.
+fixture.c. In ./test every 16th place fails; each command begins at another one, so that places that many commands
+share fail in some of them. In ./test --all each place fails, and with `everywhere` each one for each way that leads
+there. Under a mutant every fourth place fails.
 
 Usage: starved.py PERFTAPE FIXTURE readers|writers|everywhere [WORD...]      WORD: a part of the commands to run
 """
@@ -25,7 +26,7 @@ import perf_data  # noqa: E402
 import tap  # noqa: E402
 
 # By tier: one of this number of places fails, and this number of calls that lead to a place tells it from others.
-FORMS = {"quick": (4, 4), "all": (1, 4), "everywhere": (1, 8)}
+FORMS = {"quick": (16, 4), "mutant": (4, 4), "all": (1, 4), "everywhere": (1, 8)}
 SHOWN_MAX = 5
 WINDOW = "--from @1740830400 --to @1740830460"
 
@@ -38,7 +39,7 @@ READ = (
     f"heatmap {WINDOW} --json",
     "spikes --store spiky --from @1740830400 --to @1740830460",
     "spikes --store spiky --json --from @1740830400 --to @1740830460",
-    *(f"query {WINDOW} --format {name}" for name in ("stacks", "folded", "json")),
+    *(f"query {WINDOW} --format {name}" for name in ("flamescope", "folded", "json")),
     f"query {WINDOW} --events",
     f"query {WINDOW} -o out.stacks.gz",
     f"flamegraph {WINDOW} -o out.svg",
@@ -77,7 +78,7 @@ WRITE = (
 FRESH = "rm -rf fresh out* && cp -r recorded fresh && ln -sfn fresh store"
 
 
-def environment(folder, report, reset, form):
+def environment(folder, report, reset, form, first):
     every, depth = FORMS[form]
     values = {name: value for name, value in os.environ.items() if name.endswith("SAN_OPTIONS")}
     return values | {
@@ -91,6 +92,7 @@ def environment(folder, report, reset, form):
         "PERFTAPE_PLAY_FOLDER": f"{folder}/machine",
         "PERFTAPE_STARVE": report,
         "PERFTAPE_STARVE_EVERY": str(every),
+        "PERFTAPE_STARVE_FIRST": str(first),
         "PERFTAPE_STARVE_DEPTH": str(depth),
         **({"PERFTAPE_STARVE_RESET": reset} if reset else {}),
         **{name: value for name, value in os.environ.items() if name.startswith("PERFTAPE_MUTANT")},
@@ -123,12 +125,20 @@ def wrongs_of(perftape, report):
         yield f"and {len(paragraphs) - SHOWN_MAX} more"
 
 
-def starve(perftape, folder, command, reset, form):
+def form_of(which):
+    if which == "everywhere":
+        return which
+    if os.environ.get("PERFTAPE_TIER") != "quick":
+        return "all"
+    return "mutant" if any(name.startswith("PERFTAPE_MUTANT") for name in os.environ) else "quick"
+
+
+def starve(perftape, folder, command, reset, form, first):
     report = pathlib.Path(folder, "report")
     report.unlink(missing_ok=True)
     done = subprocess.run(
         [perftape, *shlex.split(command)], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-        env=environment(folder, str(report), reset, form),
+        env=environment(folder, str(report), reset, form, first),
     )
     text = report.read_text(errors="replace") if report.exists() else ""
     wrongs = list(wrongs_of(perftape, text))
@@ -141,7 +151,7 @@ def starve(perftape, folder, command, reset, form):
 def main():
     perftape, fixture = (os.path.abspath(path) for path in sys.argv[1:3])
     which, words = sys.argv[3], sys.argv[4:]
-    form = "everywhere" if which == "everywhere" else "quick" if os.environ.get("PERFTAPE_TIER") == "quick" else "all"
+    form = form_of(which)
     rows = [(row, None) for row in READ] if which != "writers" else []
     rows += [(row, FRESH) for row in WRITE] if which != "readers" else []
     with tempfile.TemporaryDirectory(prefix="perftape-starved-") as folder:
@@ -150,8 +160,8 @@ def main():
         cases.put_stores(fixture, folder)
         os.symlink("recorded", f"{folder}/store")
         checks = [
-            starve(perftape, folder, command, reset, form)
-            for command, reset in rows
+            starve(perftape, folder, command, reset, form, first)
+            for first, (command, reset) in enumerate(rows)
             if not words or any(word in command for word in words)
         ]
     return tap.run(checks)

@@ -8,7 +8,8 @@
  * command that runs before each run. Each run is a separate process, forked before main(). A run is
  * right if it gives the same output and exit code as without a failure. It is also right if a
  * message says that memory ran out, and the exit code is 1 or as without a failure. The report has
- * a paragraph for each other run, and at its end the number of runs.
+ * a paragraph for each other run, and at its end the number of runs. PERFTAPE_STARVE_EVERY and
+ * PERFTAPE_STARVE_FIRST leave most places out.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -313,6 +314,7 @@ __attribute__((constructor(1000))) static void starve_init(void)
 {
 	const char *path = getenv("PERFTAPE_STARVE");
 	unsigned int every = starve_number("PERFTAPE_STARVE_EVERY", 1);
+	unsigned int first = starve_number("PERFTAPE_STARVE_FIRST", 0);
 	unsigned int runs = 0;
 	FILE *report;
 
@@ -329,7 +331,7 @@ __attribute__((constructor(1000))) static void starve_init(void)
 	if (!starve_run(&starve.right))
 		return;
 	for (uint32_t i = 0; i < MIN(starve.shared->count, PLACES_MAX); i++) {
-		if (i % every)
+		if (i % every != first % every)
 			continue;
 		starve.mode = STARVE_FAIL;
 		starve.hash = starve.shared->places[i].hash;

@@ -18,6 +18,16 @@
 #include "tests/tree.h"
 #include "tests/wait.h"
 
+static _Atomic bool starving;
+
+void *__real_realloc(void *old, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+
+void *__wrap_realloc(void *old, size_t size)
+{
+	return starving ? NULL : __real_realloc(old, size);
+}
+
 static const struct tape_gauge *find_gauge(const struct tape *tape, const char *name)
 {
 	for (size_t i = 0; i < tape->gauges.count; i++)
@@ -140,6 +150,49 @@ static void test_hangs(void)
 	CHECK_EQ(gauge_thread_stop(thread, NSEC_PER_SEC), 0);
 }
 
+#define CPUS 40
+
+/*
+ * Without memory for new names the thread drops what it read and says so. Later values have the
+ * right names.
+ */
+static void test_starved(void)
+{
+	const uint64_t perf_ns = 1000 * NSEC_PER_SEC;
+	struct tape_anchor anchor = { .perf_ns = perf_ns,
+				      .monotonic_ns = clock_ns(CLOCK_MONOTONIC) };
+	_cleanup_(cleanup_tape) struct tape *tape =
+		new_tape(1, perf_ns - NSEC_PER_SEC, perf_ns + 100 * NSEC_PER_SEC);
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+	_cleanup_(tree_done) struct tree tree;
+	struct gauge_thread *thread;
+	struct error trouble = { 0 };
+
+	tree_init(&tree);
+	tree_put(&tree, "/proc/stat", "cpu0 1 2 3 4 5 6 7 8 9 10\nctxt 5\n");
+	CHECK_EQ(gauge_thread_start(tree.root, &thread, NULL), 0);
+	WAIT_UNTIL(take(thread, tape, &anchor, "host/switches") == 1);
+	gauge_thread_trouble(thread, &trouble);
+	CHECK_STR(trouble.text, "");
+	buffer_text(&text, "ctxt 5\n");
+	for (int i = 0; i < CPUS; i++)
+		buffer_printf(&text, "cpu%d %d 0 %d 0 0 0 0 0 0 0\n", i, 10 * i, 20 * i);
+	buffer_u8(&text, 0);
+	tree_put(&tree, "/proc/stat", (const char *)text.data);
+	starving = true;
+	fake_clock_pass(NSEC_PER_SEC);
+	WAIT_UNTIL((gauge_thread_trouble(thread, &trouble), *trouble.text));
+	starving = false;
+	CHECK(strstr(trouble.text, "out of memory"));
+	CHECK_EQ(take(thread, tape, &anchor, "host/switches"), 1);
+	fake_clock_pass(NSEC_PER_SEC);
+	WAIT_UNTIL(take(thread, tape, &anchor, "host/switches") == 2);
+	check_points(tape, "host/switches", 5);
+	check_points(tape, "cpu39/user_ms", 390 * 1000 / sysconf(_SC_CLK_TCK));
+	check_points(tape, "cpu39/system_ms", 780 * 1000 / sysconf(_SC_CLK_TCK));
+	CHECK_EQ(gauge_thread_stop(thread, 60 * NSEC_PER_SEC), 0);
+}
+
 #define GAUGES 7
 #define POINTS 3000
 
@@ -172,4 +225,5 @@ static void test_runs(void)
 
 CHECK_MAIN({ "each gauge keeps its points in order", test_runs },
 	   { "points go into the tape of their time", test_take },
+	   { "without memory values are missing, and names are right", test_starved },
 	   { "a file that hangs delays the end only as long as allowed", test_hangs })
