@@ -318,6 +318,34 @@ static void test_compressed(void)
 	}
 }
 
+/* perf compresses only records of the kernel, so another record inside means damage. */
+static void test_odd_inside(void)
+{
+	static const struct {
+		uint32_t type;
+		uint16_t size;
+		size_t samples;
+	} odd[] = { { 0, 16, 1 }, { PERF_DATA_ATTR, 16, 1 }, { 9, 20, 1 }, { 3, 16, 2 } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(odd); i++) {
+		_cleanup_(buffer_done) struct buffer inner = { 0 }, packed = { 0 }, records = { 0 },
+						     bytes = { 0 };
+		_cleanup_(perf_data_done) struct perf_data file = { 0 };
+		struct seen seen;
+
+		put_sample(&inner, 100, 11);
+		put_header(&inner, odd[i].type, odd[i].size);
+		for (uint16_t at = 8; at < odd[i].size; at++)
+			buffer_u8(&inner, 0);
+		put_sample(&inner, 200, 11);
+		CHECK_EQ(zstd_append(&packed, inner.data, inner.size, 3), 0);
+		put_compressed(&records, &packed, packed.size);
+		make_file(&bytes, &records, NULL, 0);
+		CHECK_EQ(read_file(bytes.data, bytes.size, &file, &seen), odd[i].samples == 1);
+		CHECK_EQ(seen.samples, odd[i].samples);
+	}
+}
+
 /* A few kilobytes that would unpack to a gigabyte are refused long before that size is reached. */
 static void test_bomb(void)
 {
@@ -377,5 +405,6 @@ static void test_changed(void)
 CHECK_MAIN({ "a whole file is read", test_whole }, { "a file truncated at any byte", test_cut },
 	   { "a header that lies", test_header_lies }, { "features that lie", test_feature_lies },
 	   { "compressed records are read", test_compressed },
+	   { "other records inside are damage", test_odd_inside },
 	   { "compressed records that expand absurdly are refused", test_bomb },
 	   { "a file with any byte changed", test_changed })

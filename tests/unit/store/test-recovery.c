@@ -446,6 +446,51 @@ static void test_sealed_meanwhile(void)
 	array_done(&segments.list);
 }
 
+struct order {
+	uint64_t numbers[3];
+	size_t count;
+};
+
+static int note_order(void *context, struct store_writer *writer, struct tape *tape)
+{
+	struct order *order = context;
+
+	(void)writer;
+	CHECK(order->count < ARRAY_SIZE(order->numbers));
+	order->numbers[order->count++] = tape->sequence;
+	return 0;
+}
+
+/* The oldest spool is sealed first, by the nanosecond of its last change. */
+static void test_order(void)
+{
+	static const struct timespec times[] = { { 10, 500 }, { 10, 200 }, { 9, 900 } };
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct store_recovered recovered;
+	struct order order = { 0 };
+	char path[PATH_MAX];
+
+	tapes_store_init(&store);
+	for (size_t i = 0; i < ARRAY_SIZE(times); i++)
+		leave_spool(&store, 1);
+	writer = open_writer(&store);
+	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
+		char name[64];
+
+		CHECK_EQ(store_name(writer->boot_id, i, STORE_SPOOL_SUFFIX, name), 0);
+		CHECK(snprintf(path, sizeof(path), "%s/%s", writer->spools, name) <
+		      (int)sizeof(path));
+		CHECK_EQ(utimensat(AT_FDCWD, path, (struct timespec[]){ times[i], times[i] }, 0),
+			 0);
+	}
+	CHECK_EQ(store_writer_recover(writer, note_order, &order, &recovered, NULL), 0);
+	CHECK_EQ(order.count, 3);
+	CHECK_EQ(order.numbers[0], 2);
+	CHECK_EQ(order.numbers[1], 1);
+	CHECK_EQ(order.numbers[2], 0);
+}
+
 /* New numbers are above those of segments, of spools, and of removed segments. */
 static void test_numbers(void)
 {
@@ -491,4 +536,4 @@ CHECK_MAIN({ "readers see the spool live", test_live },
 	   { "a spool whose segment exists", test_sealed_already },
 	   { "a spool that a newer perftape sealed", test_sealed_by_a_newer_one },
 	   { "a spool that is sealed while it is read", test_sealed_meanwhile },
-	   { "numbers go on", test_numbers })
+	   { "the oldest spool is sealed first", test_order }, { "numbers go on", test_numbers })

@@ -384,10 +384,33 @@ static void test_losses(void)
 	CHECK_EQ(part->losses.items[0].from_ns, begin_ns);
 }
 
+/* A loss that begins at or behind the end belongs to the next slice. */
+static void test_losses_behind(void)
+{
+	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, 10), *part = NULL;
+	uint64_t begin_ns = tape->begin_ns, second = NSEC_PER_SEC, kept = 0;
+	const struct tape_loss losses[] = {
+		{ TAPE_LOSS_SAMPLES, 0, begin_ns + 6 * second, begin_ns + 7 * second, 1 },
+		{ TAPE_LOSS_SAMPLES, 0, begin_ns + 7 * second, begin_ns + 8 * second, 2 },
+		{ TAPE_LOSS_SAMPLES, 0, begin_ns + 8 * second, begin_ns + 9 * second, 3 },
+		{ TAPE_LOSS_DAMAGED, 0, begin_ns + 7 * second, begin_ns + 7 * second, 4 },
+		{ TAPE_LOSS_DAMAGED, 0, begin_ns + 8 * second, begin_ns + 8 * second, 5 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(losses); i++)
+		CHECK_EQ(array_push(&tape->losses, losses[i]), 0);
+	CHECK_EQ(tape_slice(tape, TAPES_REALTIME + 5 * second, TAPES_REALTIME + 7 * second, &part),
+		 0);
+	for (size_t i = 0; i < part->losses.count; i++)
+		kept = kept * 10 + part->losses.items[i].count;
+	CHECK_EQ(kept, 14);
+}
+
 CHECK_MAIN({ "windows partition a tape", test_partition },
 	   { "a slice has only the rows that it needs", test_only_what_it_needs },
 	   { "a window without samples", test_nothing },
 	   { "only the last window has the recording's end", test_ended },
 	   { "each window tells what was dying", test_dying },
 	   { "a clock that was set back", test_set_back },
-	   { "losses across edges are shared", test_losses })
+	   { "losses across edges are shared", test_losses },
+	   { "losses behind a slice are not part of it", test_losses_behind })

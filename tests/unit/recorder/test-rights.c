@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The folder that a recorder makes for another user, and the users that it knows. */
+#include "tests/check.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "recorder/run/rights.h"
+#include "tests/tree.h"
+
+struct user {
+	char name[64];
+	uid_t uid;
+	gid_t gid;
+};
+
+/* Root makes the folder for a user without rights, and others make it for themselves. */
+static struct user any_user(void)
+{
+	const struct passwd *found = geteuid() ? getpwuid(geteuid()) : getpwnam("nobody");
+	struct user user;
+
+	CHECK(found);
+	user = (struct user){ .uid = found->pw_uid, .gid = found->pw_gid };
+	snprintf(user.name, sizeof(user.name), "%s", found->pw_name);
+	return user;
+}
+
+static void test_make_folder(void)
+{
+	struct user user = any_user();
+	_cleanup_(tree_done) struct tree tree;
+	struct stat above, folder;
+	char path[256], uid[16];
+	mode_t mask = umask(077);
+	struct error error;
+
+	tree_init(&tree);
+	snprintf(path, sizeof(path), "%s/var/lib/store", tree.root);
+	CHECK_EQ(rights_make_folder(user.name, path, &error), 0);
+	CHECK_EQ(umask(mask), 077);
+	CHECK_EQ(stat(path, &folder), 0);
+	CHECK_EQ(folder.st_mode & 07777, 0750);
+	CHECK_EQ(folder.st_uid, user.uid);
+	CHECK_EQ(folder.st_gid, user.gid);
+	snprintf(path, sizeof(path), "%s/var/lib", tree.root);
+	CHECK_EQ(stat(path, &above), 0);
+	CHECK_EQ(above.st_mode & 07777, 0755);
+	CHECK_EQ(above.st_uid, geteuid());
+	/* a folder that exists gets the same owner and mode; a number is a user, too */
+	snprintf(uid, sizeof(uid), "%u", user.uid);
+	CHECK_EQ(rights_make_folder(uid, path, &error), 0);
+	CHECK_EQ(stat(path, &above), 0);
+	CHECK_EQ(above.st_mode & 07777, 0750);
+	CHECK_EQ(above.st_uid, user.uid);
+}
+
+static void test_no_folder(void)
+{
+	_cleanup_(tree_done) struct tree tree;
+	char path[256], expected[512];
+	struct error error;
+
+	tree_init(&tree);
+	tree_put(&tree, "/file", "");
+	snprintf(path, sizeof(path), "%s/file/store", tree.root);
+	CHECK_EQ(rights_make_folder(any_user().name, path, &error), -ENOTDIR);
+	snprintf(expected, sizeof(expected), "%s: cannot create it for user %s: Not a directory",
+		 path, any_user().name);
+	CHECK_STR(error.text, expected);
+}
+
+static void test_no_user(void)
+{
+	static const char *const names[] = { "no such user", "4294967295", "12x", "" };
+	struct error error;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		CHECK_EQ(rights_make_folder(names[i], "/nowhere", &error), -ENOENT);
+		CHECK(strstr(error.text, "does not exist"));
+		CHECK_EQ(rights_may_reach(names[i], "/", &error), -ENOENT);
+		CHECK_EQ(rights_become(names[i], &error), -ENOENT);
+	}
+}
+
+/* Only root can try a folder as another user. */
+static void test_may_reach(void)
+{
+	struct user user = any_user();
+	_cleanup_(tree_done) struct tree tree;
+	char path[256], above[256];
+	struct error error;
+
+	tree_init(&tree);
+	tree_folder(&tree, "/closed/open");
+	CHECK_EQ(chmod(tree.root, 0755), 0);
+	snprintf(path, sizeof(path), "%s/closed/open/store", tree.root);
+	CHECK_EQ(rights_may_reach(user.name, path, &error), 0);
+	CHECK_EQ(rights_may_reach(user.name, "store", &error), 0);
+	snprintf(above, sizeof(above), "%s/closed", tree.root);
+	CHECK_EQ(chmod(above, 0600), 0);
+	CHECK_EQ(rights_may_reach(user.name, path, &error), user.uid ? -EACCES : 0); /* root may */
+	CHECK(!user.uid || strstr(error.text, above));
+	/* the folder itself may be closed, because only what lies above it counts */
+	CHECK_EQ(rights_may_reach(user.name, above, &error), 0);
+	CHECK_EQ(chmod(above, 0700), 0);
+}
+
+CHECK_MAIN({ "a folder belongs to its user, and those above it to us", test_make_folder },
+	   { "a folder that cannot be made", test_no_folder },
+	   { "users that do not exist", test_no_user },
+	   { "folders that a user may not enter", test_may_reach })
