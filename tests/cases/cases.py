@@ -31,6 +31,7 @@ import pathlib
 import re
 import shlex
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -143,6 +144,8 @@ def check_file(perftape, fixture, path, folder):
 
 
 def main():
+    # under nohup the programs would ignore it, and some cases send it
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     with tempfile.TemporaryDirectory(prefix="perftape-cases-") as folder:
         put_logs(folder)
         perf_data.put_files(folder)

@@ -106,7 +106,7 @@ static bool threads_still_waits(const struct played_thread *thread)
 	bool waits;
 
 	pthread_mutex_lock(&threads_lock);
-	waits = thread->waits && thread->until_ns > played_now_ns();
+	waits = thread->waits;
 	pthread_mutex_unlock(&threads_lock);
 	return waits;
 }
@@ -120,6 +120,16 @@ static void threads_set(struct played_thread *thread, const struct played_thread
 	thread->fd_count = to->fd_count;
 	thread->until_ns = to->until_ns;
 	pthread_mutex_unlock(&threads_lock);
+}
+
+/*
+ * Begins a wait. Only played_wake() ends it for the time that passed: by then the files of the
+ * machine show that time.
+ */
+static void threads_begin_wait(struct played_thread waiting)
+{
+	waiting.waits = waiting.until_ns > played_now_ns();
+	threads_set(threads_own, &waiting);
 }
 
 /* Waits in real time until the next check. */
@@ -139,14 +149,13 @@ static void threads_wait_a_little(pthread_cond_t *cond, pthread_mutex_t *lock)
 /* The first thread waits for other threads; the played time stops meanwhile. */
 static int threads_wait(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until_ns)
 {
-	const struct played_thread waiting = { .waits = true, .cond = cond, .until_ns = until_ns };
 	static const struct played_thread running;
 
 	if (!threads_own) {
 		threads_wait_a_little(cond, lock);
 		return 0;
 	}
-	threads_set(threads_own, &waiting);
+	threads_begin_wait((struct played_thread){ .cond = cond, .until_ns = until_ns });
 	while (threads_still_waits(threads_own))
 		threads_wait_a_little(cond, lock);
 	threads_set(threads_own, &running);
@@ -187,15 +196,13 @@ int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 {
 	const uint64_t until_ns =
 		timeout_ms < 0 ? UINT64_MAX : played_now_ns() + timeout_ms * NSEC_PER_MSEC;
-	const struct played_thread waiting = {
-		.waits = true, .fds = fds, .fd_count = count, .until_ns = until_ns
-	};
 	static const struct played_thread running;
 	int r = 0;
 
 	if (!played() || !threads_own || count < 2)
 		return __real_poll(fds, count, timeout_ms);
-	threads_set(threads_own, &waiting);
+	threads_begin_wait(
+		(struct played_thread){ .fds = fds, .fd_count = count, .until_ns = until_ns });
 	while (r == 0 && threads_still_waits(threads_own))
 		r = __real_poll(fds, count, LOOK_NS / NSEC_PER_MSEC);
 	threads_set(threads_own, &running);
