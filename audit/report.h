@@ -41,6 +41,8 @@ struct check {
 };
 
 struct report {
+	/* The name of the host; "": unknown. */
+	char host[128];
 	array_of(struct finding) findings;
 	array_of(struct check) checks;
 	/* wall clock of the start */

@@ -115,6 +115,10 @@ static void put_checks(const struct report *report, const struct terminal *termi
 void audit_put_text(const struct report *report, const struct terminal *terminal,
 		    struct buffer *text)
 {
+	if (*report->host) {
+		put_block(terminal, "host:", report->host, false, text);
+		buffer_u8(text, '\n');
+	}
 	for (size_t i = 0; i < report->findings.count; i++)
 		put_finding(&report->findings.items[i], terminal, text);
 	put_checks(report, terminal, text);
@@ -178,6 +182,11 @@ static void put_checks_json(const struct report *report, const char *key, bool u
 void audit_put_json(const struct report *report, struct buffer *json)
 {
 	json_open(json, '{');
+	json_key(json, "host");
+	if (*report->host)
+		json_string(json, report->host);
+	else
+		json_null(json);
 	json_time_or_null(json, "time", report->now_ns);
 	json_key(json, "watched_ns");
 	json_u64(json, report->watched_ns);

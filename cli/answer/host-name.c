@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 
 const char *host_name_prefix(const struct recorded_facts *facts, char text[HOST_NAME_SIZE])
 {
@@ -12,6 +13,23 @@ const char *host_name_prefix(const struct recorded_facts *facts, char text[HOST_
 	else
 		*text = 0;
 	return text;
+}
+
+void host_name_live(const char *root, char *name, size_t size)
+{
+	_cleanup_free_ char *path = NULL, *text = NULL;
+	size_t at = 0;
+
+	*name = 0;
+	if (asprintf(&path, "%s/proc/sys/kernel/hostname", root) < 0) {
+		path = NULL;
+		return;
+	}
+	if (file_read(path, size - 1, &text, NULL) < 0)
+		return;
+	for (; text[at] && text[at] != '\n' && at + 1 < size; at++)
+		name[at] = text[at] > ' ' && text[at] < 0x7f ? text[at] : '?';
+	name[at] = 0;
 }
 
 /* Adds the facts of a segment. Returns 1, or 0 if the segment cannot be read. */

@@ -15,6 +15,11 @@
 /* Enough for "host ", the names and ", ". */
 #define HOST_NAME_SIZE (sizeof(((struct recorded_facts *)NULL)->host) + 16)
 
+/*
+ * Reads the name of the host that runs below a folder; "" is this host. The name is "" if it cannot
+ * be read. Signs that could change a terminal become a ?.
+ */
+void host_name_live(const char *root, char *name, size_t size);
 /* Formats "host NAME, " for the begin of a line, or "" if the host is unknown. Returns `text`. */
 const char *host_name_prefix(const struct recorded_facts *facts, char text[HOST_NAME_SIZE]);
 /*

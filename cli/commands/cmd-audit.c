@@ -9,6 +9,7 @@
 #include "cli/answer/audit-text.h"
 #include "cli/options/command.h"
 #include "base/watchdog-child.h"
+#include "cli/answer/host-name.h"
 #include "cli/answer/progress-line.h"
 #include "cli/answer/recorder-text.h"
 #include "cli/answer/screen.h"
@@ -165,7 +166,7 @@ static bool any_checked(const struct report *report)
 	return false;
 }
 
-static int audit_print(const struct audit *audit)
+static int audit_print(struct audit *audit)
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 	struct terminal terminal;
@@ -174,6 +175,7 @@ static int audit_print(const struct audit *audit)
 
 	if (r != EXIT_DONE)
 		return r;
+	host_name_live(audit->options.root, audit->report.host, sizeof(audit->report.host));
 	if (option_given(audit->invocation, "json"))
 		audit_put_json(&audit->report, &text);
 	else
