@@ -45,7 +45,7 @@ static uint64_t hash_of(const struct strings *strings, uint32_t id)
 {
 	const char *text = strings_at(strings, id);
 
-	return hash_bytes(text, strlen(text));
+	return hash_text(text, strlen(text));
 }
 
 /*
@@ -80,8 +80,7 @@ uint32_t strings_find(const struct strings *strings, const char *text, size_t si
 
 	if (!piece.size)
 		return 0;
-	id = table_find(&strings->table, hash_bytes(text, piece.size), piece_equal, strings,
-			&piece);
+	id = table_find(&strings->table, hash_text(text, piece.size), piece_equal, strings, &piece);
 	if (id == TABLE_NONE)
 		id = find_untabled(strings, &piece);
 	return id == TABLE_NONE ? 0 : id;
@@ -125,7 +124,7 @@ int strings_add(struct strings *strings, const char *text, size_t size, uint32_t
 	r = table_all(strings);
 	if (r < 0)
 		return r;
-	hash = hash_bytes(text, piece.size);
+	hash = hash_text(text, piece.size);
 	id = table_find(&strings->table, hash, piece_equal, strings, &piece);
 	if (id != TABLE_NONE) {
 		*ret_id = id;

@@ -93,18 +93,3 @@ void table_remove(struct table *table, uint64_t hash, uint32_t value)
 	}
 	table->slots[hole].value = TABLE_NONE;
 }
-
-uint64_t hash_bytes(const void *data, size_t size)
-{
-	const uint8_t *at = data;
-	uint64_t hash = size * 0x9e3779b97f4a7c15ull, word;
-
-	for (; size >= 8; size -= 8, at += 8) {
-		memcpy(&word, at, 8);
-		hash = (hash ^ word) * 0xd6e8feb86659fd93ull;
-		hash ^= hash >> 32;
-	}
-	word = 0;
-	memcpy(&word, at, size);
-	return hash_u64(hash ^ word);
-}

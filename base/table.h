@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hash.h"
+
 #define TABLE_NONE UINT32_MAX
 
 struct table_slot {
@@ -33,18 +35,6 @@ void table_clear(struct table *table);
 int table_add(struct table *table, uint64_t hash, uint32_t value);
 /* Removes the entry with this hash and value, if any. */
 void table_remove(struct table *table, uint64_t hash, uint32_t value);
-
-static inline uint64_t hash_u64(uint64_t value)
-{
-	value ^= value >> 32;
-	value *= 0xd6e8feb86659fd93ull;
-	value ^= value >> 32;
-	value *= 0xd6e8feb86659fd93ull;
-	value ^= value >> 32;
-	return value;
-}
-
-uint64_t hash_bytes(const void *data, size_t size);
 
 static inline uint32_t table_fold(uint64_t hash)
 {

@@ -101,7 +101,7 @@ int perf_data_add_event(struct perf_data *file, const struct perf_data_event *ev
 	while (reader_left(ids) >= 8 && file->ids.count < IDS_MAX) {
 		row.id = reader_u64(ids);
 		if (array_push(&file->ids, row) < 0 ||
-		    table_add(&file->id_table, hash_u64(row.id), file->ids.count - 1) < 0)
+		    table_add(&file->id_table, hash_numbers(row.id, 0), file->ids.count - 1) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -273,7 +273,7 @@ const struct perf_data_event *perf_data_event(const struct perf_data *file, uint
 
 	if (file->events.count == 1)
 		return file->events.items;
-	at = table_find(&file->id_table, hash_u64(id), perf_data_id_equal, file, &id);
+	at = table_find(&file->id_table, hash_numbers(id, 0), perf_data_id_equal, file, &id);
 	return at == TABLE_NONE ? NULL : &file->events.items[file->ids.items[at].event];
 }
 

@@ -79,8 +79,8 @@ static bool tape_module_equal(const void *context, uint32_t id, const void *key)
 
 int tape_add_module(struct tape *tape, const struct tape_module *module, uint32_t *ret_id)
 {
-	uint64_t hash = hash_u64(module->path ^ (uint64_t)module->kind << 32 ^ module->inode << 8) ^
-			hash_bytes(module->build_id, sizeof(module->build_id));
+	uint64_t hash = hash_numbers(module->path | (uint64_t)module->kind << 32, module->inode) ^
+			hash_text(module->build_id, sizeof(module->build_id));
 	uint32_t id = table_find(&tape->module_table, hash, tape_module_equal, tape, module);
 
 	if (id == TABLE_NONE) {
@@ -104,7 +104,7 @@ static bool frame_equal(const void *context, uint32_t id, const void *key)
 int tape_add_frame(struct tape *tape, uint32_t module, uint64_t address, uint32_t *ret_id)
 {
 	struct tape_frame frame = { .module = module, .address = address };
-	uint64_t hash = hash_u64(address * 0x9e3779b97f4a7c15ull + module);
+	uint64_t hash = hash_numbers(address, module);
 	uint32_t id;
 
 	assert(module < tape->modules.count);
@@ -142,7 +142,7 @@ static bool stack_equal(const void *context, uint32_t id, const void *key)
 int tape_add_stack(struct tape *tape, uint32_t parent, uint32_t frame, uint32_t *ret_id)
 {
 	struct tape_stack stack = { .parent = parent, .frame = frame };
-	uint64_t hash = hash_u64((uint64_t)parent << 32 | frame);
+	uint64_t hash = hash_numbers(parent, frame);
 	uint32_t id;
 
 	/* invariants (2) and (3) */
@@ -169,8 +169,8 @@ static bool tape_thread_equal(const void *context, uint32_t id, const void *key)
 
 int tape_add_thread(struct tape *tape, const struct tape_thread *thread, uint32_t *ret_id)
 {
-	uint64_t hash = hash_u64((uint64_t)(uint32_t)thread->tid << 32 | thread->comm) ^
-			hash_u64((uint64_t)thread->cgroup << 32 | (uint32_t)thread->pid);
+	uint64_t hash = hash_numbers((uint64_t)(uint32_t)thread->tid << 32 | thread->comm,
+				     (uint64_t)thread->cgroup << 32 | (uint32_t)thread->pid);
 	uint32_t id = table_find(&tape->thread_table, hash, tape_thread_equal, tape, thread);
 
 	if (id == TABLE_NONE) {

@@ -27,7 +27,7 @@ static int folded_add_name(struct folded *folded, const char *name, size_t size,
 		return -ENOMEM;
 	if (*ret_name < folded->name_keys.count)
 		return 0;
-	return array_push(&folded->name_keys, hash_u64(hash_bytes(name, size)));
+	return array_push(&folded->name_keys, hash_text(name, size));
 }
 
 int folded_new(struct folded **ret_folded)

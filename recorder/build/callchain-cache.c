@@ -20,13 +20,14 @@
 #define BEFORE_FACTOR 0xcbbb9d5dc1059ed7ull
 
 /*
- * Each depth has its own factor, counted from the root. The sum over the callers does not depend on
+ * Each depth has its own secret factor, counted from the root, so that no process can make a
+ * callchain that is taken for that of another process. The sum over the callers does not depend on
  * the order of the additions, so the CPU can multiply them in parallel.
  */
 static void callchain_cache_choose_factors(uint64_t factors[CHAIN_FACTORS])
 {
 	for (size_t depth = 0; depth < CHAIN_FACTORS; depth++)
-		factors[depth] = hash_u64(MODE_FACTOR * (depth + 1)) | 1;
+		factors[depth] = hash_numbers(MODE_FACTOR, depth) | 1;
 }
 
 int callchain_cache_init(struct callchain_cache *cache, struct tracker *tracker)
@@ -195,7 +196,7 @@ static int callchain_cache_split(struct callchain_cache *cache, const struct per
 
 static struct lru_cache_key callchain_cache_key(uint64_t hash, size_t depth)
 {
-	return (struct lru_cache_key){ hash, depth, hash_u64(hash) };
+	return (struct lru_cache_key){ hash, depth, hash_numbers(hash, depth) };
 }
 
 /* The key of the callers from this step outwards. */

@@ -106,7 +106,7 @@ static int frame_table_make_frame(struct frame_table *table, const struct mappin
 static struct lru_cache_key frame_table_key(const struct maps *maps, uint64_t address)
 {
 	return (struct lru_cache_key){ address, maps->version,
-				       hash_u64(address ^ maps->version << 48) };
+				       hash_numbers(address, maps->version) };
 }
 
 void frame_table_prefetch(const struct frame_table *table, const struct tracker_process *process,

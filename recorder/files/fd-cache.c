@@ -35,10 +35,10 @@ static uint64_t hash_request(const struct finder_request *request)
 	const struct tape_module *module = &request->module;
 
 	if (request->kind == FINDER_JIT)
-		return hash_u64((uint32_t)request->pid);
-	return hash_u64(module->inode ^ module->device << 40) ^
-	       hash_bytes(request->path, strlen(request->path)) ^
-	       hash_bytes(module->build_id, sizeof(module->build_id));
+		return hash_numbers((uint32_t)request->pid, request->kind);
+	return hash_numbers(module->inode, module->device) ^
+	       hash_text(request->path, strlen(request->path)) ^
+	       hash_text(module->build_id, sizeof(module->build_id));
 }
 
 static bool file_equal(const void *context, uint32_t at, const void *key)

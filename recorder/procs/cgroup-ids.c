@@ -40,8 +40,8 @@ static bool cgroup_ids_id_equal(const void *context, uint32_t at, const void *id
 
 static const char *cgroup_ids_find_in(const struct cgroup_generation *generation, uint64_t id)
 {
-	uint32_t at =
-		table_find(&generation->table, hash_u64(id), cgroup_ids_id_equal, generation, &id);
+	uint32_t at = table_find(&generation->table, hash_numbers(id, 0), cgroup_ids_id_equal,
+				 generation, &id);
 
 	if (at == TABLE_NONE)
 		return NULL;
@@ -63,7 +63,7 @@ int cgroup_ids_add(struct cgroup_ids *ids, uint64_t id, const char *path)
 	}
 	r = strings_add(&recent->paths, path, strnlen(path, CGROUP_PATH_MAX - 1), &item.path);
 	if (r < 0 || array_push(&recent->list, item) < 0 ||
-	    table_add(&recent->table, hash_u64(id), recent->list.count - 1) < 0)
+	    table_add(&recent->table, hash_numbers(id, 0), recent->list.count - 1) < 0)
 		return -ENOMEM;
 	return 0;
 }

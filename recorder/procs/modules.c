@@ -68,8 +68,8 @@ static void modules_use_known_build_id(struct modules *modules, struct tape_modu
 
 static uint64_t modules_hash_module(const struct tape_module *module)
 {
-	return hash_u64(module->path ^ module->inode << 20) ^
-	       hash_bytes(module->build_id, sizeof(module->build_id));
+	return hash_numbers(module->path, module->inode) ^
+	       hash_text(module->build_id, sizeof(module->build_id));
 }
 
 /* Returns the number of a module whose path is in `paths`. */

@@ -45,7 +45,7 @@ void tracker_done(struct tracker *tracker)
 
 static uint64_t tracker_hash_id(int32_t id)
 {
-	return hash_u64((uint32_t)id + 1ull);
+	return hash_numbers((uint32_t)id, 0);
 }
 
 static bool tracker_thread_equal(const void *context, uint32_t at, const void *tid)

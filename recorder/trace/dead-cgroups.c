@@ -120,7 +120,7 @@ void dead_cgroups_lost(struct dead_cgroups *dying, uint64_t count, uint64_t time
 
 static uint64_t hash_key(const struct dead_cgroups_key *key)
 {
-	return hash_u64(key->id * 0x9e3779b97f4a7c15ull + key->root);
+	return hash_numbers(key->id, key->root);
 }
 
 static bool key_equal(const void *context, uint32_t at, const void *key)

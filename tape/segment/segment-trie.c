@@ -21,8 +21,7 @@ static bool path_equal(const void *context, uint32_t id, const void *key)
 
 static int add_path(struct trie *trie, struct table *table, const struct path *path, uint32_t *ret)
 {
-	uint64_t hash = hash_u64((uint64_t)path->stack << 32 | path->function) ^
-			path->comm * 0x9e3779b97f4a7c15ull;
+	uint64_t hash = hash_numbers((uint64_t)path->stack << 32 | path->function, path->comm);
 	uint32_t id = table_find(table, hash, path_equal, trie, path);
 
 	if (id == TABLE_NONE) {

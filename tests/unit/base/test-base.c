@@ -156,6 +156,92 @@ static void test_table_against_model(void)
 	table_done(&table);
 }
 
+/*
+ * The first two keys are those of PYTHONHASHSEED=0 and 1: the hash() of bytes of CPython 3.11 is
+ * SipHash-1-3, made without this code.
+ */
+static void test_sip_hash(void)
+{
+	static const struct {
+		uint64_t key[2];
+		size_t size;
+		uint64_t hash;
+	} known[] = {
+		{ { 0, 0 }, 7, 0x2f098ab0c751325a },
+		{ { 0, 0 }, 8, 0xead411e67ebe2eea },
+		{ { 0, 0 }, 15, 0xf30eb725bb91c9ea },
+		{ { 0, 0 }, 16, 0x8972188433a5c5b7 },
+		{ { 0, 0 }, 63, 0x385d3e39e5f37359 },
+		{ { 0xaed66ce184be2329, 0xebe9bbf1f1499052 }, 1, 0xecd3e5afcecda4b9 },
+		{ { 0xaed66ce184be2329, 0xebe9bbf1f1499052 }, 15, 0xfa87985f39e97a53 },
+		{ { 0xaed66ce184be2329, 0xebe9bbf1f1499052 }, 16, 0x12e9d283f9f37002 },
+		{ { 0xaed66ce184be2329, 0xebe9bbf1f1499052 }, 63, 0x542052345bc68274 },
+	};
+	uint8_t bytes[64];
+
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = i;
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		CHECK_EQ(hash_sip13(known[i].key, bytes, known[i].size), known[i].hash);
+	CHECK(hash_secret[0] && hash_secret[1] && hash_secret[0] != hash_secret[1]);
+}
+
+/*
+ * Flipping bit 63 of a word, and bits 63 and 31 of the next one, does not change hash_bytes(). A
+ * process can name as many such texts as it likes.
+ */
+static void test_chosen_texts(void)
+{
+	uint64_t words[2] = { 0x6161616161616161, 0x6161616161616161 };
+	uint64_t other[2] = { words[0] ^ 1ull << 63, words[1] ^ 1ull << 63 ^ 1ull << 31 };
+
+	CHECK_EQ(hash_bytes(words, sizeof(words)), hash_bytes(other, sizeof(other)));
+	CHECK(hash_text(words, sizeof(words)) != hash_text(other, sizeof(other)));
+}
+
+/* Returns how many of 4096 numbers share the most popular of 4096 slots. */
+static size_t most_in_a_slot(uint64_t (*hash)(uint64_t number), const uint64_t *numbers)
+{
+	static size_t slots[4096];
+	size_t most = 0;
+
+	memset(slots, 0, sizeof(slots));
+	for (size_t i = 0; i < 4096; i++)
+		slots[table_fold(hash(numbers[i])) % 4096]++;
+	for (size_t i = 0; i < 4096; i++)
+		most = MAX(most, slots[i]);
+	return most;
+}
+
+static uint64_t hash_secreted(uint64_t number)
+{
+	return hash_numbers(number, 7);
+}
+
+/* An attacker can compute the fixed hash, and so choose numbers of one slot. */
+static void test_chosen_numbers(void)
+{
+	static uint64_t numbers[4096];
+	uint64_t key[2] = { hash_secret[0], hash_secret[1] };
+	size_t count = 0;
+
+	for (uint64_t number = 0; count < 4096; number++)
+		if (table_fold(hash_u64(number)) % 4096 == 5)
+			numbers[count++] = number;
+	CHECK_EQ(most_in_a_slot(hash_u64, numbers), 4096);
+	for (uint64_t i = 0; i < 16; i++) {
+		hash_secret[0] = hash_u64(2 * i + 1);
+		hash_secret[1] = hash_u64(2 * i + 2);
+		CHECK(most_in_a_slot(hash_secreted, numbers) < 16);
+		/* numbers that differ in their high bits alone */
+		for (size_t k = 0; k < 4096; k++)
+			numbers[k] = k << 52;
+		CHECK(most_in_a_slot(hash_secreted, numbers) < 16);
+	}
+	hash_secret[0] = key[0];
+	hash_secret[1] = key[1];
+}
+
 static void test_strings(void)
 {
 	_cleanup_(strings_done) struct strings strings = { 0 };
@@ -429,6 +515,9 @@ CHECK_MAIN({ "sort is stable", test_sort },
 	   { "crc32c matches known values", test_crc32c },
 	   { "arrays grow and keep their items", test_array },
 	   { "the hash table agrees with a plain array", test_table_against_model },
+	   { "SipHash-1-3 matches known values", test_sip_hash },
+	   { "texts that were chosen to collide do not", test_chosen_texts },
+	   { "numbers that were chosen to collide do not", test_chosen_numbers },
 	   { "equal strings get one number", test_strings },
 	   { "strings that are filled in are found", test_filled_strings },
 	   { "durations are parsed", test_durations }, { "sizes are parsed", test_sizes },

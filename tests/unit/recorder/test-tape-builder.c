@@ -184,7 +184,7 @@ static void test_hashes(void)
 		tape_builder_prefetch(&filling.builder, &record, &chain);
 		CHECK_EQ(chain.depth, depth);
 		CHECK_EQ(tape_builder_add(&filling.builder, &record, &chain), 0);
-		key = (struct lru_cache_key){ chain.hash, depth, hash_u64(chain.hash) };
+		key = (struct lru_cache_key){ chain.hash, depth, hash_numbers(chain.hash, depth) };
 		CHECK_EQ(lru_cache_find(&filling.builder.callchains.known, key),
 			 sample_at(&filling, depth - 1)->stack);
 	}
