@@ -53,6 +53,15 @@ uint64_t tape_memory(const struct tape *tape)
 	       tape->points.capacity * sizeof(*tape->points.items) + tape->strings.text.capacity;
 }
 
+uint64_t tape_detail(const struct tape *tape)
+{
+	return tape->stacks.count * (sizeof(*tape->stacks.items) + 2 * sizeof(struct table_slot)) +
+	       tape->frames.count * (sizeof(*tape->frames.items) + 2 * sizeof(struct table_slot)) +
+	       tape->threads.count *
+		       (sizeof(*tape->threads.items) + 2 * sizeof(struct table_slot)) +
+	       tape->modules.count * sizeof(*tape->modules.items) + tape->strings.text.size;
+}
+
 int tape_new(struct tape **ret_tape)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = calloc(1, sizeof(*tape));
@@ -158,6 +167,20 @@ int tape_add_stack(struct tape *tape, uint32_t parent, uint32_t frame, uint32_t 
 	}
 	*ret_id = id;
 	return 0;
+}
+
+/* Neither a file nor a perf map names a module in brackets. */
+int tape_add_cut_stack(struct tape *tape, uint32_t *ret_id)
+{
+	struct tape_module module = { .kind = TAPE_MODULE_JIT };
+	uint32_t id, frame;
+	int r = strings_add(&tape->strings, TAPE_CUT, strlen(TAPE_CUT), &module.path);
+
+	if (r == 0)
+		r = tape_add_module(tape, &module, &id);
+	if (r == 0)
+		r = tape_add_frame(tape, id, 0, &frame);
+	return r < 0 ? -ENOMEM : tape_add_stack(tape, 0, frame, ret_id);
 }
 
 static bool tape_thread_equal(const void *context, uint32_t id, const void *key)

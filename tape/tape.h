@@ -148,6 +148,11 @@ enum tape_loss_kind {
 	TAPE_LOSS_STALLED_SIGNAL = 12,
 	/* The recorder got no CPU or was frozen. */
 	TAPE_LOSS_STALLED_CPU = 13,
+	/*
+	 * The recorder refused comm, mmap or fork records of a process that made too many. Only the
+	 * names of this process may be wrong.
+	 */
+	TAPE_LOSS_REFUSED = 14,
 };
 
 #define TAPE_ALL_CPUS UINT32_MAX
@@ -167,6 +172,14 @@ enum tape_loss_kind {
 #define TAPE_WINDOW_FROM "window_from"
 #define TAPE_WINDOW_TO "window_to"
 #define TAPE_WINDOW_AT "window_at"
+/*
+ * Beginnings of facts. A cgroup follows, and the value is the number of its side-band records that
+ * the recorder refused, or of its callchains that it truncated, because a process wanted too much.
+ */
+#define TAPE_REFUSED "refused"
+#define TAPE_TRUNCATED "truncated"
+/* The caller of a truncated callchain. */
+#define TAPE_CUT "[cut]"
 /* Numbers of frames without a name, over all samples (docs/FORMAT.md). */
 #define TAPE_UNNAMED "unnamed"
 /* The recorder vanished without ending the recording. Its spool was recovered. */
@@ -330,6 +343,8 @@ struct tape *tape_free(struct tape *tape);
 void tape_freeze(struct tape *tape);
 /* Returns about how much memory the tape uses. */
 uint64_t tape_memory(const struct tape *tape);
+/* Returns about how much of it processes decide by what they call and how they name it. */
+uint64_t tape_detail(const struct tape *tape);
 DEFINE_CLEANUP(tape, struct tape *, tape_free)
 
 /*
@@ -344,6 +359,8 @@ int tape_add_frame(struct tape *tape, uint32_t module, uint64_t address, uint32_
  */
 int tape_add_no_stack(struct tape *tape, uint32_t *ret_id);
 int tape_add_stack(struct tape *tape, uint32_t parent, uint32_t frame, uint32_t *ret_id);
+/* Adds the stack for callers that were left out: a single frame that output shows as "[cut]". */
+int tape_add_cut_stack(struct tape *tape, uint32_t *ret_id);
 int tape_add_thread(struct tape *tape, const struct tape_thread *thread, uint32_t *ret_id);
 int tape_add_fact(struct tape *tape, const char *key, const char *value);
 /* Replaces the value of a fact, or adds the fact. Does not add an empty value. */

@@ -161,6 +161,23 @@ static void print_flaws(struct field_lines *fields, const struct recorder_progre
 		   (unsigned long long)progress->unsaved);
 }
 
+/* Names the cgroup whose processes lost detail of their own. */
+static void print_refused(struct field_lines *fields, const struct recorder_progress *progress)
+{
+	char before[64];
+
+	if (progress->refused) {
+		snprintf(before, sizeof(before), "%llu side-band refused, mostly of cgroup ",
+			 (unsigned long long)progress->refused);
+		print_foreign(fields, "", before, progress->refused_most);
+	}
+	if (progress->cut) {
+		snprintf(before, sizeof(before), "%llu callchains cut, mostly of cgroup ",
+			 (unsigned long long)progress->cut);
+		print_foreign(fields, "", before, progress->cut_most);
+	}
+}
+
 static void print_taken(struct field_lines *fields, const struct recorder_progress *progress,
 			bool lately)
 {
@@ -180,6 +197,7 @@ static void print_taken(struct field_lines *fields, const struct recorder_progre
 		  (unsigned long long)progress->throttled, plural(progress->throttled));
 	field_end(fields);
 	print_flaws(fields, progress);
+	print_refused(fields, progress);
 	if (progress->lost_events)
 		field_line(fields, "", "%llu trace events lost, too many at once",
 			   (unsigned long long)progress->lost_events);

@@ -115,6 +115,8 @@ void coverage_describe(const struct coverage *coverage, struct buffer *text)
 	put_skipped(coverage, text);
 	coverage_text_put_count(text, coverage->lost_sideband, "record", "records",
 				" of names lost (names may be wrong)");
+	coverage_text_put_count(text, coverage->refused, "record", "records",
+				" of names refused (a process made too many)");
 	coverage_text_put_count(text, coverage->throttled, "time", "times", " throttled");
 	if (coverage->limit)
 		buffer_printf(text,
@@ -205,6 +207,10 @@ void coverage_put_json(const struct coverage *coverage, const struct window *win
 	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
 		json_key(json, members[i].key);
 		json_u64(json, members[i].value);
+	}
+	if (coverage->refused) {
+		json_key(json, "refused_names");
+		json_u64(json, coverage->refused);
 	}
 	if (*coverage->left_out) {
 		json_key(json, "cpus_left_out");

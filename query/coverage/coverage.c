@@ -164,6 +164,9 @@ static void count_loss(struct coverage *coverage, const struct tape_loss *loss)
 	case TAPE_LOSS_SIDEBAND:
 		coverage->lost_sideband += loss->count;
 		break;
+	case TAPE_LOSS_REFUSED:
+		coverage->refused += loss->count;
+		break;
 	case TAPE_LOSS_DAMAGED:
 		coverage->damaged += loss->count;
 		break;
@@ -205,7 +208,7 @@ static double share_within(struct coverage_interval at, const struct window *win
 static bool coverage_takes_samples(const struct tape_loss *loss)
 {
 	return loss->kind == TAPE_LOSS_SAMPLES || loss->kind == TAPE_LOSS_UNSAVED ||
-	       loss->kind > TAPE_LOSS_STALLED_CPU || !loss->kind;
+	       loss->kind > TAPE_LOSS_REFUSED || !loss->kind;
 }
 
 /*

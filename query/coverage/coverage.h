@@ -100,6 +100,8 @@ struct coverage {
 	/* `skipped` includes a loss that crosses the edge of the window */
 	bool skipped_over_edge;
 	uint64_t lost_sideband;
+	/* records of names of processes that made too many; other processes are not affected */
+	uint64_t refused;
 	/* how many times a CPU was throttled; at least 1 if it happened at all */
 	uint64_t throttled;
 	/* lowest number of samples per second that the kernel allowed; 0 means no limit */

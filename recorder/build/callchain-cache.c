@@ -296,9 +296,29 @@ static int callchain_cache_build_stack(struct callchain_cache *cache,
 	return r;
 }
 
+/* Adds the stack, unless the cgroup has added too many new callers. Returns 1 if it has. */
+static int callchain_cache_add_stack(struct callchain_cache *cache, struct tracker_process *process,
+				     uint32_t cgroup, const struct perf_record *record,
+				     struct chain *chain, uint32_t *ret_stack)
+{
+	const struct tape *tape = cache->tape;
+	size_t rows = tape->stacks.count + tape->frames.count;
+	int r;
+
+	if (cache->accounts && !accounts_take(cache->accounts, cgroup, 0)) {
+		r = tape_add_cut_stack(cache->tape, ret_stack);
+		return r < 0 ? r : 1;
+	}
+	r = callchain_cache_build_stack(cache, process, record, chain, ret_stack);
+	if (r == 0 && cache->accounts)
+		accounts_take(cache->accounts, cgroup,
+			      tape->stacks.count + tape->frames.count - rows);
+	return r;
+}
+
 int callchain_cache_find(struct callchain_cache *cache, struct tracker_process *process,
-			 const struct perf_record *record, const struct chain *prefetched,
-			 uint32_t *ret_frame, uint32_t *ret_stack)
+			 uint32_t cgroup, const struct perf_record *record,
+			 const struct chain *prefetched, uint32_t *ret_frame, uint32_t *ret_stack)
 {
 	struct chain chain = *prefetched;
 	int r = 0;
@@ -315,7 +335,8 @@ int callchain_cache_find(struct callchain_cache *cache, struct tracker_process *
 		*ret_stack =
 			lru_cache_find(&cache->known, callchain_cache_key(chain.hash, chain.depth));
 		if (*ret_stack == LRU_CACHE_NONE)
-			r = callchain_cache_build_stack(cache, process, record, &chain, ret_stack);
+			r = callchain_cache_add_stack(cache, process, cgroup, record, &chain,
+						      ret_stack);
 	}
 	return r == 0 ? chain.truncated : r;
 }

@@ -7,6 +7,7 @@
  */
 
 #include "base/array.h"
+#include "recorder/procs/accounts.h"
 #include "recorder/build/frame-table.h"
 #include "recorder/perf/perf-record.h"
 #include "recorder/build/lru-cache.h"
@@ -61,6 +62,8 @@ struct callchain_cache {
 	struct lru_cache known;
 	/* The callers of the present callchain. */
 	array_of(struct chain_step) steps;
+	/* New callers and frames of each cgroup, by its string in the tape; NULL: not bounded. */
+	struct accounts *accounts;
 	/* Factors for the hash, by depth below the root. */
 	uint64_t factors[CHAIN_FACTORS];
 };
@@ -80,9 +83,10 @@ int callchain_cache_prefetch(struct callchain_cache *cache, const struct tracker
 			     const struct perf_record *record, struct chain *ret_chain);
 /*
  * Finds the leaf's frame and the stack of its callers, and adds them to the tape if they are new.
- * Uses `chain` only if the mappings did not change since the prefetch; it may be zeroed. Returns 0;
- * 1 if the callchain was truncated; -ENOMEM.
+ * Uses `chain` only if the mappings did not change since the prefetch; it may be zeroed. Callers
+ * that are new cost the cgroup; if it has added too many, the stack is TAPE_CUT. Returns 0; 1 if
+ * the callchain was truncated; -ENOMEM.
  */
 int callchain_cache_find(struct callchain_cache *cache, struct tracker_process *process,
-			 const struct perf_record *record, const struct chain *chain,
-			 uint32_t *ret_frame, uint32_t *ret_stack);
+			 uint32_t cgroup, const struct perf_record *record,
+			 const struct chain *chain, uint32_t *ret_frame, uint32_t *ret_stack);

@@ -205,6 +205,13 @@ void losses_lost_slots(struct losses *losses, uint32_t number, uint64_t count)
 	timer_slots_lost(&cpu->slots, count);
 }
 
+int losses_refused(struct losses *losses, uint64_t from_ns, uint64_t to_ns, uint64_t count)
+{
+	losses->counts.refused += count;
+	return losses_add(losses, TAPE_LOSS_REFUSED, TAPE_ALL_CPUS, MIN(from_ns, to_ns), to_ns,
+			  count);
+}
+
 void losses_truncated(struct losses *losses, uint32_t number, uint64_t time_ns)
 {
 	struct losses_cpu *cpu = losses_get_cpu(losses, number);

@@ -12,6 +12,7 @@
  *     during throttling (tape_is_throttled()).
  *   - throttled, offline, lowered: states that last for some time. Each tape or block gets its
  *     share of that time. Throttling at every tick becomes one piece with a count.
+ *   - refused: side-band records of a process that made too many.
  *   - truncated: the sample is there, but its callchain was cut short.
  */
 
@@ -28,6 +29,8 @@ struct losses_counts {
 	/* Samples that did not fit into a ring. */
 	uint64_t lost;
 	uint64_t lost_sideband;
+	/* Side-band records of processes that made too many. */
+	uint64_t refused;
 	/* Trace events. */
 	uint64_t lost_events;
 	/* Timer slots of busy and of throttled CPUs without a sample. */
@@ -112,6 +115,8 @@ int losses_counted(struct losses *losses, uint32_t cpu, uint64_t since_ns, uint6
 void losses_sample(struct losses *losses, uint32_t cpu, uint64_t time_ns, bool idle);
 /* Notes a LOST record in time order: the slots of its samples do not count as skipped. */
 void losses_lost_slots(struct losses *losses, uint32_t cpu, uint64_t count);
+/* Adds refused records of processes; from_ns is the time of the last call. */
+int losses_refused(struct losses *losses, uint64_t from_ns, uint64_t to_ns, uint64_t count);
 /* Counts a sample with a truncated callchain. */
 void losses_truncated(struct losses *losses, uint32_t cpu, uint64_t time_ns);
 /* Notes a THROTTLE or UNTHROTTLE record in time order. */

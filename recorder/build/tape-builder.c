@@ -11,11 +11,52 @@ int tape_builder_init(struct tape_builder *builder, struct tracker *tracker)
 
 void tape_builder_done(struct tape_builder *builder)
 {
+	accounts_done(&builder->detail);
 	callchain_cache_done(&builder->callchains);
+}
+
+/*
+ * A new tape needs all stacks anew. Later an honest sample adds one or two rows, and one with
+ * forged callers 250.
+ */
+#define DETAIL_BURST 131072
+#define DETAIL_SURE 4096
+#define DETAIL_ALL_BURST (4 * DETAIL_BURST)
+#define DETAIL_PER_SAMPLE 8
+
+void tape_builder_limit(struct tape_builder *builder, uint64_t samples)
+{
+	uint64_t rate = samples * DETAIL_PER_SAMPLE;
+	const struct account_limits limits = {
+		.own = { DETAIL_BURST, rate },
+		.sure = { DETAIL_SURE, DETAIL_PER_SAMPLE },
+		.all = { DETAIL_ALL_BURST, rate },
+	};
+
+	if (!builder->callchains.accounts)
+		accounts_init(&builder->detail, &limits);
+	builder->callchains.accounts = &builder->detail;
+	builder->detail.limits = limits;
+	accounts_begin(&builder->detail);
+}
+
+int tape_builder_count_cut(struct tape_builder *builder, struct cgroup_counts *counts)
+{
+	struct account *account = builder->detail.list.items;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < builder->detail.list.count; i++, account++) {
+		if (account->refused)
+			r = cgroup_counts_add(counts, tape_string(builder->tape, account->key),
+					      account->refused);
+		account->refused = 0;
+	}
+	return r;
 }
 
 void tape_builder_start(struct tape_builder *builder, struct tape *tape)
 {
+	accounts_forget(&builder->detail);
 	builder->tape = tape;
 	callchain_cache_start(&builder->callchains, tape);
 	for (size_t i = 0; i < builder->tracker->processes.count; i++)
@@ -118,7 +159,7 @@ int tape_builder_add(struct tape_builder *builder, const struct perf_record *rec
 	r = tape_builder_thread(builder, record, cgroup, &sample.thread);
 	if (r < 0)
 		return r;
-	r = callchain_cache_find(&builder->callchains, process, record,
+	r = callchain_cache_find(&builder->callchains, process, cgroup, record,
 				 prefetched ? prefetched : &none, &sample.frame, &sample.stack);
 	if (r < 0 || array_push(&builder->tape->samples, sample) < 0)
 		return -ENOMEM;

@@ -16,13 +16,23 @@ struct tape_builder {
 	/* Borrowed; set by tape_builder_start(). */
 	struct tape *tape;
 	struct callchain_cache callchains;
+	/* What each cgroup may add to a tape, if tape_builder_limit() was called. */
+	struct accounts detail;
 };
 
 /* Prepares the builder. The tracker must outlive it. Returns 0 or -ENOMEM. */
 int tape_builder_init(struct tape_builder *builder, struct tracker *tracker);
 void tape_builder_done(struct tape_builder *builder);
-/* Fills this tape from now on. */
+/* Fills this tape from now on. Each cgroup may add as much as before to the new tape. */
 void tape_builder_start(struct tape_builder *builder, struct tape *tape);
+/*
+ * Bounds what each cgroup may add to a tape from the next tape on, for that many samples per
+ * second. Call it each second, as it renews what a cgroup may add.
+ */
+void tape_builder_limit(struct tape_builder *builder, uint64_t samples);
+/* Adds the number of callchains that were cut because a cgroup added too many to `counts`, by
+ * cgroup. */
+int tape_builder_count_cut(struct tape_builder *builder, struct cgroup_counts *counts);
 /*
  * Prefetches what tape_builder_add() will read for a SAMPLE record. Records are added in the order
  * of their prefetches.

@@ -346,10 +346,13 @@ void opener_begin(struct opener *opener, const struct tracker *tracker, size_t f
 	for (size_t i = 0; i < tracker->processes.count; i++) {
 		const struct tracker_process *process = &tracker->processes.items[i];
 
-		for (size_t k = 0; process->used && k < process->maps->list.count; k++) {
+		const struct mapping *mapping;
+		size_t at = 0;
+
+		while (process->used && (mapping = maps_next(process->maps, &at))) {
 			request.kind = FINDER_FILE;
 			request.pid = process->pid;
-			request.module = modules->list.items[process->maps->list.items[k].module];
+			request.module = modules->list.items[mapping->module];
 			request.path = strings_at(&modules->paths, request.module.path);
 			see_mapped(opener, &request);
 		}

@@ -343,3 +343,31 @@ struct perf_record_place perf_record_place(const struct perf_layout *layout, con
 	}
 	return place;
 }
+
+/* The process of a FORK record is the child; its parent follows. */
+int32_t perf_record_actor(const uint8_t *bytes, size_t size)
+{
+	struct reader reader;
+	uint32_t type, pid, parent;
+	uint16_t misc;
+
+	reader_init(&reader, bytes, size);
+	type = reader_u32(&reader);
+	misc = reader_u16(&reader);
+	reader_u16(&reader);
+	pid = reader_u32(&reader);
+	parent = reader_u32(&reader);
+	if (reader_failed(&reader))
+		return 0;
+	switch (type) {
+	case PERF_TYPE_MMAP:
+	case PERF_TYPE_MMAP2:
+		return MAX((int32_t)pid, 0);
+	case PERF_TYPE_COMM:
+		return misc & PERF_RECORD_MISC_COMM_EXEC ? 0 : MAX((int32_t)pid, 0);
+	case PERF_TYPE_FORK:
+		return MAX((int32_t)parent, 0);
+	default:
+		return 0;
+	}
+}

@@ -132,6 +132,13 @@ struct perf_record {
 int perf_record_decode(const struct perf_layout *layout, const uint8_t *bytes, size_t size,
 		       struct perf_record *ret_record);
 
+/*
+ * Returns the process that decides how many side-band records of this kind there are: the one that
+ * maps, renames a thread, or forks. Returns 0 for records that are rare or must not be missed, such
+ * as EXIT and exec.
+ */
+int32_t perf_record_actor(const uint8_t *bytes, size_t size);
+
 struct perf_record_place {
 	/* 0 if the record has no time. */
 	uint64_t time_ns;

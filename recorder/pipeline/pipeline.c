@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/mutation.h"
+#include "recorder/pipeline/pipeline-internal.h"
 
 /*
  * Invariants:
@@ -37,6 +38,9 @@
 /* A greater CPU number comes from damaged bytes. */
 #define CPUS_MAX 65536
 
+/* Stacks, frames and names of a tape: twice what two minutes of 400 CPUs usually have. */
+#define DETAIL_MAX (24u << 20)
+
 /*
  * The mutation "hold-timers" acts like a hypervisor that stops all CPUs for this part of each
  * second.
@@ -61,6 +65,7 @@ void pipeline_done(struct pipeline *pipeline)
 	array_done(&pipeline->cpus);
 	losses_done(&pipeline->losses);
 	spool_mark_done(&pipeline->spooled);
+	cgroup_counts_done(&pipeline->cut);
 }
 
 const struct tape_anchor *pipeline_last_anchor(const struct pipeline *pipeline)
@@ -217,6 +222,9 @@ static int pipeline_end_tape(struct pipeline *pipeline)
 	if (r < 0)
 		return r;
 	r = losses_move_to_tape(&pipeline->losses, pipeline->tape, pipeline->tape->end_ns);
+	if (r < 0)
+		return r;
+	r = pipeline_add_blame(pipeline);
 	if (r < 0)
 		return r;
 	r = pipeline_spool_block(pipeline, pipeline->tape->end_ns);
@@ -516,6 +524,26 @@ static int pipeline_settle(struct pipeline *pipeline, uint64_t before_ns)
 	return losses_settle(&pipeline->losses);
 }
 
+int pipeline_rotate(struct pipeline *pipeline, uint64_t at_ns)
+{
+	uint64_t end_ns =
+		pipeline_round_down(MAX(at_ns, pipeline->last_ns + 1) + TAPE_TIME_UNIT_NS - 1);
+
+	if (end_ns <= pipeline->tape->begin_ns || end_ns >= pipeline->tape->end_ns ||
+	    mutated("ignore-rotate"))
+		return 0;
+	pipeline->tape->end_ns = end_ns;
+	return pipeline_rotate_until(pipeline, end_ns);
+}
+
+/* A tape ends early when processes have filled it with too much detail. */
+static int pipeline_rotate_large(struct pipeline *pipeline, uint64_t before_ns)
+{
+	if (pipeline->options->imported || tape_detail(pipeline->tape) < DETAIL_MAX)
+		return 0;
+	return pipeline_rotate(pipeline, before_ns);
+}
+
 int pipeline_flush(struct pipeline *pipeline, uint64_t before_ns)
 {
 	int r;
@@ -531,19 +559,11 @@ int pipeline_flush(struct pipeline *pipeline, uint64_t before_ns)
 	/* End the tapes of a quiet host on time, too, although no records come. */
 	if (r < 0)
 		return r;
-	return pipeline_rotate_until(pipeline, before_ns);
-}
-
-int pipeline_rotate(struct pipeline *pipeline, uint64_t at_ns)
-{
-	uint64_t end_ns =
-		pipeline_round_down(MAX(at_ns, pipeline->last_ns + 1) + TAPE_TIME_UNIT_NS - 1);
-
-	if (end_ns <= pipeline->tape->begin_ns || end_ns >= pipeline->tape->end_ns ||
-	    mutated("ignore-rotate"))
-		return 0;
-	pipeline->tape->end_ns = end_ns;
-	return pipeline_rotate_until(pipeline, end_ns);
+	r = pipeline_rotate_until(pipeline, before_ns);
+	if (r < 0)
+		return r;
+	r = pipeline_renew(pipeline, before_ns);
+	return r < 0 ? r : pipeline_rotate_large(pipeline, before_ns);
 }
 
 int pipeline_end(struct pipeline *pipeline, uint64_t end_ns, const char *why)

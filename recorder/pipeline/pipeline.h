@@ -88,6 +88,8 @@ struct pipeline {
 	uint64_t samples;
 	struct losses losses;
 	struct tracker tracker;
+	/* Callchains that were cut because a cgroup added too many. */
+	struct cgroup_counts cut;
 	/* The members below belong to pipeline.c. */
 	struct reorder reorder;
 	struct tape_builder builder;
@@ -110,6 +112,9 @@ struct pipeline {
 	uint64_t sequence;
 	/* Time at which ended threads and processes were last forgotten. */
 	uint64_t swept_ns;
+	/* Time at which the budgets were last renewed, and the refused records until then. */
+	uint64_t budgeted_ns;
+	uint64_t refused;
 };
 
 /* Prepares a pipeline. Returns 0 or -ENOMEM. Call pipeline_done() also on failure. */

@@ -2,20 +2,51 @@
 #include "recorder/pipeline/rescan.h"
 
 #include "base/clock.h"
-#include "recorder/procs/proc-scan.h"
+
+/* If losses go on, scan at most this often. */
+#define APART_NS (10 * NSEC_PER_SEC)
 
 /*
- * With thousands of processes a scan of /proc takes a good part of a second. If losses go on, scan
- * at most this often.
+ * Time for a turn of a second. On a usual host this is enough for all processes; with thousands of
+ * threads, the scan takes several turns.
  */
-#define APART_NS (10 * NSEC_PER_SEC)
+#define TURN_NS (20 * NSEC_PER_MSEC)
+
+void rescan_done(struct rescan *rescan)
+{
+	proc_walk_done(&rescan->walk);
+}
+
+static int rescan_maps(struct tracker *tracker, uint64_t time_ns, uint64_t until_ns)
+{
+	int32_t pid;
+	int r = 0;
+
+	while (r >= 0 && clock_ns(CLOCK_MONOTONIC) < until_ns) {
+		r = tracker_next_reread(tracker, time_ns, &pid);
+		if (r <= 0)
+			return r;
+		r = proc_scan_maps(tracker, pid);
+		tracker_end_reread(tracker, pid);
+	}
+	return MIN(r, 0);
+}
 
 int rescan_run(struct rescan *rescan, struct pipeline *pipeline)
 {
 	uint64_t lost = pipeline->losses.counts.lost_sideband, now = clock_ns(CLOCK_MONOTONIC);
+	uint64_t time_ns = pipeline_last_anchor(pipeline)->perf_ns, until_ns = now + TURN_NS;
+	int r = rescan_maps(&pipeline->tracker, time_ns, until_ns);
 
-	if (!rescan->wanted && (lost == rescan->lost || now - rescan->scanned_ns < APART_NS))
-		return 0;
-	*rescan = (struct rescan){ .lost = lost, .scanned_ns = now };
-	return proc_scan_processes(&pipeline->tracker, pipeline_last_anchor(pipeline)->perf_ns);
+	if (r < 0)
+		return r;
+	if (!rescan->walk.folder) {
+		if (!rescan->wanted &&
+		    (lost == rescan->lost || now - rescan->scanned_ns < APART_NS))
+			return 0;
+		rescan->wanted = false;
+		rescan->lost = lost;
+	}
+	rescan->scanned_ns = now;
+	return MIN(proc_walk_run(&rescan->walk, &pipeline->tracker, time_ns, until_ns), 0);
 }

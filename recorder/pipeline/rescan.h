@@ -5,9 +5,13 @@
  * Rescans /proc after side-band records were lost, or after a CPU came online: no record shows
  * which processes ran there before its events were opened. Scans after the end of the loss. Records
  * that are applied later are newer than most of the scan, and repeat the rest.
+ *
+ * Also rereads the maps of processes that have too many mappings. Users decide how many processes,
+ * threads and mappings there are, so each turn does only a part.
  */
 
 #include "recorder/pipeline/pipeline.h"
+#include "recorder/procs/proc-scan.h"
 
 /* Zero it to start. */
 struct rescan {
@@ -16,9 +20,13 @@ struct rescan {
 	/* Lost side-band records at the last scan. */
 	uint64_t lost;
 	uint64_t scanned_ns;
+	struct proc_walk walk;
 };
 
+void rescan_done(struct rescan *rescan);
+
 /*
- * Rescans if it is necessary. Call it when all drained records are applied. Returns 0 or -ENOMEM.
+ * Rescans if it is necessary. Call it once per turn, when all drained records are applied. Returns
+ * 0 or -ENOMEM.
  */
 int rescan_run(struct rescan *rescan, struct pipeline *pipeline);

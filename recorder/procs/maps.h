@@ -8,11 +8,27 @@
  *
  * Each change gives a new version number, which no other mappings ever have. A result that was
  * looked up under a version therefore stays true for that version.
+ *
+ * The kernel reports each mmap() and no munmap(), so a process decides how many mappings we know.
+ * A look-up and a change take logarithmic time, and the number of mappings is bounded.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/array.h"
+
+/* Real processes have less than 1,000 executable ranges. */
+#define MAPS_MAX 4096
+/* BPF programs and kernel modules. */
+#define MAPS_KERNEL_MAX 65536
+/* All maps together: 24 MB. */
+#define MAPS_ALL_MAX (512u << 10)
+/*
+ * When all maps together have MAPS_ALL_MAX mappings, those with at most this many may still grow,
+ * until there are a quarter more.
+ */
+#define MAPS_SMALL 64
 
 struct mapping {
 	uint64_t start;
@@ -22,31 +38,53 @@ struct mapping {
 	uint32_t module;
 };
 
-struct maps {
-	unsigned int references;
-	uint64_t version;
-	/* Number of the last walk over all maps that visited this one. */
-	uint64_t visited;
-	/* By start; mappings do not overlap. */
-	array_of(struct mapping) list;
+/* All maps that are compared and bounded together. Zero it to start. */
+struct maps_all {
+	uint64_t next_version;
+	/* The number of mappings. */
+	size_t count;
 };
 
-/*
- * Creates empty mappings. Takes versions from *next_version, one counter for all maps that are
- * compared. Returns 0 or -ENOMEM.
- */
-int maps_new(uint64_t *next_version, struct maps **ret_maps);
+struct maps_node {
+	/* An `end` of 0: the node is free. */
+	struct mapping mapping;
+	/* Numbers of nodes + 1; 0: none. The free nodes are a list by `left`. */
+	uint32_t left, right;
+};
+
+struct maps {
+	unsigned int references;
+	/* Number of the last walk over all maps that visited this one. */
+	uint64_t visited;
+	uint64_t version;
+	struct maps_all *all;
+	/* The greatest number of mappings. */
+	size_t max;
+	/* The number of mappings. */
+	size_t count;
+	/* A tree by start; mappings do not overlap. */
+	uint32_t root, free;
+	array_of(struct maps_node) nodes;
+};
+
+/* Creates empty mappings. `all` must outlive them. Returns 0 or -ENOMEM. */
+int maps_new(struct maps_all *all, size_t max, struct maps **ret_maps);
 /* Adds a reference, which maps_unref() returns. Both accept NULL. */
 struct maps *maps_ref(struct maps *maps);
 struct maps *maps_unref(struct maps *maps);
 
 /*
  * Adds a mapping to *maps, and replaces *maps by a copy first if others share it. An empty mapping
- * changes nothing. Returns 0 or -ENOMEM.
+ * changes nothing. Returns 0, -ENOMEM, or -ENOSPC if there would be too many mappings.
  */
-int maps_insert(struct maps **maps, uint64_t *next_version, const struct mapping *mapping);
-/* Removes a range from *maps. Returns 0 or -ENOMEM. */
-int maps_remove(struct maps **maps, uint64_t *next_version, uint64_t start, uint64_t end);
+int maps_insert(struct maps **maps, const struct mapping *mapping);
+/* Removes a range from *maps. Returns 0, -ENOMEM, or -ENOSPC if a mapping cannot be split. */
+int maps_remove(struct maps **maps, uint64_t start, uint64_t end);
 
 /* Returns the mapping at an address, or NULL. Valid until the maps change. */
 const struct mapping *maps_find(const struct maps *maps, uint64_t address);
+/*
+ * Returns the next mapping, in any order, or NULL at the end. *at starts at 0. The caller may
+ * change its module.
+ */
+struct mapping *maps_next(struct maps *maps, size_t *at);

@@ -186,13 +186,26 @@ const char *modules_describe_mapping(const struct perf_record *record,
 	return path;
 }
 
-int modules_add_mapped(struct modules *modules, const struct perf_record *record,
+/* Returns whether a module of this path may be added, if it is new. */
+static bool modules_has_room(const struct modules *modules, const char *path, bool few)
+{
+	size_t more = few ? 4 : 0, size = strlen(path);
+
+	if (modules->list.count >= MODULES_MAX + MODULES_MAX / 16 * more)
+		return false;
+	return modules->paths.text.size + size < MODULES_TEXT_MAX + MODULES_TEXT_MAX / 16 * more ||
+	       strings_find(&modules->paths, path, size);
+}
+
+int modules_add_mapped(struct modules *modules, const struct perf_record *record, bool few,
 		       struct mapping *mapping)
 {
 	struct tape_module module;
 	char name[MODULES_NAME_MAX];
 	const char *path = modules_describe_mapping(record, &module, name);
 
+	if (!modules_has_room(modules, path, few))
+		return -ENOSPC;
 	if (module.kind == TAPE_MODULE_JIT)
 		mapping->offset = mapping->start;
 	else if (module.kind == TAPE_MODULE_VDSO)

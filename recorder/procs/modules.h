@@ -12,6 +12,13 @@
 #include "recorder/perf/perf-record.h"
 #include "tape/tape.h"
 
+/*
+ * Above these bounds, only processes with few mappings may add modules; a quarter above them, no
+ * process may. A process chooses the names of what it maps: 4 KB each.
+ */
+#define MODULES_MAX (96u << 10)
+#define MODULES_TEXT_MAX (12u << 20)
+
 struct modules {
 	struct strings paths;
 	/* The path of each is in `paths`. */
@@ -51,9 +58,10 @@ const char *modules_describe_mapping(const struct perf_record *record,
 				     struct tape_module *ret_module, char name[MODULES_NAME_MAX]);
 /*
  * Adds the module that a MMAP or MMAP2 record of a process maps, and sets the mapping's module.
- * Sets its offset, too, if the memory is not a file. Returns 0 or -ENOMEM.
+ * Sets its offset, too, if the memory is not a file. `few`: the process has few mappings. Returns
+ * 0, -ENOMEM, or -ENOSPC if the module is new and there are too many.
  */
-int modules_add_mapped(struct modules *modules, const struct perf_record *record,
+int modules_add_mapped(struct modules *modules, const struct perf_record *record, bool few,
 		       struct mapping *mapping);
 
 /*

@@ -9,11 +9,13 @@
 #include <sys/sysmacros.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "recorder/procs/proc-reader.h"
 #include "symbolizer/elf.h"
 
-#define MAPS_LIMIT (64u << 20)
+/* 65,530 mappings, the most that the kernel usually allows, with paths of 150 bytes. */
+#define MAPS_LIMIT (16u << 20)
 
 /*
  * Parses "55d0-55d8 r-xp 00002000 08:01 1234   /usr/bin/x". Returns 1 if the mapping is executable.
@@ -22,10 +24,13 @@ static int proc_scan_parse_maps_line(char *line, struct perf_record *record)
 {
 	uint64_t start, end, offset, inode;
 	unsigned int major, minor;
+	const char *column = strchr(line, ' ');
 	char rights[8];
 	int path_at = 0;
 
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %x:%x %" SCNu64 " %n", &start,
+	/* Most mappings are not executable: do not parse them. */
+	if (!column || strnlen(column, 5) < 5 || column[3] != 'x' ||
+	    sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %x:%x %" SCNu64 " %n", &start,
 		   &end, rights, &offset, &major, &minor, &inode, &path_at) < 7 ||
 	    !path_at || rights[2] != 'x')
 		return 0;
@@ -38,7 +43,7 @@ static int proc_scan_parse_maps_line(char *line, struct perf_record *record)
 	return 1;
 }
 
-static int proc_scan_maps(struct tracker *tracker, int32_t pid)
+int proc_scan_maps(struct tracker *tracker, int32_t pid)
 {
 	_cleanup_free_ char *text = NULL;
 	char path[64], *line, *rest;
@@ -94,41 +99,42 @@ static int proc_scan_thread(struct tracker *tracker, int32_t pid, int32_t tid)
 	return r;
 }
 
-/* Calls `each` for every folder of `path` whose name is a number. */
-static int proc_scan_for_each_number(const char *path,
-				     int (*each)(struct tracker *tracker, int32_t pid,
-						 int32_t number),
-				     struct tracker *tracker, int32_t pid)
+/* Returns the next folder whose name is a number; 0: no more. */
+static int32_t proc_scan_next_number(DIR *folder)
 {
-	DIR *dir = opendir(path);
 	struct dirent *entry;
-	int r = 0;
 
-	while (r == 0 && dir && (entry = readdir(dir))) {
+	while (folder && (entry = readdir(folder))) {
 		char *end;
 		long number = strtol(entry->d_name, &end, 10);
 
 		if (!*end && number > 0 && number <= INT32_MAX)
-			r = each(tracker, pid, number);
+			return number;
 	}
-	if (dir)
-		closedir(dir);
-	else
-		proc_scan_note_truncated(tracker, -errno);
-	return r;
+	return 0;
 }
 
-static int proc_scan_process(struct tracker *tracker, int32_t unused, int32_t pid)
+static DIR *proc_scan_open_folder(struct tracker *tracker, const char *path)
+{
+	DIR *folder = opendir(path);
+
+	if (!folder)
+		proc_scan_note_truncated(tracker, -errno);
+	return folder;
+}
+
+static DIR *proc_scan_close_folder(DIR *folder)
+{
+	if (folder)
+		closedir(folder);
+	return NULL;
+}
+
+static int proc_scan_process(struct tracker *tracker, int32_t pid)
 {
 	struct tracker_process *process;
-	char path[64];
-	int r;
+	int r = proc_scan_maps(tracker, pid);
 
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	r = proc_scan_for_each_number(path, proc_scan_thread, tracker, pid);
-	if (r < 0)
-		return r;
-	r = proc_scan_maps(tracker, pid);
 	/*
 	 * Read the cgroup of the process now. Its children inherit the cgroup, even if they end
 	 * before /proc shows theirs.
@@ -233,15 +239,61 @@ static bool proc_scan_saw_all(struct tracker *tracker)
 	return !tracker->scan_truncated && first && first->scanned == tracker->scans;
 }
 
-int proc_scan_processes(struct tracker *tracker, uint64_t time_ns)
+void proc_walk_done(struct proc_walk *walk)
+{
+	walk->folder = proc_scan_close_folder(walk->folder);
+	walk->tasks = proc_scan_close_folder(walk->tasks);
+}
+
+/* Reads one thread, or the maps of a process, or opens the next process. Returns 0 at the end. */
+static int proc_walk_step(struct proc_walk *walk, struct tracker *tracker)
+{
+	int32_t number = proc_scan_next_number(walk->tasks ? walk->tasks : walk->folder);
+	char path[64];
+	int r;
+
+	if (walk->tasks && number) {
+		r = proc_scan_thread(tracker, walk->pid, number);
+		return r < 0 ? r : 1;
+	}
+	if (walk->tasks) {
+		walk->tasks = proc_scan_close_folder(walk->tasks);
+		r = proc_scan_process(tracker, walk->pid);
+		return r < 0 ? r : 1;
+	}
+	walk->pid = number;
+	snprintf(path, sizeof(path), "/proc/%d/task", number);
+	if (number)
+		walk->tasks = proc_scan_open_folder(tracker, path);
+	return number != 0;
+}
+
+int proc_walk_run(struct proc_walk *walk, struct tracker *tracker, uint64_t time_ns,
+		  uint64_t until_ns)
 {
 	int r;
 
-	tracker_scan_begin(tracker);
-	r = proc_scan_for_each_number("/proc", proc_scan_process, tracker, 0);
+	if (!walk->folder) {
+		tracker_scan_begin(tracker);
+		walk->time_ns = MAX(time_ns, 1ull);
+		walk->folder = proc_scan_open_folder(tracker, "/proc");
+	}
+	do
+		r = proc_walk_step(walk, tracker);
+	while (r == 1 && (until_ns == UINT64_MAX || clock_ns(CLOCK_MONOTONIC) < until_ns));
+	if (r == 1)
+		return r;
+	proc_walk_done(walk);
 	if (r == 0 && proc_scan_saw_all(tracker))
-		tracker_scan_end(tracker, MAX(time_ns, 1ull));
+		tracker_scan_end(tracker, walk->time_ns);
 	return r;
+}
+
+int proc_scan_processes(struct tracker *tracker, uint64_t time_ns)
+{
+	struct proc_walk walk = { 0 };
+
+	return proc_walk_run(&walk, tracker, time_ns, UINT64_MAX);
 }
 
 int proc_scan(struct tracker *tracker)

@@ -20,7 +20,7 @@ int tracker_init(struct tracker *tracker)
 	*tracker = (struct tracker){ 0 };
 	if (modules_init(&tracker->modules) < 0)
 		return -ENOMEM;
-	return maps_new(&tracker->next_version, &tracker->kernel);
+	return maps_new(&tracker->maps, MAPS_KERNEL_MAX, &tracker->kernel);
 }
 
 void tracker_done(struct tracker *tracker)
@@ -39,9 +39,15 @@ void tracker_done(struct tracker *tracker)
 	array_done(&tracker->processes);
 	array_done(&tracker->free_threads);
 	array_done(&tracker->free_processes);
+	array_done(&tracker->rereads);
+	cgroup_counts_done(&tracker->refused);
 	table_done(&tracker->thread_table);
 	table_done(&tracker->process_table);
 }
+
+/* The maps of a process with too many mappings are read after 1 s, then 2 s, up to 64 s. */
+#define REREAD_NS NSEC_PER_SEC
+#define REREAD_SHIFT_MAX 6
 
 static uint64_t tracker_hash_id(int32_t id)
 {
@@ -109,7 +115,9 @@ static int tracker_get_thread(struct tracker *tracker, int32_t pid, int32_t tid,
 		tracker->free_threads.count--;
 		thread = &tracker->threads.items[at];
 		assert(!thread->used);
-		*thread = (struct tracker_thread){ .pid = pid, .tid = tid, .used = true };
+		*thread = (struct tracker_thread){
+			.pid = pid, .tid = tid, .used = true, .scanned = tracker->scans
+		};
 	}
 	*ret_thread = thread;
 	return 0;
@@ -132,7 +140,7 @@ static int tracker_get_process(struct tracker *tracker, int32_t pid,
 				tracker->processes.count - 1;
 		}
 		at = tracker->free_processes.items[tracker->free_processes.count - 1];
-		if (maps_new(&tracker->next_version, &maps) < 0)
+		if (maps_new(&tracker->maps, MAPS_MAX, &maps) < 0)
 			return -ENOMEM;
 		if (table_add(&tracker->process_table, tracker_hash_id(pid), at) < 0) {
 			maps_unref(maps);
@@ -142,7 +150,11 @@ static int tracker_get_process(struct tracker *tracker, int32_t pid,
 		process = &tracker->processes.items[at];
 		assert(!process->used);
 		*process = (struct tracker_process){
-			.pid = pid, .used = true, .maps = maps, .cgroup_expired = true
+			.pid = pid,
+			.used = true,
+			.maps = maps,
+			.cgroup_expired = true,
+			.scanned = tracker->scans,
 		};
 	}
 	*ret_process = process;
@@ -153,7 +165,7 @@ static int tracker_get_process(struct tracker *tracker, int32_t pid,
 static int tracker_forget_maps(struct tracker *tracker, struct tracker_process *process, bool exec)
 {
 	struct maps *maps;
-	int r = maps_new(&tracker->next_version, &maps);
+	int r = maps_new(&tracker->maps, MAPS_MAX, &maps);
 
 	if (r < 0)
 		return r;
@@ -229,6 +241,7 @@ static int tracker_apply_fork(struct tracker *tracker, const struct perf_record 
 		.tid = record->task.tid,
 		.comm = parent ? parent->comm : 0,
 		.used = true,
+		.scanned = tracker->scans,
 	};
 	return 0;
 }
@@ -268,6 +281,63 @@ static int tracker_apply_kernel_mmap(struct tracker *tracker, const struct perf_
 				  record->mmap.build_id_size);
 }
 
+int tracker_refuse(struct tracker *tracker, int32_t pid, uint64_t count)
+{
+	const struct tracker_process *process = tracker_find_process(tracker, pid);
+	const char *cgroup = process && process->cgroup ? process->cgroup : "";
+
+	return cgroup_counts_add(&tracker->refused, cgroup, count);
+}
+
+/*
+ * Leaves out a mapping. The process may have unmapped most of the others, which the kernel does not
+ * report, so its maps are read from /proc.
+ */
+static int tracker_note_crowded(struct tracker *tracker, struct tracker_process *process)
+{
+	if (!process->crowded && array_push(&tracker->rereads, process->pid) < 0)
+		return -ENOMEM;
+	process->crowded = true;
+	return tracker_refuse(tracker, process->pid, 1);
+}
+
+int tracker_next_reread(struct tracker *tracker, uint64_t time_ns, int32_t *ret_pid)
+{
+	size_t kept = 0, i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < tracker->rereads.count; i++) {
+		int32_t pid = tracker->rereads.items[i];
+		struct tracker_process *process = tracker_find_process(tracker, pid);
+
+		if (!process || !process->crowded)
+			continue;
+		if (process->reread_ns > time_ns) {
+			tracker->rereads.items[kept++] = pid;
+			continue;
+		}
+		process->reread_ns =
+			time_ns + (REREAD_NS << MIN(process->rereads, (uint32_t)REREAD_SHIFT_MAX));
+		process->rereads++;
+		r = tracker_forget_maps(tracker, process, false);
+		*ret_pid = pid;
+		if (r == 0)
+			r = 1;
+	}
+	for (; i < tracker->rereads.count; i++)
+		tracker->rereads.items[kept++] = tracker->rereads.items[i];
+	tracker->rereads.count = kept;
+	return r;
+}
+
+void tracker_end_reread(struct tracker *tracker, int32_t pid)
+{
+	struct tracker_process *process = tracker_find_process(tracker, pid);
+
+	if (process)
+		process->crowded = false;
+}
+
 static int tracker_apply_mmap(struct tracker *tracker, const struct perf_record *record)
 {
 	struct mapping mapping = {
@@ -285,10 +355,11 @@ static int tracker_apply_mmap(struct tracker *tracker, const struct perf_record 
 	r = tracker_get_process(tracker, record->mmap.pid, &process);
 	if (r < 0)
 		return r;
-	r = modules_add_mapped(&tracker->modules, record, &mapping);
-	if (r < 0)
-		return r;
-	return maps_insert(&process->maps, &tracker->next_version, &mapping);
+	r = modules_add_mapped(&tracker->modules, record, process->maps->count < MAPS_SMALL,
+			       &mapping);
+	if (r == 0)
+		r = maps_insert(&process->maps, &mapping);
+	return r == -ENOSPC ? tracker_note_crowded(tracker, process) : r;
 }
 
 int tracker_add_kernel(struct tracker *tracker, uint64_t start, uint64_t end, const char *name,
@@ -305,7 +376,8 @@ int tracker_add_kernel(struct tracker *tracker, uint64_t start, uint64_t end, co
 	r = modules_add(&tracker->modules, &module, name, &mapping.module);
 	if (r < 0)
 		return r;
-	return maps_insert(&tracker->kernel, &tracker->next_version, &mapping);
+	r = maps_insert(&tracker->kernel, &mapping);
+	return r == -ENOSPC ? cgroup_counts_add(&tracker->refused, "", 1) : r;
 }
 
 /*
@@ -319,7 +391,7 @@ static int tracker_apply_ksymbol(struct tracker *tracker, const struct perf_reco
 	if (end < start)
 		return 0;
 	if (record->ksymbol.removed)
-		return maps_remove(&tracker->kernel, &tracker->next_version, start, end);
+		return maps_remove(&tracker->kernel, start, end) == -ENOMEM ? -ENOMEM : 0;
 	return tracker_add_kernel(tracker, start, end, record->ksymbol.name, NULL, 0);
 }
 
@@ -450,84 +522,6 @@ static void tracker_sweep_processes(struct tracker *tracker, uint64_t before_ns)
 	}
 }
 
-/* Forgetting copies what stays. Do it only when the number has doubled and grown by this much. */
-#define FORGET_MIN 1024
-
-/* Calls `each` once for each mapping. */
-static void tracker_walk_maps(struct tracker *tracker, struct maps *maps, uint32_t *numbers,
-			      void (*each)(struct mapping *mapping, uint32_t *numbers))
-{
-	if (!maps || maps->visited == tracker->walks)
-		return;
-	maps->visited = tracker->walks;
-	for (size_t i = 0; i < maps->list.count; i++)
-		each(&maps->list.items[i], numbers);
-}
-
-static void tracker_walk_all_maps(struct tracker *tracker, uint32_t *numbers,
-				  void (*each)(struct mapping *mapping, uint32_t *numbers))
-{
-	tracker->walks++;
-	tracker_walk_maps(tracker, tracker->kernel, numbers, each);
-	for (size_t i = 0; i < tracker->processes.count; i++) {
-		tracker_walk_maps(tracker, tracker->processes.items[i].maps, numbers, each);
-		tracker_walk_maps(tracker, tracker->processes.items[i].before, numbers, each);
-	}
-}
-
-static void tracker_mark_module(struct mapping *mapping, uint32_t *numbers)
-{
-	numbers[mapping->module] = mapping->module;
-}
-
-static void tracker_renumber_module(struct mapping *mapping, uint32_t *numbers)
-{
-	mapping->module = numbers[mapping->module];
-}
-
-static void tracker_forget_modules(struct tracker *tracker)
-{
-	size_t count = tracker->modules.list.count;
-	_cleanup_free_ uint32_t *numbers = NULL;
-
-	if (count < 2 * tracker->kept_modules + FORGET_MIN)
-		return;
-	numbers = malloc(count * sizeof(*numbers));
-	if (!numbers)
-		return;
-	memset(numbers, 0xff, count * sizeof(*numbers));
-	tracker_walk_all_maps(tracker, numbers, tracker_mark_module);
-	if (modules_keep(&tracker->modules, numbers) < 0)
-		return;
-	tracker_walk_all_maps(tracker, numbers, tracker_renumber_module);
-	tracker->kept_modules = tracker->modules.list.count;
-}
-
-static void tracker_forget_names(struct tracker *tracker)
-{
-	struct strings kept = { 0 };
-	_cleanup_free_ uint32_t *numbers = NULL;
-	int r = 0;
-
-	if (strings_count(&tracker->strings) < 2 * tracker->kept_names + FORGET_MIN)
-		return;
-	numbers = calloc(tracker->threads.count, sizeof(*numbers));
-	for (size_t i = 0; numbers && r == 0 && i < tracker->threads.count; i++) {
-		const char *name = strings_at(&tracker->strings, tracker->threads.items[i].comm);
-
-		r = strings_add(&kept, name, strlen(name), &numbers[i]);
-	}
-	if (!numbers || r < 0) {
-		strings_done(&kept);
-		return;
-	}
-	for (size_t i = 0; i < tracker->threads.count; i++)
-		tracker->threads.items[i].comm = numbers[i];
-	strings_done(&tracker->strings);
-	tracker->strings = kept;
-	tracker->kept_names = strings_count(&kept);
-}
-
 void tracker_sweep(struct tracker *tracker, uint64_t before_ns)
 {
 	for (size_t i = 0; i < tracker->threads.count; i++) {
@@ -540,6 +534,5 @@ void tracker_sweep(struct tracker *tracker, uint64_t before_ns)
 		*thread = (struct tracker_thread){ 0 };
 	}
 	tracker_sweep_processes(tracker, before_ns);
-	tracker_forget_modules(tracker);
-	tracker_forget_names(tracker);
+	tracker_forget_unused(tracker);
 }

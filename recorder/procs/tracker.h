@@ -27,6 +27,7 @@
 #include <stdint.h>
 
 #include "base/intern.h"
+#include "recorder/procs/cgroup-counts.h"
 #include "recorder/procs/cgroup-ids.h"
 #include "recorder/procs/exec-cgroups.h"
 #include "recorder/procs/cgroup.h"
@@ -75,6 +76,13 @@ struct tracker_process {
 	uint64_t cgroup_read_ns;
 	/* For the tape builder: its string in the present tape + 1, or 0. */
 	uint32_t cgroup_row;
+	/*
+	 * Mappings were left out, because it has too many. Its maps are read from /proc after that
+	 * time, and less often each time.
+	 */
+	bool crowded;
+	uint32_t rereads;
+	uint64_t reread_ns;
 };
 
 #define TRACKER_FOUND 64
@@ -89,8 +97,11 @@ struct tracker {
 	/* The last row found for the low bits of a tid or pid. */
 	uint32_t found_threads[TRACKER_FOUND], found_processes[TRACKER_FOUND];
 	struct maps *kernel;
-	/* The next version of maps. */
-	uint64_t next_version;
+	struct maps_all maps;
+	/* Records of processes that want too much, which were left out. */
+	struct cgroup_counts refused;
+	/* The processes whose maps are to be read again. */
+	array_of(int32_t) rereads;
 	/* Number of walks over all maps. */
 	uint64_t walks;
 	/* Number of scans of /proc. */
@@ -98,7 +109,7 @@ struct tracker {
 	/* The present scan could not see all processes. */
 	bool scan_truncated;
 	/* The numbers of names and modules that were left when unused ones were forgotten last. */
-	size_t kept_names, kept_modules;
+	size_t kept_names, kept_modules, kept_text;
 	/* The name that tracker_comm() made last for a thread without one. */
 	char unnamed[16];
 	/*
@@ -183,3 +194,16 @@ void tracker_scan_end(struct tracker *tracker, uint64_t time_ns);
  * million processes per day.
  */
 void tracker_sweep(struct tracker *tracker, uint64_t before_ns);
+/* Forgets names and modules that are not used any more, if many came since the last time. */
+void tracker_forget_unused(struct tracker *tracker);
+
+/* Counts records of a process that were refused. Returns 0 or -ENOMEM. */
+int tracker_refuse(struct tracker *tracker, int32_t pid, uint64_t count);
+
+/*
+ * Takes the next process whose maps are to be read from /proc because mappings were left out, and
+ * gives it empty maps. Returns 1 with its pid, 0 if no process is due at this time, or -ENOMEM.
+ */
+int tracker_next_reread(struct tracker *tracker, uint64_t time_ns, int32_t *ret_pid);
+/* Ends a reread. If mappings were left out again, the process really has too many. */
+void tracker_end_reread(struct tracker *tracker, int32_t pid);

@@ -1,6 +1,48 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "recorder/run/drain.h"
 
+/*
+ * A record costs about a microsecond and what it maps a file, so an account is in records; long
+ * paths count more. A process that starts makes some dozen records, a busy build 10,000 per second.
+ */
+static const struct account_limits drain_limits = {
+	.own = { .burst = 16384, .rate = 2048 },
+	.sure = { .burst = 512, .rate = 16 },
+	.all = { .burst = 65536, .rate = 16384 },
+};
+
+/* The bytes of a usual record. */
+#define USUAL_BYTES 256
+
+void drain_init(struct drain *drain, struct pipeline *pipeline)
+{
+	drain->pipeline = pipeline;
+	accounts_init(&drain->sideband, &drain_limits);
+}
+
+/* Returns false if the process of a side-band record made too many. */
+static bool drain_admit(struct drain *drain, const uint8_t *bytes, size_t size)
+{
+	int32_t pid = perf_record_actor(bytes, size);
+
+	return !pid || accounts_take(&drain->sideband, pid, 1 + size / USUAL_BYTES);
+}
+
+/* Counts the refused records of a turn. */
+static int drain_count_refused(struct drain *drain)
+{
+	struct account *account = drain->sideband.list.items;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < drain->sideband.list.count; i++, account++) {
+		if (!account->refused)
+			continue;
+		r = tracker_refuse(&drain->pipeline->tracker, account->key, account->refused);
+		account->refused = 0;
+	}
+	return r;
+}
+
 /* Handles a side-band record before it is applied, so that a mapped file is opened at once. */
 static void drain_see_sideband(struct drain *drain, const uint8_t *bytes, size_t size)
 {
@@ -21,6 +63,8 @@ static int drain_take(void *context, enum perf_ring ring, const uint8_t *bytes, 
 	struct perf_record_place place =
 		perf_record_place(drain->sources[ring].layout, bytes, size);
 
+	if (ring == PERF_RING_SIDEBAND && !drain_admit(drain, bytes, size))
+		return self_stats_record(&drain->stats, ring, &place, size);
 	if (ring == PERF_RING_SIDEBAND)
 		drain_see_sideband(drain, bytes, size);
 	if (self_stats_record(&drain->stats, ring, &place, size) < 0)
@@ -53,6 +97,9 @@ int drain_all(struct drain *drain)
 	/* ignore the wake-up for our own record, and for records that we take now anyway */
 	perf_events_wait(drain->events, 0);
 	r = drain_rings(drain, PERF_ALL_RINGS);
+	if (r == 0)
+		r = drain_count_refused(drain);
+	accounts_begin(&drain->sideband);
 	if (r == 0 && drain->reading.complete)
 		r = pipeline_anchor(drain->pipeline, &drain->reading.anchor);
 	return r;
@@ -94,4 +141,5 @@ void drain_done(struct drain *drain)
 	perf_events_close(drain->events);
 	opener_free(drain->opener);
 	self_stats_done(&drain->stats);
+	accounts_done(&drain->sideband);
 }

@@ -6,6 +6,7 @@
  * turn and reads the clocks; between two turns, a ring that fills up is relieved.
  */
 
+#include "recorder/procs/accounts.h"
 #include "recorder/files/opener.h"
 #include "recorder/perf/clock-reading.h"
 #include "recorder/perf/perf-events.h"
@@ -24,10 +25,13 @@ struct drain {
 	struct self_stats stats;
 	/* the last whole drain and its anchor */
 	struct clock_reading reading;
+	/* the side-band records that each process may make in a turn */
+	struct accounts sideband;
 	/* when the last turn began, on the monotonic clock; 0: no turn yet */
 	uint64_t turn_ns;
 };
 
+void drain_init(struct drain *drain, struct pipeline *pipeline);
 /* Closes the events and the opener. */
 void drain_done(struct drain *drain);
 

@@ -48,6 +48,12 @@ void progress_fill_taken(struct recorder_progress *progress, const struct pipeli
 	progress->samples = pipeline->samples;
 	progress->lost = counts->lost;
 	progress->lost_sideband = counts->lost_sideband;
+	progress->refused = counts->refused;
+	snprintf(progress->refused_most, sizeof(progress->refused_most), "%s",
+		 cgroup_counts_most(&pipeline->tracker.refused));
+	progress->cut = pipeline->cut.total;
+	snprintf(progress->cut_most, sizeof(progress->cut_most), "%s",
+		 cgroup_counts_most(&pipeline->cut));
 	progress->skipped = counts->skipped;
 	progress->throttled = counts->throttled;
 	progress->limit = pipeline->losses.lowered.count;

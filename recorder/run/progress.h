@@ -68,6 +68,12 @@ struct recorder_progress {
 	/* samples that did not fit into a ring */
 	uint64_t lost;
 	uint64_t lost_sideband;
+	/* side-band records of processes that made too many, and the cgroup with most of them */
+	uint64_t refused;
+	char refused_most[256];
+	/* callchains that were cut because a cgroup added too many, and that cgroup */
+	uint64_t cut;
+	char cut_most[256];
 	/* trace events over the limit */
 	uint64_t lost_events;
 	/* samples of busy CPUs that the kernel never delivered */

@@ -349,6 +349,7 @@ struct recorder *recorder_close(struct recorder *recorder)
 	if (!recorder)
 		return NULL;
 	drain_done(&recorder->drain);
+	rescan_done(&recorder->rescan);
 	pipeline_done(&recorder->pipeline);
 	trace_setup_done(&recorder->trace);
 	cpu_watch_done(&recorder->watch);
@@ -365,7 +366,7 @@ int recorder_new(const struct recorder_options *options, struct recorder **ret_r
 	if (!recorder)
 		return -ENOMEM;
 	recorder->options = options;
-	recorder->drain.pipeline = &recorder->pipeline;
+	drain_init(&recorder->drain, &recorder->pipeline);
 	cpu_watch_init(&recorder->watch);
 	r = pipeline_init(&recorder->pipeline, &recorder->pipeline_options);
 	if (r < 0)

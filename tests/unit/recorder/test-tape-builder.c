@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "tests/check.h"
 
+#include <linux/perf_event.h>
+
 #include "recorder/build/tape-builder.h"
 #include "tests/random.h"
 
@@ -223,7 +225,7 @@ static void test_leaves(void)
 
 	fill_init(&filling);
 	apply_mmap(&filling, 0x1000, "/bin/app");
-	CHECK_EQ(maps_insert(&tracker->kernel, &tracker->next_version, &text), 0);
+	CHECK_EQ(maps_insert(&tracker->kernel, &text), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		int as = rows[i].as;
 
@@ -365,7 +367,55 @@ static void test_exec_under_way(void)
 	fill_done(&filling);
 }
 
-CHECK_MAIN({ "samples become rows of a tape", test_samples },
+/* Each sample has callers that no sample had before. */
+static void test_forged_callers(void)
+{
+	static uint64_t chain[2 + 126];
+	struct cgroup_counts cut = { 0 };
+	struct filling filling;
+	size_t stacks, whole = 0;
+	int r = 0;
+
+	fill_init(&filling);
+	apply_comm(&filling, "app", false);
+	apply_mmap(&filling, 0x1000, "/bin/app");
+	tape_builder_limit(&filling.builder, 100);
+	tape_builder_start(&filling.builder, filling.tape);
+	chain[0] = (uint64_t)PERF_CONTEXT_USER;
+	for (uint64_t i = 0; i < 4000; i++) {
+		for (size_t k = 1; k < ARRAY_SIZE(chain); k++)
+			chain[k] = 0x1000 + (hash_u64(i * 128 + k) & 0xfff);
+		r = add_sample(&filling, chain[1], chain, ARRAY_SIZE(chain));
+		CHECK(r == 0 || r == 1);
+		whole += r == 0;
+	}
+	CHECK_EQ(r, 1);
+	CHECK(whole > 100 && whole < 2000);
+	CHECK_EQ(filling.tape->samples.count, 4000);
+	stacks = filling.tape->stacks.count;
+	CHECK(stacks < 140000);
+	CHECK_STR(module_path(&filling,
+			      filling.tape->stacks.items[sample_at(&filling, 3999)->stack].frame),
+		  TAPE_CUT);
+	CHECK_EQ(tape_builder_count_cut(&filling.builder, &cut), 0);
+	CHECK_EQ(cut.total, 4000 - whole);
+	CHECK_EQ(cgroup_counts_move_to_tape(&cut, filling.tape, TAPE_TRUNCATED), 0);
+	CHECK(atoi(tape_fact(filling.tape, TAPE_TRUNCATED " ")) > 2000);
+	/* known stacks stay whole, and each second allows some new ones */
+	for (size_t k = 1; k < ARRAY_SIZE(chain); k++)
+		chain[k] = 0x1000 + (hash_u64(k) & 0xfff);
+	CHECK_EQ(add_sample(&filling, chain[1], chain, ARRAY_SIZE(chain)), 0);
+	CHECK_EQ(filling.tape->stacks.count, stacks);
+	chain[2] = 0x1fff;
+	CHECK_EQ(add_sample(&filling, chain[1], chain, ARRAY_SIZE(chain)), 1);
+	tape_builder_limit(&filling.builder, 100);
+	CHECK_EQ(add_sample(&filling, chain[1], chain, ARRAY_SIZE(chain)), 0);
+	cgroup_counts_done(&cut);
+	fill_done(&filling);
+}
+
+CHECK_MAIN({ "forged callers are bounded", test_forged_callers },
+	   { "samples become rows of a tape", test_samples },
 	   { "a prefetch never changes the result", test_expected },
 	   { "both ways to hash callers agree", test_hashes },
 	   { "leaves and callers combine", test_leaves },

@@ -206,10 +206,10 @@ static void test_maps_against_model(void)
 	static uint32_t module[MODEL_PIDS][MODEL_PAGES];
 	static uint64_t offset[MODEL_PIDS][MODEL_PAGES];
 	struct maps *maps[MODEL_PIDS];
-	uint64_t version = 0;
+	struct maps_all all = { 0 };
 
 	for (int i = 0; i < MODEL_PIDS; i++)
-		CHECK_EQ(maps_new(&version, &maps[i]), 0);
+		CHECK_EQ(maps_new(&all, MAPS_MAX, &maps[i]), 0);
 	for (int step = 0; step < 20000; step++) {
 		uint32_t who = pick(MODEL_PIDS), from = pick(MODEL_PIDS), what = pick(10);
 		uint64_t start = pick(MODEL_PAGES), size = pick(MODEL_PAGES - start);
@@ -222,10 +222,10 @@ static void test_maps_against_model(void)
 			memcpy(module[who], module[from], sizeof(module[who]));
 			memcpy(offset[who], offset[from], sizeof(offset[who]));
 		} else if (what < 3) {
-			CHECK_EQ(maps_remove(&maps[who], &version, mapping.start, mapping.end), 0);
+			CHECK_EQ(maps_remove(&maps[who], mapping.start, mapping.end), 0);
 			memset(module[who] + start, 0, size * sizeof(module[0][0]));
 		} else {
-			CHECK_EQ(maps_insert(&maps[who], &version, &mapping), 0);
+			CHECK_EQ(maps_insert(&maps[who], &mapping), 0);
 			for (uint64_t page = start; page < start + size; page++) {
 				module[who][page] = mapping.module;
 				offset[who][page] = (page - start) * 16 + mapping.offset;
@@ -236,6 +236,7 @@ static void test_maps_against_model(void)
 	}
 	for (int i = 0; i < MODEL_PIDS; i++)
 		maps_unref(maps[i]);
+	CHECK_EQ(all.count, 0);
 }
 
 /*

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/* Functions of pipeline-budget.c for pipeline.c. */
+
+#include "recorder/pipeline/pipeline.h"
+
+/* Names in the tape the cgroups that wanted too much. Returns 0 or -ENOMEM. */
+int pipeline_add_blame(struct pipeline *pipeline);
+/*
+ * Once per second: renews the budgets, and forgets what processes named and do not use any more.
+ * Returns 0 or -ENOMEM.
+ */
+int pipeline_renew(struct pipeline *pipeline, uint64_t time_ns);

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A process that wants too much loses its own detail, and no other process does. */
+#include "tests/check.h"
+
+#include <unistd.h>
+
+#include "recorder/procs/accounts.h"
+#include "recorder/procs/proc-scan.h"
+#include "recorder/procs/tracker.h"
+
+static const struct account_limits limits = {
+	.own = { .burst = 100, .rate = 10 },
+	.sure = { .burst = 20, .rate = 2 },
+	.all = { .burst = 250, .rate = 5 },
+};
+
+static size_t take_all(struct accounts *accounts, uint64_t key)
+{
+	size_t count = 0;
+
+	while (count < 1000 && accounts_take(accounts, key, 1))
+		count++;
+	return count;
+}
+
+static void test_accounts(void)
+{
+	_cleanup_(accounts_done) struct accounts accounts;
+
+	accounts_init(&accounts, &limits);
+	/* an account has its own bound */
+	CHECK_EQ(take_all(&accounts, 1), 100);
+	CHECK_EQ(take_all(&accounts, 1), 0);
+	CHECK_EQ(accounts.list.items[0].refused, 2);
+	CHECK_EQ(take_all(&accounts, 2), 100);
+	/* all together have one: 50 are left, and then what is sure */
+	CHECK_EQ(take_all(&accounts, 3), 70);
+	CHECK_EQ(take_all(&accounts, 4), 20);
+	CHECK(accounts_take(&accounts, 5, 0));
+	CHECK_EQ(take_all(&accounts, 5), 20);
+	accounts_begin(&accounts);
+	CHECK_EQ(accounts.all, 5);
+	CHECK_EQ(take_all(&accounts, 1), 10);
+	CHECK_EQ(take_all(&accounts, 4), 2);
+	for (int i = 0; i < 100; i++)
+		accounts_begin(&accounts);
+	CHECK_EQ(accounts.all, 250);
+	/* a large request empties the bucket, so that the next one is refused */
+	CHECK(accounts_take(&accounts, 1, 1000));
+	CHECK(!accounts_take(&accounts, 1, 0));
+	accounts_forget(&accounts);
+	CHECK(accounts_take(&accounts, 1, 0));
+}
+
+/* Anybody may make many accounts. */
+static void test_accounts_are_bounded(void)
+{
+	_cleanup_(accounts_done) struct accounts accounts;
+
+	accounts_init(&accounts, &limits);
+	for (uint64_t key = 0; key < 100000; key++)
+		accounts_take(&accounts, key, 0);
+	CHECK_EQ(accounts.list.count, ACCOUNTS_MAX);
+	accounts_take(&accounts, 7, 50);
+	accounts_begin(&accounts);
+	CHECK_EQ(accounts.list.count, 1);
+	CHECK_EQ(accounts.list.items[0].key, 7);
+}
+
+static void apply_comm(struct tracker *tracker, int pid, int tid, const char *comm, bool exec)
+{
+	struct perf_record record = { .type = PERF_TYPE_COMM };
+
+	record.comm.pid = pid;
+	record.comm.tid = tid;
+	record.comm.comm = comm;
+	record.comm.exec = exec;
+	CHECK_EQ(tracker_apply(tracker, &record), 0);
+}
+
+static void apply_task(struct tracker *tracker, uint32_t type, uint64_t time, int pid, int tid,
+		       int parent_pid, int parent_tid)
+{
+	struct perf_record record = { .type = type, .time_ns = time };
+
+	record.task.pid = pid;
+	record.task.tid = tid;
+	record.task.parent_pid = parent_pid;
+	record.task.parent_tid = parent_tid;
+	CHECK_EQ(tracker_apply(tracker, &record), 0);
+}
+
+static void apply_mmap(struct tracker *tracker, int pid, uint64_t start, uint64_t end,
+		       const char *path)
+{
+	struct perf_record record = { .type = PERF_TYPE_MMAP2, .misc = PERF_MODE_USER };
+
+	record.mmap.pid = record.mmap.tid = pid;
+	record.mmap.start = start;
+	record.mmap.size = end - start;
+	record.mmap.path = path;
+	CHECK_EQ(tracker_apply(tracker, &record), 0);
+}
+
+static const char *path_at(struct tracker *tracker, int pid, uint64_t address)
+{
+	const struct mapping *mapping = tracker_find(tracker, pid, false, address);
+
+	return mapping ? strings_at(&tracker->modules.paths,
+				    tracker->modules.list.items[mapping->module].path)
+		       : "-";
+}
+
+/* The kernel reports no munmap(), so a process makes as many mappings as it likes. */
+static void test_too_many_mappings(void)
+{
+	_cleanup_(tracker_done) struct tracker tracker;
+	uint64_t start = 1ull << 40;
+	int32_t pid = 0;
+
+	CHECK_EQ(tracker_init(&tracker), 0);
+	apply_mmap(&tracker, 11, 0x1000, 0x2000, "/bin/other");
+	for (int i = 0; i < 100000; i++)
+		apply_mmap(&tracker, 10, start - 2 * i, start - 2 * i + 1, "/bin/hostile");
+	CHECK(tracker.maps.count <= MAPS_MAX + 2);
+	CHECK(tracker.refused.total >= 100000 - MAPS_MAX);
+	/* its maps are read again, less and less often */
+	CHECK_EQ(tracker_next_reread(&tracker, 1, &pid), 1);
+	CHECK_EQ(pid, 10);
+	CHECK_STR(path_at(&tracker, 10, start), "-");
+	CHECK_STR(path_at(&tracker, 11, 0x1000), "/bin/other");
+	apply_mmap(&tracker, 10, start, start + 1, "/bin/hostile");
+	CHECK_STR(path_at(&tracker, 10, start), "/bin/hostile");
+	tracker_end_reread(&tracker, 10);
+	CHECK_EQ(tracker_next_reread(&tracker, 2, &pid), 0);
+	for (int i = 0; i < 2 * MAPS_MAX; i++)
+		apply_mmap(&tracker, 10, start - 2 * i, start - 2 * i + 1, "/bin/hostile");
+	CHECK_EQ(tracker_next_reread(&tracker, 2, &pid), 0);
+	CHECK_EQ(tracker_next_reread(&tracker, 2000000000, &pid), 1);
+	/* children share the mappings, and one that changes them gets a copy */
+	for (int child = 20; child < 40; child++)
+		apply_task(&tracker, PERF_TYPE_FORK, 5, child, child, 10, 10);
+	CHECK(tracker.maps.count <= MAPS_MAX + 2);
+}
+
+/* Names of 4 KB for each mapping, which are unmapped at once. */
+static void test_long_names(void)
+{
+	static char path[4000];
+	_cleanup_(tracker_done) struct tracker tracker;
+
+	CHECK_EQ(tracker_init(&tracker), 0);
+	apply_mmap(&tracker, 11, 0x1000, 0x2000, "/bin/other");
+	memset(path, 'n', sizeof(path) - 1);
+	for (int i = 0; i < 50000; i++) {
+		snprintf(path, 20, "/%d", i);
+		path[strlen(path)] = '-';
+		/* always the same address, so that the number of mappings does not bound it */
+		apply_mmap(&tracker, 10 + 10 * (i % 9), 0x1000 * (i % 100), 0x1000 * (i % 100) + 1,
+			   path);
+		if (i % 1000 == 0)
+			tracker_forget_unused(&tracker);
+		CHECK(tracker.modules.paths.text.size < MODULES_TEXT_MAX / 4 * 5 + sizeof(path));
+	}
+	apply_mmap(&tracker, 11, 0x3000, 0x4000, "/lib/new");
+	CHECK_STR(path_at(&tracker, 11, 0x1000), "/bin/other");
+	CHECK_STR(path_at(&tracker, 11, 0x3000), "/lib/new");
+}
+
+/* A scan in the smallest parts finds what a scan in one part finds. */
+static void test_walk_in_parts(void)
+{
+	_cleanup_(tracker_done) struct tracker tracker;
+	struct proc_walk walk = { 0 };
+	int32_t self = getpid(), gone = INT32_MAX;
+	int r = 1;
+
+	CHECK_EQ(tracker_init(&tracker), 0);
+	apply_comm(&tracker, gone, gone, "gone", false);
+	while (r == 1)
+		r = proc_walk_run(&walk, &tracker, 7, 0);
+	CHECK_EQ(r, 0);
+	CHECK_STR(tracker_comm(&tracker, self, self), "test-hostile-pr");
+	CHECK(tracker_process(&tracker, self)->maps->count);
+	CHECK_EQ(tracker_process(&tracker, gone)->exited_ns, 7);
+	/* a process that starts meanwhile has not ended */
+	CHECK_EQ(proc_walk_run(&walk, &tracker, 9, 0), 1);
+	apply_task(&tracker, PERF_TYPE_FORK, 8, gone - 1, gone - 1, 1, 1);
+	CHECK_EQ(proc_walk_run(&walk, &tracker, 9, UINT64_MAX), 0);
+	CHECK_EQ(tracker_process(&tracker, gone - 1)->exited_ns, 0);
+	proc_walk_done(&walk);
+}
+
+CHECK_MAIN({ "an account never spends what others may", test_accounts },
+	   { "accounts are bounded", test_accounts_are_bounded },
+	   { "a process with too many mappings loses its own", test_too_many_mappings },
+	   { "long names of mappings are bounded", test_long_names },
+	   { "/proc is scanned in parts", test_walk_in_parts })
