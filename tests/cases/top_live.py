@@ -9,14 +9,12 @@ import fcntl
 import os
 import pathlib
 import re
-import select
 import signal
 import struct
 import subprocess
 import sys
 import tempfile
 import termios
-import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
@@ -24,85 +22,14 @@ sys.path.insert(0, str(HERE.parent / "tools"))
 import cases  # noqa: E402
 import tap  # noqa: E402
 import terminal  # noqa: E402
-
-ENTER, LEAVE = b"\033[?1049h", b"\033[?1049l"
-# The test gives up after this.
-PATIENCE_S = 60
-
-
-class Screen:
-    """A terminal of 80x24 with `top --live` on it."""
-
-    def __init__(self, perftape, folder, *options):
-        self.ours, self.theirs = os.openpty()
-        fcntl.ioctl(self.theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-        self.before = termios.tcgetattr(self.theirs)
-        self.data = b""
-        self.program = subprocess.Popen(
-            [perftape, "top", "--live", *options],
-            stdin=self.theirs,
-            stdout=self.theirs,
-            stderr=self.theirs,
-            env=terminal.environment(folder),
-            cwd=folder,
-            start_new_session=True,
-        )
-
-    def read(self):
-        if select.select([self.ours], [], [], 0.2)[0]:
-            self.data += os.read(self.ours, 1 << 16)
-
-    def wait(self, text):
-        """Whether a screen that is drawn from now on has a text."""
-        self.data = b""
-        return self.has(text)
-
-    def has(self, text):
-        end = time.monotonic() + PATIENCE_S
-        while text.encode() not in re.sub(rb"\033\[[0-9;]*m", b"", self.data):
-            if time.monotonic() > end or self.program.poll() is not None:
-                return False
-            self.read()
-        return True
-
-    def stops(self):
-        end = time.monotonic() + PATIENCE_S
-        state = pathlib.Path(f"/proc/{self.program.pid}/stat")
-        while state.read_text().rpartition(")")[2].split()[0] != "T":
-            if time.monotonic() > end:
-                return False
-            time.sleep(0.01)
-        return True
-
-    def press(self, keys, text):
-        self.data = b""
-        os.write(self.ours, keys.encode())
-        return self.has(text)
-
-    def end(self):
-        """The exit code, and what is wrong with the terminal."""
-        end = time.monotonic() + PATIENCE_S
-        while self.program.poll() is None and time.monotonic() < end:
-            self.read()
-        while select.select([self.ours], [], [], 0.2)[0]:
-            self.data += os.read(self.ours, 1 << 16)
-        if self.program.poll() is None:
-            self.program.kill()
-        code = self.program.wait()
-        wrongs = [] if LEAVE in self.data else ["it stays on the alternate screen"]
-        if termios.tcgetattr(self.theirs) != self.before:
-            wrongs.append("the terminal has other settings than before")
-        os.close(self.theirs)
-        os.close(self.ours)
-        return code, wrongs
-
+from screens import ENTER, LEAVE, Screen  # noqa: E402
 
 def expect(what, condition, screen):
     return [] if condition else [f"expected {what}, seen: {screen.data[-2000:]!r}"]
 
 
 def check_keys(perftape, folder):
-    screen = Screen(perftape, folder, "--store", "spiky")
+    screen = Screen(perftape, folder, terminal.environment(folder), "--store", "spiky")
     wrongs = expect("the alternate screen, and all tables", screen.has("threads of one name"), screen)
     wrongs += expect("that no recorder runs", screen.wait("no recorder runs"), screen)
     wrongs += expect("the keys in the last line", screen.has("q quit"), screen)
@@ -126,7 +53,7 @@ def check_keys(perftape, folder):
 
 
 def check_signal(perftape, folder, number):
-    screen = Screen(perftape, folder, "--store", "spiky", "--by", "thread")
+    screen = Screen(perftape, folder, terminal.environment(folder), "--store", "spiky", "--by", "thread")
     wrongs = expect("a screen", screen.has("q quit"), screen)
     screen.program.send_signal(number)
     code, left = screen.end()
@@ -134,7 +61,7 @@ def check_signal(perftape, folder, number):
 
 
 def check_suspended(perftape, folder):
-    screen = Screen(perftape, folder, "--store", "spiky")
+    screen = Screen(perftape, folder, terminal.environment(folder), "--store", "spiky")
     wrongs = expect("a screen", screen.has("q quit"), screen)
     screen.program.send_signal(signal.SIGTSTP)
     wrongs += expect("that it leaves the screen", screen.has(LEAVE.decode()), screen)
@@ -150,7 +77,7 @@ def check_suspended(perftape, folder):
 
 def check_resized(perftape, folder):
     """No line is wider than the terminal, and none is below it."""
-    screen = Screen(perftape, folder, "--store", "spiky")
+    screen = Screen(perftape, folder, terminal.environment(folder), "--store", "spiky")
     wrongs = expect("a screen", screen.has("q quit"), screen)
     fcntl.ioctl(screen.theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 12, 50, 0, 0))
     screen.program.send_signal(signal.SIGWINCH)

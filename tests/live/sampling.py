@@ -21,6 +21,7 @@ import beside_perf  # noqa: E402
 import live  # noqa: E402
 import noise  # noqa: E402
 import recorders  # noqa: E402
+import screens  # noqa: E402
 from beside_perf import loads_on  # noqa: E402
 from recorders import PERFTAPE, WAIT, end, expect, folded, perftape, samples_of, start, times_of, wait_for  # noqa: E402
 
@@ -156,6 +157,26 @@ def test_rotation(folder):
     where_they_meet = [(at - near, at + near) for at in ends if begin + near < at < last - near]
     wrongs += expect("segments end while perf records", len(where_they_meet) >= SECONDS - 2, ends, begin, last)
     return wrongs + compare_counts(result) + compare_counts(result, " where segments meet", where_they_meet)
+
+
+@live.test()
+def test_live_screen(folder):
+    """A screen on a terminal follows the running recorder, and shows the thread that is busy."""
+    store = folder / "store"
+    recorder = recorders.start_sampling(store)
+    with loads_on(CPUS[:1], LOAD):
+        terminal = {**os.environ, "TERM": "xterm-256color"}
+        screen = screens.Screen(PERFTAPE, folder, terminal, "--store", store, "--by", "thread")
+        wrongs = expect("a screen", screen.has("q quit"), screen.data)
+        wrongs += expect("no word of a missing recorder", b"no recorder" not in screen.data, screen.data)
+        wrongs += expect("the load among the threads", screen.press("/load\r", "load "), screen.data)
+        ends = set()
+        follows = wait_for(lambda: screen.wait("window ") and (ends.update(screen.window_ends()) or len(ends) >= 3))
+        wrongs += expect("windows that follow the recorder", follows, ends, screen.data)
+        os.write(screen.ours, b"q")
+        code, left = screen.end()
+    ended, _said = end(recorder)
+    return wrongs + left + ended + expect("exit code 0", code == 0, code)
 
 
 class Lacked:
