@@ -57,8 +57,15 @@ static void drop_line(struct kmsg_intake *intake, uint64_t stamp_ns, bool incide
 	intake->dropped_incidents += incident;
 }
 
+static void kmsg_intake_starve(struct kmsg_intake *intake, uint64_t stamp_ns, bool incident)
+{
+	intake->starved = true;
+	drop_line(intake, stamp_ns, incident);
+}
+
 void kmsg_intake_report_dropped(struct kmsg_intake *intake)
 {
+	struct kmsg_entry *entry;
 	char text[128];
 	int size = snprintf(
 		text, sizeof(text),
@@ -67,8 +74,10 @@ void kmsg_intake_report_dropped(struct kmsg_intake *intake)
 
 	if (!intake->dropped)
 		return;
-	kmsg_intake_put(intake, kmsg_entry_new(intake->last_ns, intake->next_sequence - 1,
-					       OWN_PRIORITY, text, size));
+	entry = kmsg_entry_new(intake->last_ns, intake->next_sequence - 1, OWN_PRIORITY, text,
+			       size);
+	intake->starved |= !entry;
+	kmsg_intake_put(intake, entry);
 	intake->dropped = intake->dropped_incidents = 0;
 }
 
@@ -162,18 +171,36 @@ static void kmsg_intake_judged(void *context, const struct incident *given)
 	/* before this recorder ran, the interrupt may have been on another CPU */
 	if (intake->entry->stamp_ns >= intake->begin_ns)
 		queue_cpu_add(&incident.fields, queue_cpu, find_cpu, intake);
-	if (kmsg_bucket_take(bucket, intake->entry->stamp_ns) &&
-	    kmsg_entry_classify(intake->entry, &incident, next_id(intake)) == 0) {
+	if (!kmsg_bucket_take(bucket, intake->entry->stamp_ns)) {
+		drop_line(intake, intake->entry->stamp_ns, true);
+		intake->entry = kmsg_entry_free(intake->entry);
+	} else if (kmsg_entry_classify(intake->entry, &incident, next_id(intake)) < 0) {
+		kmsg_intake_starve(intake, intake->entry->stamp_ns, true);
+		intake->entry = kmsg_entry_free(intake->entry);
+	} else {
 		intake->found++;
+	}
+}
+
+/* Finds out whether the current line is an incident. Drops it if there is no memory for that. */
+static void kmsg_intake_classify(struct kmsg_intake *intake, const char *data, size_t size,
+				 uint64_t number)
+{
+	_cleanup_(log_prefix_done) struct log_prefix prefix;
+
+	log_prefix_init(&prefix);
+	log_prefix_read(&prefix, data, size);
+	if (buffer_failed(&prefix.scratch)) {
+		kmsg_intake_starve(intake, intake->entry->stamp_ns, false);
+		intake->entry = kmsg_entry_free(intake->entry);
 		return;
 	}
-	drop_line(intake, intake->entry->stamp_ns, true);
-	intake->entry = kmsg_entry_free(intake->entry);
+	classify_take(&intake->classify, &prefix,
+		      &(struct line){ prefix.text, prefix.size, number });
 }
 
 void kmsg_intake_report(struct kmsg_intake *intake, struct kmsg_entry *entry)
 {
-	_cleanup_(log_prefix_done) struct log_prefix prefix;
 	char line[512];
 	int size = snprintf(line, sizeof(line), "0,%llu,%llu,-;%s",
 			    (unsigned long long)intake->next_sequence,
@@ -182,9 +209,7 @@ void kmsg_intake_report(struct kmsg_intake *intake, struct kmsg_entry *entry)
 	entry->traced = true;
 	entry->sequence = intake->next_sequence ? intake->next_sequence - 1 : 0;
 	intake->entry = entry;
-	log_prefix_init(&prefix);
-	log_prefix_read(&prefix, line, MIN((size_t)size, sizeof(line) - 1));
-	classify_take(&intake->classify, &prefix, &(struct line){ prefix.text, prefix.size, 0 });
+	kmsg_intake_classify(intake, line, MIN((size_t)size, sizeof(line) - 1), 0);
 	if (intake->entry && intake->entry->id)
 		kmsg_intake_put(intake, take_ptr(intake->entry));
 	intake->entry = kmsg_entry_free(intake->entry);
@@ -225,20 +250,18 @@ static bool kmsg_intake_admit(struct kmsg_intake *intake, uint64_t stamp_ns,
 static void kmsg_intake_take_line(struct kmsg_intake *intake, const struct kmsg_record *record,
 				  const char *data, size_t size)
 {
-	_cleanup_(log_prefix_done) struct log_prefix prefix;
 	const struct scan_summary before = intake->classify.summary;
 
-	log_prefix_init(&prefix);
 	intake->entry = kmsg_entry_new(record->stamp_ns, record->sequence,
 				       record->facility << 3 | record->level, record->text,
 				       record->text_size);
 	if (!intake->entry) {
-		drop_line(intake, record->stamp_ns, false);
+		kmsg_intake_starve(intake, record->stamp_ns, false);
 		return;
 	}
-	log_prefix_read(&prefix, data, size);
-	classify_take(&intake->classify, &prefix,
-		      &(struct line){ prefix.text, prefix.size, ++intake->classify.summary.lines });
+	kmsg_intake_classify(intake, data, size, ++intake->classify.summary.lines);
+	if (!intake->entry)
+		return;
 	if (!kmsg_intake_admit(intake, record->stamp_ns, &before))
 		intake->entry = kmsg_entry_free(intake->entry);
 	kmsg_intake_put(intake, take_ptr(intake->entry));
@@ -268,8 +291,13 @@ void kmsg_intake_take(struct kmsg_intake *intake, const char *data, size_t size)
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 	struct kmsg_record record;
+	int r = kmsg_parse(data, size, &text, &record);
 
-	if (kmsg_parse(data, size, &text, &record) < 0)
+	if (r == -ENOMEM) {
+		intake->next_sequence += intake->continues;
+		kmsg_intake_starve(intake, intake->last_ns, false);
+	}
+	if (r < 0)
 		return;
 	if (intake->continues && record.sequence < intake->next_sequence)
 		return;

@@ -50,6 +50,8 @@ struct kmsg_intake {
 	uint64_t last_ns;
 	struct kmsg_bucket lines, incidents, users;
 	uint64_t dropped, dropped_incidents, dropped_since_ns;
+	/* a line was dropped because there was no memory for it */
+	bool starved;
 	uint64_t id, ids_end, ids_count;
 	/* the current line */
 	struct kmsg_entry *entry;

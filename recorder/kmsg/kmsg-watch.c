@@ -60,8 +60,9 @@ struct kmsg_watch {
 	uint64_t kept_sequence;
 	uint64_t kept_ids_end;
 	char text[KMSG_RECORD_MAX];
-	/* belongs to the draining thread, which moves it to `reported` under the lock */
+	/* belong to the draining thread, which hands them over under the lock */
 	struct chain unsent;
+	bool unsent_starved;
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -70,6 +71,8 @@ struct kmsg_watch {
 	/* set right before the thread returns */
 	bool ended;
 	struct error trouble;
+	/* lines were dropped because there was no memory for them */
+	bool starved;
 	/* boot_id "": none */
 	struct log_position taken, pending, durable;
 	uint64_t pending_until_ns;
@@ -220,6 +223,13 @@ static void take_reported(struct kmsg_watch *watch)
 		watch->options->found(watch->options->context);
 }
 
+static void tell_starved(struct kmsg_watch *watch)
+{
+	pthread_mutex_lock(&watch->lock);
+	watch->starved |= watch->intake.starved;
+	pthread_mutex_unlock(&watch->lock);
+}
+
 /*
  * Finds the first entries that want a note. They stay in the queue, and the drain does not take
  * them until they are noted.
@@ -356,6 +366,7 @@ static void *kmsg_watch_main(void *context)
 		read_records(watch);
 		begin_here(watch);
 		take_reported(watch);
+		tell_starved(watch);
 		soon = !write_notes(watch);
 		/* the end of a burst is reported a second later */
 		if (dropped && dropped == intake->dropped)
@@ -366,6 +377,7 @@ static void *kmsg_watch_main(void *context)
 			wait_for_more(watch, soon);
 	}
 	kmsg_intake_report_dropped(intake);
+	tell_starved(watch);
 	pthread_mutex_lock(&watch->lock);
 	watch->ended = true;
 	pthread_cond_broadcast(&watch->changed);
@@ -459,6 +471,7 @@ int kmsg_watch_take(struct kmsg_watch *watch, struct tape *tape, const struct ta
 	moved = watch->unsent.first;
 	while (watch->unsent.first && watch->reported.count < REPORTED_MAX)
 		chain_put(&watch->reported, chain_take(&watch->unsent));
+	watch->starved |= watch->unsent_starved;
 	full = watch->queue.count >= QUEUE_MAX;
 	wanting = want_notes(watch, tape, anchor);
 	r = kmsg_watch_take_entries(watch, tape);
@@ -475,6 +488,7 @@ void kmsg_watch_report(struct kmsg_watch *watch, uint64_t stamp_ns, const char *
 	if (!watch || watch->unsent.count >= REPORTED_MAX)
 		return;
 	entry = kmsg_entry_new(stamp_ns, 0, 0, line, strlen(line));
+	watch->unsent_starved |= !entry;
 	if (entry)
 		chain_put(&watch->unsent, entry);
 }
@@ -505,6 +519,8 @@ void kmsg_watch_trouble(struct kmsg_watch *watch, struct error *trouble)
 	if (!watch || pthread_mutex_trylock(&watch->lock) != 0)
 		return;
 	*trouble = watch->trouble;
+	if (!*trouble->text && watch->starved)
+		error_set(trouble, 0, "out of memory for lines of the kernel's log; some are lost");
 	pthread_mutex_unlock(&watch->lock);
 }
 
