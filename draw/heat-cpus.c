@@ -35,7 +35,19 @@ static enum stack_class_kind dominant_kind(const struct stack_class *class)
 	return most;
 }
 
-static void put_cpu_cell(const struct drawing *drawing, enum stack_class_kind kind, double value)
+/* Returns how much of a line of a row is filled, 0 to 8. Rows grow from their lowest line, 0. */
+static int heat_cpus_eighths(const struct drawing *drawing, double value, unsigned int line)
+{
+	int steps = 8 * drawing->cpus.row_lines;
+	int filled = value >= HEAT_SATURATED ? steps
+		     : value > 0	     ? 1 + (int)(value * (steps - 1))
+					     : 0;
+
+	return MAX(0, MIN(8, filled - 8 * (int)line));
+}
+
+static void put_cpu_cell(const struct drawing *drawing, enum stack_class_kind kind, double value,
+			 unsigned int line)
 {
 	static const char *const eighths[] = { " ",	 "\u2581", "\u2582", "\u2583", "\u2584",
 					       "\u2585", "\u2586", "\u2587", "\u2588" };
@@ -43,25 +55,21 @@ static void put_cpu_cell(const struct drawing *drawing, enum stack_class_kind ki
 						      STYLE_IRQ };
 	static const char *const full[] = { "", "U", "K", "I" };
 	bool saturated = value >= HEAT_SATURATED;
+	int eighths_filled = heat_cpus_eighths(drawing, value, line);
 
 	terminal_style(drawing->terminal, styles[kind], drawing->text);
 	if (saturated && !drawing->terminal->color)
 		drawing_put_cell(drawing, full[kind]);
 	else if (drawing->terminal->unicode)
-		drawing_put_cell(drawing, eighths[saturated   ? 8
-						  : value > 0 ? 1 + (int)(value * 7)
-							      : 0]);
+		drawing_put_cell(drawing, eighths[eighths_filled]);
 	else
-		drawing_put_cell(
-			drawing,
-			saturated ? "@"
-				  : heat_letters[drawing_level(drawing, value, HEAT_LETTERS - 1)]);
+		drawing_put_cell(drawing, saturated ? "@" : heat_letters[eighths_filled]);
 	terminal_style(drawing->terminal, STYLE_PLAIN, drawing->text);
 }
 
 /* Considers only those CPUs of the row whose cell was recorded. */
 static void put_row_cell(const struct drawing *drawing, const uint32_t *cpus, size_t count,
-			 uint32_t column)
+			 uint32_t column, unsigned int line)
 {
 	const struct heat *heat = drawing->heat;
 	uint32_t busiest = cpus[0];
@@ -78,7 +86,7 @@ static void put_row_cell(const struct drawing *drawing, const uint32_t *cpus, si
 		}
 	}
 	if (known)
-		put_cpu_cell(drawing, dominant_kind(heat_cell(heat, busiest, column)), most);
+		put_cpu_cell(drawing, dominant_kind(heat_cell(heat, busiest, column)), most, line);
 	else
 		drawing_put_unknown(drawing);
 }
@@ -101,10 +109,15 @@ static void heat_cpus_put_label(const struct drawing *drawing, const uint32_t *c
 
 static void heat_cpus_put_row(const struct drawing *drawing, const uint32_t *cpus, size_t count)
 {
-	heat_cpus_put_label(drawing, cpus, count);
-	for (uint32_t column = 0; column < drawing->heat->columns; column++)
-		put_row_cell(drawing, cpus, count, column);
-	drawing_end_line(drawing);
+	for (unsigned int line = drawing->cpus.row_lines; line-- > 0;) {
+		if (line)
+			buffer_printf(drawing->text, "%*s", (int)drawing->label_width, "");
+		else
+			heat_cpus_put_label(drawing, cpus, count);
+		for (uint32_t column = 0; column < drawing->heat->columns; column++)
+			put_row_cell(drawing, cpus, count, column, line);
+		drawing_end_line(drawing);
+	}
 }
 
 static uint32_t saturated_columns(const struct heat *heat, uint32_t cpu)
@@ -168,7 +181,7 @@ void drawing_put_cpu_note(const struct drawing *drawing)
 
 int drawing_find_cpus(const struct heat *heat, struct drawing_cpus *cpus)
 {
-	*cpus = (struct drawing_cpus){ .each = 1 };
+	*cpus = (struct drawing_cpus){ .each = 1, .row_lines = 1 };
 	cpus->numbers = calloc(MAX(heat->rows, 1u), sizeof(*cpus->numbers));
 	if (!cpus->numbers)
 		return -ENOMEM;

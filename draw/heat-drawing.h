@@ -14,6 +14,8 @@ struct drawing_cpus {
 	size_t count;
 	/* The number of CPUs in a row. */
 	size_t each;
+	/* The number of lines of a row. */
+	unsigned int row_lines;
 };
 
 struct drawing {

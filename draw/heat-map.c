@@ -180,46 +180,26 @@ static void put_fractions(const struct drawing *drawing)
 	}
 }
 
-static uint32_t column_of(const struct drawing *drawing, uint64_t time_ns)
-{
-	uint64_t begin_ns = drawing->heat->begin_ns;
-	uint64_t column = time_ns > begin_ns ? (time_ns - begin_ns) / drawing->heat->column_ns : 0;
-
-	return MIN(column, drawing->heat->columns - 1);
-}
-
-/*
- * Puts a line above the columns if there is anything to mark: v is an incident, * the requested
- * moment. Returns the number of lines.
- */
+/* Puts a line above the columns if there is anything to mark. Returns the number of lines. */
 static unsigned int put_marks(const struct drawing *drawing)
 {
 	const struct heat_picture *picture = drawing->picture;
-	uint32_t next = 0;
-	size_t mark = 0;
+	const struct heat *heat = drawing->heat;
+	const struct mark_line line = {
+		.marks = picture->marks,
+		.count = picture->mark_count,
+		.at_ns = picture->at_ns,
+		.from_ns = heat->begin_ns,
+		.to_ns = heat->begin_ns + heat->columns * heat->column_ns,
+		.cells = heat->columns,
+		.cell_width = drawing->cell_width,
+	};
 
-	if (!picture->mark_count && !picture->at_ns)
+	if (!mark_line_needed(&line))
 		return 0;
 	buffer_printf(drawing->text, "%*s", (int)drawing->label_width, "");
-	for (; next < drawing->heat->columns; next++) {
-		bool incident = false,
-		     requested = picture->at_ns && column_of(drawing, picture->at_ns) == next;
-
-		for (; mark < picture->mark_count &&
-		       column_of(drawing, picture->marks[mark].time_ns) == next;
-		     mark++)
-			incident = true;
-		if (incident)
-			terminal_style(drawing->terminal, STYLE_ALERT, drawing->text);
-		buffer_text(drawing->text, incident    ? drawing->terminal->unicode ? "\u25bc" : "v"
-					   : requested ? "*"
-						       : " ");
-		if (incident)
-			terminal_style(drawing->terminal, STYLE_PLAIN, drawing->text);
-		if (drawing->cell_width > 1)
-			buffer_printf(drawing->text, "%*s", (int)drawing->cell_width - 1, "");
-	}
-	drawing_end_line(drawing);
+	mark_line_put(&line, drawing->terminal, drawing->text);
+	buffer_u8(drawing->text, '\n');
 	return 1;
 }
 
@@ -269,8 +249,8 @@ static void put_listed_marks(const struct drawing *drawing)
 		char text[TIME_TEXT_SIZE];
 
 		time_format(picture->marks[i].time_ns, picture->utc, 3, text);
-		buffer_printf(drawing->text, "%s %.12s  ",
-			      drawing->terminal->unicode ? "\u25bc" : "v", text + 11);
+		buffer_printf(drawing->text, "%s %.12s  ", mark_line_sign(drawing->terminal),
+			      text + 11);
 		text_put_short(drawing->terminal, picture->marks[i].what,
 			       !wrap		   ? UINT32_MAX
 			       : wrap > MARK_WIDTH ? wrap - MARK_WIDTH
@@ -445,9 +425,13 @@ static int fit_fractions(struct drawing *drawing, size_t above, struct heat **re
 	return r;
 }
 
+/* Rows of more than one line show better how busy a CPU was, and rows of more than three no more.
+ */
+#define ROW_LINES_MAX 3
+
 /*
- * Makes rows of several CPUs if there are too many CPUs. The note that explains such rows takes
- * lines, too.
+ * Makes rows of several CPUs if there are too many CPUs, and rows of several lines if there are
+ * few. The note that explains such rows takes lines, too.
  */
 static int fit_cpus(struct drawing *drawing, size_t above)
 {
@@ -457,8 +441,11 @@ static int fit_cpus(struct drawing *drawing, size_t above)
 	if (r < 0 || !drawing->terminal->height)
 		return r;
 	fit_lines(drawing, above);
-	if (cpus->count <= drawing->lines)
+	if (cpus->count <= drawing->lines) {
+		cpus->row_lines =
+			MIN(drawing->lines / MAX(cpus->count, (size_t)1), (size_t)ROW_LINES_MAX);
 		return 0;
+	}
 	cpus->each = cpus->count;
 	fit_lines(drawing, above);
 	cpus->each = drawing_cpus_of_row(cpus->count, drawing->lines);

@@ -10,21 +10,16 @@
  * saturated CPU is a solid line, even in a row of several CPUs.
  */
 
+#include "draw/mark-line.h"
 #include "draw/terminal.h"
 #include "query/sums/heat.h"
-
-struct heat_mark {
-	/* The time of the mark on the wall clock. */
-	uint64_t time_ns;
-	const char *what;
-};
 
 struct heat_picture {
 	const struct heat *heat;
 	/* Lines of any length that describe the window. */
 	const char *head;
 	/* Sorted by time. */
-	const struct heat_mark *marks;
+	const struct mark *marks;
 	size_t mark_count;
 	/* The requested moment, or 0. */
 	uint64_t at_ns;

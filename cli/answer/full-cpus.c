@@ -16,7 +16,7 @@
 /* From this share on, the remainder is too small to mention. */
 #define NEARLY_ALL 0.95
 
-int full_cpus_find(struct store_reader *reader, const struct question *question,
+int full_cpus_list(struct store_reader *reader, const struct question *question,
 		   struct spikes *ret_spikes, struct error *error)
 {
 	const struct filter by_cpu = { .cpus = question->filter->cpus };
@@ -27,10 +27,17 @@ int full_cpus_find(struct store_reader *reader, const struct question *question,
 
 	options.question.filter = &by_cpu;
 	r = spikes_find(reader, &options, ret_spikes, error);
-	if (r < 0)
-		return r;
-	spikes_sort_by_weight(ret_spikes);
-	return spikes_find_leaders(reader, question, LINES, ret_spikes, error);
+	if (r == 0)
+		spikes_sort_by_weight(ret_spikes);
+	return r;
+}
+
+int full_cpus_find(struct store_reader *reader, const struct question *question,
+		   struct spikes *ret_spikes, struct error *error)
+{
+	int r = full_cpus_list(reader, question, ret_spikes, error);
+
+	return r < 0 ? r : spikes_find_leaders(reader, question, LINES, ret_spikes, error);
 }
 
 /* The values that all lines need. */
@@ -161,4 +168,22 @@ void full_cpus_put(const struct spikes *spikes, const struct ranking *ranking,
 				      spikes->list.count - count);
 		buffer_u8(text, '\n');
 	}
+}
+
+void full_cpus_put_brief(const struct spikes *spikes, struct buffer *text)
+{
+	size_t count = MIN(spikes->list.count, (size_t)LINES);
+	char length[48];
+
+	if (!count && !spikes->unknown)
+		buffer_text(text, "no CPU was full for 2 s");
+	for (size_t i = 0; i < count; i++) {
+		const struct spike *spike = &spikes->list.items[i];
+
+		buffer_printf(text, "%sCPU %u %s %s", i ? ", " : "", spike->cpu,
+			      i ? "for" : "was full for",
+			      duration_format(spike->length_ns, length, sizeof(length)));
+	}
+	if (spikes->list.count > count)
+		buffer_printf(text, ", %zu more", spikes->list.count - count);
 }

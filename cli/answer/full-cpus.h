@@ -11,10 +11,13 @@
 #include "query/sums/spikes.h"
 
 /*
- * Finds the saturated CPUs among the question's CPUs in its window, with their threads. Includes
- * spikes while most CPUs were busy. The most important spikes come first. The caller frees
- * *ret_spikes with spikes_done(), also after a failure. Returns 0 or a negative errno.
+ * Finds the saturated CPUs among the question's CPUs in its window. Includes spikes while most CPUs
+ * were busy. The most important spikes come first. The caller frees *ret_spikes with spikes_done(),
+ * also after a failure. Returns 0 or a negative errno.
  */
+int full_cpus_list(struct store_reader *reader, const struct question *question,
+		   struct spikes *ret_spikes, struct error *error);
+/* Finds the saturated CPUs like full_cpus_list(), and their threads, for which it reads samples. */
 int full_cpus_find(struct store_reader *reader, const struct question *question,
 		   struct spikes *ret_spikes, struct error *error);
 
@@ -25,3 +28,8 @@ int full_cpus_find(struct store_reader *reader, const struct question *question,
  */
 void full_cpus_put(const struct spikes *spikes, const struct ranking *ranking,
 		   const struct terminal *terminal, bool utc, struct buffer *text);
+/*
+ * Puts "CPU 0 was full for 6 s, CPU 3 for 2 s" without a newline; nothing if the segments do not
+ * tell it.
+ */
+void full_cpus_put_brief(const struct spikes *spikes, struct buffer *text);

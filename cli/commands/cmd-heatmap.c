@@ -5,9 +5,10 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "cli/answer/coverage-line.h"
+#include "cli/answer/full-cpus.h"
 #include "cli/answer/query-args.h"
 #include "cli/options/command.h"
-#include "cli/answer/heat-marks.h"
+#include "cli/answer/incident-marks.h"
 #include "cli/answer/progress-line.h"
 #include "cli/answer/screen.h"
 #include "cli/window/window-options.h"
@@ -42,7 +43,8 @@ struct heatmap {
 	/* One for each thread. At the end, the first one contains the sum of all. */
 	struct heat **heats;
 	struct scanned scanned;
-	struct heat_marks marks;
+	struct incident_marks marks;
+	struct spikes full;
 };
 
 static void heatmap_done(struct heatmap *map)
@@ -51,7 +53,8 @@ static void heatmap_done(struct heatmap *map)
 		heat_free(map->heats[i]);
 	free(map->heats);
 	scanned_done(&map->scanned);
-	heat_marks_done(&map->marks);
+	incident_marks_done(&map->marks);
+	spikes_done(&map->full);
 	query_args_done(&map->args);
 }
 
@@ -146,9 +149,22 @@ static int find_marks(struct heatmap *map, struct store_reader *reader, struct e
 
 	if (r < 0)
 		return r;
-	r = heat_marks_make(&book, &map->args.question.window, &map->marks);
+	r = incident_marks_make(&book, &map->args.question.window, &map->marks);
 	book_done(&book);
 	return r;
+}
+
+/* The rows of a grid show one CPU among many as a faint colour, so a line names it. */
+static void heatmap_put_full(const struct invocation *invocation, const struct heatmap *map,
+			     struct buffer *head)
+{
+	size_t size = head->size;
+
+	full_cpus_put_brief(&map->full, head);
+	if (map->full.list.count && !option_given(invocation, "per-cpu"))
+		buffer_text(head, "; --per-cpu shows when");
+	if (head->size > size)
+		buffer_u8(head, '\n');
 }
 
 static int heatmap_print(const struct invocation *invocation, const struct heatmap *map)
@@ -166,6 +182,7 @@ static int heatmap_print(const struct invocation *invocation, const struct heatm
 	screen_put_head(invocation, &map->args.question.window, map->scanned.samples,
 			&map->scanned.coverage, &head);
 	screen_put_filter(&map->args.filter, &head);
+	heatmap_put_full(invocation, map, &head);
 	buffer_u8(&head, 0);
 	if (buffer_failed(&head))
 		return fail(-ENOMEM, NULL);
@@ -180,7 +197,7 @@ static int heatmap_print_json(const struct heatmap *map)
 	_cleanup_(buffer_done) struct buffer json = { 0 };
 
 	heat_put_json(map->heats[0], &json);
-	heat_marks_put_json(&map->marks, &json);
+	incident_marks_put_json(&map->marks, &json);
 	coverage_put_json(&map->scanned.coverage, &map->args.question.window, &json);
 	return screen_print(&json);
 }
@@ -197,6 +214,8 @@ static int heatmap_answer(const struct invocation *invocation, struct heatmap *m
 		r = heatmap_read_window(invocation, map, reader, &error);
 	if (r == 0 && map->scanned.samples)
 		r = find_marks(map, reader, &error);
+	if (r == 0 && map->scanned.samples && !option_given(invocation, "json"))
+		r = full_cpus_list(reader, &map->args.question, &map->full, &error);
 	if (r < 0)
 		return fail(r, &error);
 	if (!map->scanned.samples) {

@@ -224,10 +224,10 @@ static void check_drawn(const char *name, enum heat_rows by, const struct termin
 	struct coverage_gap gap = { .from_ns = TAPES_REALTIME + 1500 * NSEC_PER_MSEC,
 				    .to_ns = TAPES_REALTIME + 3 * NSEC_PER_SEC };
 	struct coverage coverage = { .gaps = { &gap, 1, 1 } };
-	static const struct heat_mark marks[] = {
-		{ TAPES_REALTIME + 9100 * NSEC_PER_MSEC,
+	static const struct mark marks[] = {
+		{ TAPES_REALTIME + 9100 * NSEC_PER_MSEC, TAPES_REALTIME + 3100 * NSEC_PER_MSEC,
 		  "ena.tx_stall  ena 0000:20:03.0 eth0: \033[2JTX\n" },
-		{ TAPES_REALTIME + 9900 * NSEC_PER_MSEC, "oom.kill  \x80\xff" },
+		{ TAPES_REALTIME + 9900 * NSEC_PER_MSEC, 0, "oom.kill  \x80\xff" },
 	};
 	_cleanup_(cleanup_heat) struct heat *heat =
 		make(by, heat_column_ns(&window, heat_columns_max(terminal, by)), heat_fractions(),
@@ -372,7 +372,7 @@ static void test_many(void)
 static void test_low(void)
 {
 	static const struct coverage whole;
-	static const struct heat_mark marks[6] = { [0 ... 5] = { TAPES_REALTIME, "oom.kill" } };
+	static const struct mark marks[6] = { [0 ... 5] = { TAPES_REALTIME, 0, "oom.kill" } };
 	_cleanup_(cleanup_heat) struct heat *heat =
 		make(HEAT_FRACTIONS, NSEC_PER_SEC, heat_fractions(), &whole);
 	const struct heat_picture picture = {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A heat map has one mark for each episode of incidents. */
+/* A picture has one mark for each episode of incidents. */
 #include "tests/check.h"
 
 #include "cli/options/command.h"
-#include "cli/answer/heat-marks.h"
+#include "cli/answer/incident-marks.h"
 #include "tests/tapes.h"
 
 /* the main file of the command line defines these objects */
@@ -49,12 +49,12 @@ static void check(const struct tapes_store *store, unsigned int from, unsigned i
 				       .to_ns = TAPES_REALTIME + to * NSEC_PER_MSEC };
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	_cleanup_(buffer_done) struct buffer text = { 0 };
-	struct heat_marks marks;
+	struct incident_marks marks;
 	struct book book;
 
 	CHECK_EQ(store_reader_open(store->path, &reader, NULL), 0);
 	CHECK_EQ(book_open(reader, &book, NULL), 0);
-	CHECK_EQ(heat_marks_make(&book, &window, &marks), 0);
+	CHECK_EQ(incident_marks_make(&book, &window, &marks), 0);
 	for (size_t i = 0; i < marks.list.count; i++)
 		buffer_printf(&text, "%llu %s\n",
 			      (unsigned long long)((marks.list.items[i].time_ns - TAPES_REALTIME) /
@@ -62,7 +62,7 @@ static void check(const struct tapes_store *store, unsigned int from, unsigned i
 			      marks.list.items[i].what);
 	buffer_u8(&text, 0);
 	CHECK_STR((char *)text.data, expected);
-	heat_marks_done(&marks);
+	incident_marks_done(&marks);
 	book_done(&book);
 }
 
@@ -81,30 +81,48 @@ static void test_episodes(void)
 	check(&store, 20000, 70000, "");
 }
 
+/* A stall is marked from its begin, also if only a part of it lies in the window. */
+static void test_stall(void)
+{
+	struct tape *tape = tapes_new(0, 120);
+	_cleanup_(tapes_store_done) struct tapes_store store;
+
+	tapes_store_init(&store);
+	add_line(tape, 10000, "ena.tx_stall", 3, "TX q 5 is paused for too long");
+	tape->incidents.items[0].stall_ns = tape->begin_ns + 4000 * NSEC_PER_MSEC;
+	tapes_store_put(&store, tape);
+	check(&store, 0, 120000, "10000 ena.tx_stall  6 s stall: TX q 5 is paused for too long\n");
+	check(&store, 0, 9000, "10000 ena.tx_stall  6 s stall: TX q 5 is paused for too long\n");
+	check(&store, 0, 4000, "");
+	check(&store, 10001, 12000, "");
+}
+
 static void test_json(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	_cleanup_(buffer_done) struct buffer json = { 0 };
 	const struct window all = { .to_ns = UINT64_MAX };
-	struct heat_marks marks;
+	struct incident_marks marks;
 	struct book book;
 
 	put_store(&store);
 	CHECK_EQ(store_reader_open(store.path, &reader, NULL), 0);
 	CHECK_EQ(book_open(reader, &book, NULL), 0);
-	CHECK_EQ(heat_marks_make(&book, &all, &marks), 0);
+	CHECK_EQ(incident_marks_make(&book, &all, &marks), 0);
 	marks.list.count = 1;
-	heat_marks_put_json(&marks, &json);
+	incident_marks_put_json(&marks, &json);
 	marks.list.count = 3;
 	buffer_u8(&json, 0);
-	CHECK_STR((char *)json.data, "{\"time\":\"2026-11-18T03:12:10.000000Z\",\"incident\":\"oom."
-				     "kill  3 lines in 500 ms: "
-				     "Out of memory: Killed process 7 "
-				     "(java)\",\"until\":\"2026-11-18T03:12:10.500000Z\","
-				     "\"lines\":3}\n");
-	heat_marks_done(&marks);
+	CHECK_STR((char *)json.data,
+		  "{\"time\":\"2026-11-18T03:12:10.000000Z\",\"incident\":\"oom."
+		  "kill  3 lines in 500 ms: "
+		  "Out of memory: Killed process 7 "
+		  "(java)\",\"stall_start\":null,\"until\":\"2026-11-18T03:12:10.500000Z\","
+		  "\"lines\":3}\n");
+	incident_marks_done(&marks);
 	book_done(&book);
 }
 
-CHECK_MAIN({ "an episode is one mark", test_episodes }, { "marks as JSON", test_json })
+CHECK_MAIN({ "an episode is one mark", test_episodes }, { "a stall", test_stall },
+	   { "marks as JSON", test_json })
