@@ -161,12 +161,15 @@ static void check_cores_put_queues(const struct interrupts *served, uint32_t cpu
 
 static void check_cores_put_thread(const struct thread_share *share, struct finding *finding)
 {
+	char all[SHARE_TEXT_SIZE], kernel[SHARE_TEXT_SIZE];
+
 	if (!share->tid)
 		return;
-	report_line(
-		&finding->lines,
-		"CPU %u, busiest thread: %s (pid %d, tid %d), %.0f %%, %.0f %% of it in the kernel",
-		share->cpu, share->comm, share->pid, share->tid, share->percent, share->kernel);
+	report_line(&finding->lines,
+		    "CPU %u, busiest thread: %s (pid %d, tid %d), %s, %s of it in the kernel",
+		    share->cpu, share->comm, share->pid, share->tid,
+		    share_format(share->percent / 100, all),
+		    share_format(share->kernel / 100, kernel));
 	report_i64(finding, "pid", share->pid);
 	report_i64(finding, "tid", share->tid);
 	report_string(finding, "comm", share->comm);
@@ -175,9 +178,12 @@ static void check_cores_put_thread(const struct thread_share *share, struct find
 static void check_cores_put_core(const struct core *core, const struct thread_share *share,
 				 const struct interrupts *served, struct finding *finding)
 {
-	report_line(&finding->lines,
-		    "CPU %u: %.0f %% busy, %.0f %% in the kernel, %.0f %% with interrupts",
-		    core->cpu, core->busy, core->kernel, core->interrupts);
+	char busy[SHARE_TEXT_SIZE], kernel[SHARE_TEXT_SIZE], interrupts[SHARE_TEXT_SIZE];
+
+	report_line(&finding->lines, "CPU %u: %s busy, %s in the kernel, %s with interrupts",
+		    core->cpu, share_format(core->busy / 100, busy),
+		    share_format(core->kernel / 100, kernel),
+		    share_format(core->interrupts / 100, interrupts));
 	json_open(&finding->numbers, '{');
 	report_i64(finding, "cpu", core->cpu);
 	report_double(finding, "busy", core->busy);
@@ -249,6 +255,7 @@ static void check_cores_put_advice(const struct core *worst, const struct thread
 static int check_cores_find(const struct host *host, const struct cores *cores,
 			    struct report *report)
 {
+	char busy[SHARE_TEXT_SIZE];
 	const struct core *worst = &cores->saturated.items[0];
 	size_t count = cores->saturated.count, shown = MIN(count, SHOWN_MAX), kernel = 0;
 	struct thread_share shares[SHOWN_MAX] = { 0 };
@@ -271,10 +278,10 @@ static int check_cores_find(const struct host *host, const struct cores *cores,
 			      worst->kernel >= KERNEL_MOST   ? SEVERITY_CRITICAL
 			      : worst->kernel >= KERNEL_MUCH ? SEVERITY_WARNING
 							     : SEVERITY_NOTICE,
-			      "%zu of %zu CPUs %s saturated%s; all CPUs together are %.0f %% busy",
+			      "%zu of %zu CPUs %s saturated%s; all CPUs together are %s busy",
 			      count, cores->count, count == 1 ? "is" : "are",
 			      kernel == count ? all_in_kernel : in_kernel,
-			      cores->busy / cores->count);
+			      share_format(cores->busy / cores->count / 100, busy));
 	if (r < 0 || !finding)
 		return -ENOMEM;
 	if (interrupts_read(host->root, &served) < 0)
@@ -314,13 +321,15 @@ static uint64_t count_present(const struct host *host)
 
 static int report_cores(const struct host *host, const struct cores *cores, struct report *report)
 {
-	double busy = cores->busy / cores->count;
 	uint64_t present = count_present(host);
+	char busy[SHARE_TEXT_SIZE];
+
+	share_format(cores->busy / cores->count / 100, busy);
 
 	if (present > cores->count)
-		return report_checked(report, NAME, "%zu of %llu CPUs online, %.0f %% busy",
+		return report_checked(report, NAME, "%zu of %llu CPUs online, %s busy",
 				      cores->count, (unsigned long long)present, busy);
-	return report_checked(report, NAME, "%zu CPU%s, %.0f %% busy", cores->count,
+	return report_checked(report, NAME, "%zu CPU%s, %s busy", cores->count,
 			      plural(cores->count), busy);
 }
 

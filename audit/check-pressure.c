@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "audit/checks.h"
+#include "base/number.h"
 
 #define NAME "pressure"
 #define TEXT_MAX 4096
@@ -65,20 +66,23 @@ static int check_pressure_find(const struct host *host, const struct limit *limi
 			       double minute, struct report *report)
 {
 	const char *kind = limit->full ? "full" : "some";
-	struct finding *finding = report_find(
-		report, "pressure", limit->severity, "%s waited for %s in %.0f %% of the time",
-		limit->full ? "all tasks" : "tasks", limit->resource, minute);
+	char shown[SHARE_TEXT_SIZE], last[SHARE_TEXT_SIZE], least[SHARE_TEXT_SIZE];
+	struct finding *finding = report_find(report, "pressure", limit->severity,
+					      "%s waited for %s in %s of the time",
+					      limit->full ? "all tasks" : "tasks", limit->resource,
+					      share_format(minute / 100, last));
 
 	if (!finding)
 		return -ENOMEM;
+	share_format(limit->percent / 100, least);
 	if (host->watched_ns)
-		report_line(
-			&finding->lines,
-			"%s %s: %.1f %% over %.1f s, %.1f %% over the last minute; limit %.0f %%",
-			limit->resource, kind, now, host->watched_ns / 1e9, minute, limit->percent);
+		report_line(&finding->lines,
+			    "%s %s: %s over %.1f s, %s over the last minute; limit %s",
+			    limit->resource, kind, share_format(now / 100, shown),
+			    host->watched_ns / 1e9, last, least);
 	else
-		report_line(&finding->lines, "%s %s: %.1f %% over the last minute; limit %.0f %%",
-			    limit->resource, kind, minute, limit->percent);
+		report_line(&finding->lines, "%s %s: %s over the last minute; limit %s",
+			    limit->resource, kind, last, least);
 	report_string(finding, "resource", limit->resource);
 	report_string(finding, "kind", kind);
 	if (host->watched_ns)

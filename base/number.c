@@ -32,6 +32,15 @@ const char *share_cell(double share, char text[SHARE_TEXT_SIZE])
 	return text;
 }
 
+const char *cost_format(double share, char text[SHARE_TEXT_SIZE])
+{
+	if (share > 0 && share < 0.00005)
+		snprintf(text, SHARE_TEXT_SIZE, "<0.01 %%");
+	else
+		snprintf(text, SHARE_TEXT_SIZE, "%.2f %%", 100 * share);
+	return text;
+}
+
 const char *plural(uint64_t count)
 {
 	return count == 1 ? "" : "s";

@@ -21,6 +21,11 @@ const char *share_format(double share, char text[SHARE_TEXT_SIZE]);
  * the nearest. Returns `text`.
  */
 const char *share_cell(double share, char text[SHARE_TEXT_SIZE]);
+/*
+ * Formats a cost, which is mostly far below 1 %, with two decimals: "0.14 %", "<0.01 %". Returns
+ * `text`.
+ */
+const char *cost_format(double share, char text[SHARE_TEXT_SIZE]);
 /* Returns the ending of a regular plural: "" for 1, otherwise "s". */
 const char *plural(uint64_t count);
 /* Formats "just now" for less than a second, else "2 min 5 s ago". Returns `text`. */

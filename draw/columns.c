@@ -23,6 +23,7 @@ void columns_done(struct columns *columns)
 {
 	buffer_done(&columns->texts);
 	array_done(&columns->starts);
+	array_done(&columns->styles);
 }
 
 static void columns_add_text(struct columns *columns, const char *text)
@@ -57,9 +58,17 @@ void columns_add(struct columns *columns, const char *format, ...)
 void columns_end_row(struct columns *columns, const char *remark)
 {
 	columns_add_text(columns, remark ? remark : "");
+	if (array_push(&columns->styles, STYLE_PLAIN) < 0)
+		columns->texts.failed = true;
 	columns->rows++;
 	assert(columns->texts.failed ||
 	       columns->starts.count == columns->rows * (2 * columns->count + 1));
+}
+
+void columns_style_row(struct columns *columns, enum terminal_style style)
+{
+	if (columns->styles.count)
+		columns->styles.items[columns->styles.count - 1] = style;
 }
 
 static const char *columns_text(const struct columns *columns, size_t row, size_t at)
@@ -153,12 +162,22 @@ static const char *columns_shown(const struct columns *columns, const struct col
 	return row ? columns_cell(columns, plan, *row, column) : columns->list[column].title;
 }
 
+/* Returns the style of a cell, or of a title. */
+static enum terminal_style columns_style(const struct columns *columns, const size_t *row,
+					 size_t column)
+{
+	if (!row)
+		return STYLE_BOLD;
+	return columns->list[column].styled ? columns->styles.items[*row] : STYLE_PLAIN;
+}
+
 /* Puts a row of cells, or the titles. Omits empty cells at the end. Returns the columns used. */
 static unsigned int columns_put_cells(const struct columns *columns,
 				      const struct terminal *terminal,
 				      const struct columns_plan *plan, const size_t *row,
 				      bool filled, struct buffer *to)
 {
+	enum terminal_style style = STYLE_PLAIN, next;
 	unsigned int used = 0;
 	size_t last = 0;
 
@@ -171,10 +190,16 @@ static unsigned int columns_put_cells(const struct columns *columns,
 		if (used)
 			buffer_printf(to, "%*s", SPACE, "");
 		used += used ? SPACE : 0;
+		next = columns_style(columns, row, i);
+		if (next != style)
+			terminal_style(terminal, next, to);
+		style = next;
 		used += columns_put_cell(&columns->list[i], terminal, plan->widths[i],
 					 columns_shown(columns, plan, row, i), i == last && !filled,
 					 to);
 	}
+	if (style != STYLE_PLAIN)
+		terminal_style(terminal, STYLE_PLAIN, to);
 	return used;
 }
 

@@ -32,6 +32,8 @@ struct columns_column {
 	unsigned int turn;
 	/* The least width of a column that shrinks. */
 	unsigned int least;
+	/* Its cells have the style of their row. */
+	bool styled;
 };
 
 #define COLUMNS_MAX 12
@@ -49,6 +51,8 @@ struct columns {
 	 */
 	struct buffer texts;
 	array_of(size_t) starts;
+	/* The style of each row. */
+	array_of(enum terminal_style) styles;
 };
 
 void columns_done(struct columns *columns);
@@ -61,5 +65,7 @@ void columns_add(struct columns *columns, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Ends a row after a cell for each column. The remark may be NULL or "". */
 void columns_end_row(struct columns *columns, const char *remark);
+/* Sets the style of the last row. */
+void columns_style_row(struct columns *columns, enum terminal_style style);
 /* Puts the table, or nothing if it has no rows. Marks `to` as failed if memory ran out. */
 void columns_put(const struct columns *columns, const struct terminal *terminal, struct buffer *to);

@@ -202,12 +202,14 @@ static void put_group(const struct flame_frame *frame, bool folded, struct buffe
 }
 
 /* the title contains the kind, because not everybody sees colours */
-static void put_frame_title(const struct flame_frame *frame, double percent, struct buffer *text)
+static void put_frame_title(const struct flame_frame *frame, double share, struct buffer *text)
 {
+	char shown[SHARE_TEXT_SIZE];
+
 	buffer_text(text, "<title>");
 	flamegraph_put_name(text, frame->name, SIZE_MAX);
-	buffer_printf(text, "\n%" PRIu64 " sample%s, %.2f %%%s%s</title>", frame->samples,
-		      plural(frame->samples), percent, frame->depth ? ", " : "",
+	buffer_printf(text, "\n%" PRIu64 " sample%s, %s%s%s</title>", frame->samples,
+		      plural(frame->samples), share_format(share, shown), frame->depth ? ", " : "",
 		      kind_names[frame->kind]);
 }
 
@@ -221,7 +223,7 @@ static void flamegraph_put_frame(const struct flamegraph *graph, const struct fl
 	size_t room = width / 100 * WIDTH > 6 ? (width / 100 * WIDTH - 6) / CHARACTER : 0;
 
 	put_group(frame, frame->depth > depth_max, text);
-	put_frame_title(frame, width, text);
+	put_frame_title(frame, width / 100, text);
 	buffer_printf(text, "<rect x=\"%.4f%%\" y=\"%u\" width=\"%.4f%%\" height=\"%d\"/>", x, y,
 		      width, ROW - 1);
 	buffer_printf(text, "<text x=\"%.4f%%\" y=\"%u\">", x, y + 11);

@@ -13,6 +13,10 @@ const frames = [...area.querySelectorAll("g")].map(g => {
 const all = frames[0], bottom = Math.max(...new Set(frames.map(frame => frame.y)));
 let zoomed = all, picked = null, term = "", hits = [], covered = "";
 
+/* The same form as in all answers of perftape. */
+const percent = share => share === 1 ? "100 %" : share > 0 && share < .0005 ? "<0.1 %" :
+	(share < 1 ? Math.min(100 * share, 99.9) : 100 * share).toFixed(1) + " %";
+
 const ends = frame => frame.start + frame.samples;
 const holds = (frame, other) => frame.y <= other.y && frame.start <= other.start &&
 	ends(frame) >= ends(other);
@@ -130,7 +134,7 @@ function mark(text) {
 	}
 	hits.sort((a, b) => b.samples - a.samples);
 	area.classList.toggle("searched", text !== "");
-	covered = (100 * sum / all.samples).toFixed(2) + " % matched";
+	covered = percent(sum / all.samples) + " matched";
 	find("matched").textContent = text === "" ? "" : covered;
 }
 
@@ -163,8 +167,8 @@ function walk(by) {
 function tell(frame) {
 	let text = frame ? frame.label.replace("\n", "   ") : " ";
 	if (frame && zoomed !== all && holds(zoomed, frame)) {
-		const share = (100 * frame.samples / zoomed.samples).toFixed(2);
-		text += ", " + share + " % of what is zoomed";
+		const share = percent(frame.samples / zoomed.samples);
+		text += ", " + share + " of what is zoomed";
 	}
 	find("details").textContent = text;
 }

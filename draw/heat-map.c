@@ -29,7 +29,7 @@ const char *const heat_letters[HEAT_LETTERS] = { " ", ".", ":", "-", "=", "+", "
 
 static bool has_halves(const struct terminal *terminal)
 {
-	return terminal->color && terminal->unicode;
+	return terminal_has_palette(terminal) && terminal->unicode;
 }
 
 static unsigned int label_width(enum heat_rows by)
@@ -156,7 +156,7 @@ static void put_fraction_cell(const struct drawing *drawing, uint32_t row, uint3
 		put_outside(drawing);
 	else if (has_halves(drawing->terminal))
 		put_halves(drawing, value, row ? heat_busy(drawing->heat, row - 1, column) : 0);
-	else if (drawing->terminal->color)
+	else if (terminal_has_palette(drawing->terminal))
 		put_colored(drawing, value);
 	else
 		put_shade(drawing, value);
@@ -265,7 +265,7 @@ static void put_listed_marks(const struct drawing *drawing)
 /* Returns the number of columns that the scale takes. */
 static unsigned int put_fraction_scale(const struct drawing *drawing)
 {
-	bool color = drawing->terminal->color;
+	bool color = terminal_has_palette(drawing->terminal);
 	size_t levels = color			     ? ARRAY_SIZE(ramp)
 			: drawing->terminal->unicode ? ARRAY_SIZE(shades)
 						     : HEAT_LETTERS;

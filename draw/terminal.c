@@ -46,11 +46,67 @@ static bool locale_is_utf8(void)
 	return false;
 }
 
-static bool has_colors(int fd)
-{
-	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+enum depth {
+	/* The name of the terminal says nothing about colours. */
+	DEPTH_NONE,
+	DEPTH_BASIC,
+	DEPTH_PALETTE,
+};
 
-	return isatty(fd) && !(no && *no) && term && *term && strcmp(term, "dumb") != 0;
+/*
+ * Terminals whose names begin like this have colours. A terminal is asked for no colours that it
+ * may lack: it would show other colours, or none and a blank screen.
+ */
+static const struct {
+	const char *name;
+	enum depth depth;
+} known_terminals[] = {
+	{ "xterm", DEPTH_PALETTE },	{ "tmux", DEPTH_PALETTE },    { "screen", DEPTH_PALETTE },
+	{ "alacritty", DEPTH_PALETTE }, { "foot", DEPTH_PALETTE },    { "ghostty", DEPTH_PALETTE },
+	{ "kitty", DEPTH_PALETTE },	{ "konsole", DEPTH_PALETTE }, { "wezterm", DEPTH_PALETTE },
+	{ "linux", DEPTH_BASIC },	{ "ansi", DEPTH_BASIC },      { "cygwin", DEPTH_BASIC },
+	{ "rxvt", DEPTH_BASIC },	{ "putty", DEPTH_BASIC },     { "hurd", DEPTH_BASIC },
+};
+
+static enum depth depth_of_terminal(void)
+{
+	const char *term = getenv("TERM"), *color = getenv("COLORTERM");
+
+	if (!term || !*term)
+		return DEPTH_NONE;
+	if (strstr(term, "256color") || strstr(term, "-direct") ||
+	    (color && (strcmp(color, "truecolor") == 0 || strcmp(color, "24bit") == 0)))
+		return DEPTH_PALETTE;
+	for (size_t i = 0; i < ARRAY_SIZE(known_terminals); i++)
+		if (strncmp(term, known_terminals[i].name, strlen(known_terminals[i].name)) == 0)
+			return known_terminals[i].depth;
+	return DEPTH_NONE;
+}
+
+static bool is_set(const char *variable)
+{
+	const char *value = getenv(variable);
+
+	return value && *value;
+}
+
+/* Tells whether colours are wanted whatever the terminal can do. https://bixense.com/clicolors/ */
+static bool are_colors_forced(enum terminal_color color)
+{
+	return color == TERMINAL_COLOR_ALWAYS ||
+	       (color == TERMINAL_COLOR_AUTO && !is_set("NO_COLOR") && is_set("CLICOLOR_FORCE") &&
+		strcmp(getenv("CLICOLOR_FORCE"), "0") != 0);
+}
+
+static void terminal_read_colors(struct terminal *terminal, int fd, enum terminal_color color)
+{
+	enum depth depth = depth_of_terminal();
+
+	terminal->color =
+		are_colors_forced(color) || (color == TERMINAL_COLOR_AUTO && depth != DEPTH_NONE &&
+					     isatty(fd) && !is_set("NO_COLOR"));
+	/* forced colours mostly go into a file, whose terminal is not known yet */
+	terminal->basic = depth == DEPTH_BASIC;
 }
 
 void terminal_read(struct terminal *terminal, int fd, enum terminal_color color)
@@ -63,31 +119,38 @@ void terminal_read(struct terminal *terminal, int fd, enum terminal_color color)
 	*terminal = (struct terminal){
 		.width = terminal_number_of("COLUMNS", size.ws_col ? size.ws_col : 80),
 		.height = terminal_number_of("LINES", size.ws_row),
-		.color = color == TERMINAL_COLOR_ALWAYS ||
-			 (color == TERMINAL_COLOR_AUTO && has_colors(fd)),
 		.unicode = locale_is_utf8(),
 	};
+	terminal_read_colors(terminal, fd, color);
 	if (isatty(fd) || (columns && *columns))
 		terminal->wrap = terminal->width;
 }
 
 void terminal_style(const struct terminal *terminal, enum terminal_style style, struct buffer *text)
 {
-	static const char *const codes[] = {
-		[STYLE_PLAIN] = "0",	    [STYLE_BOLD] = "0;1",
-		[STYLE_DIM] = "0;2",	    [STYLE_ALERT] = "0;1;38;5;196",
-		[STYLE_USER] = "0;38;5;71", [STYLE_KERNEL] = "0;38;5;208",
-		[STYLE_IRQ] = "0;38;5;135",
+	static const struct {
+		const char *palette, *basic;
+	} codes[] = {
+		[STYLE_PLAIN] = { "0", "0" },
+		[STYLE_BOLD] = { "0;1", "0;1" },
+		[STYLE_DIM] = { "0;2", "0;2" },
+		[STYLE_ALERT] = { "0;1;38;5;196", "0;1;31" },
+		[STYLE_WARNING] = { "0;1;38;5;172", "0;1;33" },
+		[STYLE_GOOD] = { "0;1;38;5;71", "0;1;32" },
+		[STYLE_USER] = { "0;38;5;71", "0;32" },
+		[STYLE_KERNEL] = { "0;38;5;208", "0;33" },
+		[STYLE_IRQ] = { "0;38;5;135", "0;35" },
 	};
 
 	if (terminal->color)
-		buffer_printf(text, "\033[%sm", codes[style]);
+		buffer_printf(text, "\033[%sm",
+			      terminal->basic ? codes[style].basic : codes[style].palette);
 }
 
 void terminal_colors(const struct terminal *terminal, int foreground, int background,
 		     struct buffer *text)
 {
-	if (!terminal->color)
+	if (!terminal_has_palette(terminal))
 		return;
 	buffer_text(text, "\033[0");
 	if (foreground >= 0)

@@ -8,7 +8,10 @@
 #include "base/bytes.h"
 
 enum terminal_color {
-	/* Use colours if standard output is a terminal with colours and NO_COLOR is not set. */
+	/*
+	 * Use colours if standard output is a terminal with colours, or if $CLICOLOR_FORCE is set,
+	 * unless $NO_COLOR is set.
+	 */
 	TERMINAL_COLOR_AUTO,
 	TERMINAL_COLOR_ALWAYS,
 	TERMINAL_COLOR_NEVER,
@@ -24,8 +27,10 @@ struct terminal {
 	unsigned int wrap;
 	/* $LINES, else the terminal's height; 0: no limit. */
 	unsigned int height;
-	/* The terminal has 256 colours. */
+	/* Text may have colours: 256, unless `basic` is set. */
 	bool color;
+	/* The terminal has only the eight basic colours. */
+	bool basic;
 	/* The locale is UTF-8. */
 	bool unicode;
 };
@@ -40,6 +45,8 @@ enum terminal_style {
 	STYLE_DIM,
 	/* For text that stands out. */
 	STYLE_ALERT,
+	STYLE_WARNING,
+	STYLE_GOOD,
 	STYLE_USER,
 	STYLE_KERNEL,
 	STYLE_IRQ,
@@ -48,6 +55,12 @@ enum terminal_style {
 /* Switches to a style. Does nothing on a terminal without colours. */
 void terminal_style(const struct terminal *terminal, enum terminal_style style,
 		    struct buffer *text);
-/* Switches to two of the 256 colours; -1 is the terminal's own colour. */
+/* Tells whether terminal_colors() has an effect. */
+static inline bool terminal_has_palette(const struct terminal *terminal)
+{
+	return terminal->color && !terminal->basic;
+}
+
+/* Switches to two of the 256 colours, if the terminal has them; -1 is the terminal's own colour. */
 void terminal_colors(const struct terminal *terminal, int foreground, int background,
 		     struct buffer *text);

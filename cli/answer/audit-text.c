@@ -45,10 +45,14 @@ static void put_block(const struct terminal *terminal, const char *label, const 
 static void put_finding(const struct finding *finding, const struct terminal *terminal,
 			struct buffer *text)
 {
+	static const enum terminal_style styles[] = {
+		[SEVERITY_NOTICE] = STYLE_PLAIN,
+		[SEVERITY_WARNING] = STYLE_WARNING,
+		[SEVERITY_CRITICAL] = STYLE_ALERT,
+	};
+
 	if (finding->severity != SEVERITY_NOTICE)
-		terminal_style(terminal,
-			       finding->severity == SEVERITY_CRITICAL ? STYLE_ALERT : STYLE_BOLD,
-			       text);
+		terminal_style(terminal, styles[finding->severity], text);
 	put_block(terminal, severities[finding->severity], (const char *)finding->title.data, false,
 		  text);
 	terminal_style(terminal, STYLE_PLAIN, text);

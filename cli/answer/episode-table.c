@@ -19,8 +19,8 @@ enum { FIRST, TIME, WEIGHT, KIND, WHERE, STALL, CPU, QUEUE, LINES, RESETS, COVER
 static const struct columns_column episode_columns[] = {
 	[FIRST] = { "id", .right = true },
 	[TIME] = { "time", .yield = COLUMNS_SHORTENS, .turn = 1 },
-	[WEIGHT] = { "severity", .yield = COLUMNS_LEAVES, .turn = 5 },
-	[KIND] = { "kind", .yield = COLUMNS_SHRINKS, .turn = 7, .least = KIND_MIN },
+	[WEIGHT] = { "severity", .yield = COLUMNS_LEAVES, .turn = 5, .styled = true },
+	[KIND] = { "kind", .yield = COLUMNS_SHRINKS, .turn = 7, .least = KIND_MIN, .styled = true },
 	[WHERE] = { "where", .yield = COLUMNS_SHRINKS, .turn = 6, .least = WHERE_MIN },
 	[STALL] = { "stall", .right = true },
 	[CPU] = { "cpu", .right = true, .yield = COLUMNS_LEAVES, .turn = 8 },
@@ -73,6 +73,14 @@ static void where_text(const struct episode *episode, char where[112])
 		*where = episode_table_printable(*where);
 }
 
+/* The kind has the colour, too: a narrow table has no column of severities. */
+static enum terminal_style severity_style(enum severity severity)
+{
+	return severity >= SEVERITY_ERR	   ? STYLE_ALERT
+	       : severity == SEVERITY_WARN ? STYLE_WARNING
+					   : STYLE_PLAIN;
+}
+
 static void episode_table_init(struct episode_table *table)
 {
 	memcpy(table->list, episode_columns, sizeof(episode_columns));
@@ -108,6 +116,7 @@ static void episode_table_add(struct episode_table *table, const struct episode 
 	columns_add(columns, "%llu", (unsigned long long)episode->resets);
 	columns_add(columns, "%s", covered_name(covered));
 	columns_end_row(columns, remark);
+	columns_style_row(columns, severity_style(episode->kind->severity));
 }
 
 void episode_table_row(struct episode_table *table, const struct episode *episode,
@@ -140,7 +149,7 @@ int episode_table_end(struct episode_table *table)
 	_cleanup_(buffer_done) struct buffer out = { 0 };
 	struct terminal terminal;
 
-	screen_read_lines(&terminal);
+	screen_read_lines(table->invocation, &terminal);
 	columns_put(&table->columns, &terminal, &out);
 	columns_done(&table->columns);
 	if (buffer_failed(&out))

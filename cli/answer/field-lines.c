@@ -14,7 +14,7 @@
 void field_lines_init(struct field_lines *fields)
 {
 	*fields = (struct field_lines){ .label = "" };
-	screen_read_lines(&fields->terminal);
+	screen_read_lines(NULL, &fields->terminal);
 }
 
 void field_lines_done(struct field_lines *fields)

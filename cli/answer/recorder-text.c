@@ -73,9 +73,15 @@ int recorder_text_read(const struct store_reader *reader, int pid, struct record
 	return r == -ENOMEM ? r : 0;
 }
 
-static double recorder_text_percent(uint64_t part, uint64_t whole)
+static double recorder_text_part(uint64_t part, uint64_t whole)
 {
-	return whole ? 100.0 * part / whole : 0;
+	return whole ? (double)part / whole : 0;
+}
+
+/* Formats a part of the CPU time of one CPU. */
+static const char *recorder_text_cost(uint64_t part, uint64_t whole, char text[SHARE_TEXT_SIZE])
+{
+	return cost_format(recorder_text_part(part, whole), text);
 }
 
 /* Returns the state of the main thread as in ps(1), or 0 if it is unknown. */
@@ -91,7 +97,7 @@ static char state_of(int pid)
 	return name_end && name_end[1] == ' ' ? name_end[2] : 0;
 }
 
-static bool is_stalled(const struct recorder_text *status, uint64_t now_ns)
+bool recorder_text_is_stalled(const struct recorder_text *status, uint64_t now_ns)
 {
 	return status->running && now_ns - MIN(now_ns, status->reported_ns) > STALLED_NS;
 }
@@ -118,23 +124,23 @@ static void print_stalled(struct field_lines *fields, int pid, const char *since
 }
 
 static void print_state(struct field_lines *fields, const struct recorder_text *status,
-			uint64_t now_ns, bool utc)
+			bool stop_known, uint64_t now_ns, bool utc)
 {
 	uint64_t age_ns = now_ns - MIN(now_ns, status->reported_ns);
 	char shown[TIME_TEXT_SIZE], age[32];
 
 	time_format(status->reported_ns, utc, 0, shown);
 	age_format(age_ns, age, sizeof(age));
-	if (!status->running)
+	if (!status->running && !stop_known)
 		field_line(fields, "ended", "process %d %s; its last report was at %s, %s",
 			   status->pid,
 			   age_ns < clock_ns(CLOCK_BOOTTIME)
 				   ? "was killed"
 				   : "ended when the machine was restarted",
 			   shown, age);
-	else if (is_stalled(status, now_ns))
+	else if (recorder_text_is_stalled(status, now_ns))
 		print_stalled(fields, status->pid, shown, age);
-	else if (status->progress.stopping)
+	else if (status->running && status->progress.stopping)
 		field_line(fields, "stopping", "seals the last samples");
 }
 
@@ -306,19 +312,19 @@ static void print_costs(struct field_lines *fields, const struct recorder_progre
 	/* in its first seconds a recorder has no recent figures */
 	uint64_t span_ns = progress->recent_ns ? progress->recent_ns : progress->elapsed_ns;
 	uint64_t samples = progress->recent_ns ? progress->recent_samples : progress->samples;
-	char memory[32], resident[32], rings[32];
+	char memory[32], resident[32], rings[32], lately[SHARE_TEXT_SIZE], all[SHARE_TEXT_SIZE];
 
 	if (progress->recent_ns)
-		field_line(fields, "own CPU", "%.2f %% of one CPU lately, %.2f %% since its start",
-			   recorder_text_percent(progress->recent_cpu_ns, progress->recent_ns),
-			   recorder_text_percent(progress->cpu_ns, progress->elapsed_ns));
+		field_line(fields, "own CPU", "%s of one CPU lately, %s since its start",
+			   recorder_text_cost(progress->recent_cpu_ns, progress->recent_ns, lately),
+			   recorder_text_cost(progress->cpu_ns, progress->elapsed_ns, all));
 	else if (progress->cpu_ns)
-		field_line(fields, "own CPU", "%.2f %% of one CPU since its start",
-			   recorder_text_percent(progress->cpu_ns, progress->elapsed_ns));
+		field_line(fields, "own CPU", "%s of one CPU since its start",
+			   recorder_text_cost(progress->cpu_ns, progress->elapsed_ns, all));
 	if (progress->sampling_ns)
 		field_line(fields, "sampling",
-			   "about %.2f %% of one CPU in the kernel, %.1f us a sample",
-			   recorder_text_percent(samples * progress->sampling_ns, span_ns),
+			   "about %s of one CPU in the kernel, %.1f us a sample",
+			   recorder_text_cost(samples * progress->sampling_ns, span_ns, lately),
 			   progress->sampling_ns / 1e3);
 	if (progress->memory_bytes)
 		field_line(fields, "memory", "%s, %s with files, and %s of rings",
@@ -330,25 +336,23 @@ static void print_costs(struct field_lines *fields, const struct recorder_progre
 /* Prints the cost of each source of gauges, and names the sources that always fail. */
 static void print_sources(struct field_lines *fields, const struct recorder_progress *progress)
 {
+	char longest[32], cost[SHARE_TEXT_SIZE];
 	uint64_t cpu_ns = 0;
-	char longest[32];
 
 	if (!progress->source_count)
 		return;
 	for (size_t i = 0; i < progress->source_count; i++)
 		cpu_ns += progress->sources[i].cpu_ns;
-	field_line(fields, "figures",
-		   "the host's take %.4f %% of one CPU, including time in the kernel",
-		   recorder_text_percent(cpu_ns, progress->elapsed_ns));
+	field_line(fields, "figures", "the host's take %s of one CPU, including time in the kernel",
+		   recorder_text_cost(cpu_ns, progress->elapsed_ns, cost));
 	for (size_t i = 0; i < progress->source_count; i++) {
 		const struct progress_source *source = &progress->sources[i];
 
 		if (source->reads && source->failures == source->reads)
 			field_line(fields, "", "%-15s not available here", source->name);
 		else if (source->reads)
-			field_line(fields, "", "%-15s %.4f %%, %llu reads, at most %s%s",
-				   source->name,
-				   recorder_text_percent(source->cpu_ns, progress->elapsed_ns),
+			field_line(fields, "", "%-15s %s, %llu reads, at most %s%s", source->name,
+				   recorder_text_cost(source->cpu_ns, progress->elapsed_ns, cost),
 				   (unsigned long long)source->reads,
 				   duration_format(source->longest_ns, longest, sizeof(longest)),
 				   source->failures ? ", some failed" : "");
@@ -357,15 +361,19 @@ static void print_sources(struct field_lines *fields, const struct recorder_prog
 
 static void print_rings(struct field_lines *fields, const struct recorder_progress *progress)
 {
+	char peak[SHARE_TEXT_SIZE], names[SHARE_TEXT_SIZE];
 	char bytes[32], rides[32], least[32], late[32], late_peak[32], took[32], took_peak[32];
 
 	field_begin(fields, "rings");
-	field_add(fields, "two of %s a CPU, at most %.0f %% full (names: %.0f %%)",
+	field_add(fields, "2 x %s a CPU, peak %s, names %s",
 		  size_format(progress->ring_bytes, bytes, sizeof(bytes)),
-		  recorder_text_percent(progress->ring_peak_bytes, progress->ring_bytes),
-		  recorder_text_percent(progress->sideband_peak_bytes, progress->ring_bytes));
+		  share_format(recorder_text_part(progress->ring_peak_bytes, progress->ring_bytes),
+			       peak),
+		  share_format(
+			  recorder_text_part(progress->sideband_peak_bytes, progress->ring_bytes),
+			  names));
 	if (progress->rides_out_ns)
-		field_add(fields, "; they hold %s of a busy CPU, %s of the deepest stacks",
+		field_add(fields, "; hold %s of a busy CPU (%s of the deepest stacks)",
 			  duration_format(progress->rides_out_ns, rides, sizeof(rides)),
 			  duration_format(progress->rides_out_least_ns, least, sizeof(least)));
 	field_end(fields);
@@ -432,14 +440,14 @@ static void print_lacks(struct field_lines *fields, const char *lacks)
 }
 
 void recorder_text_print(struct field_lines *fields, const struct recorder_text *status,
-			 uint64_t now_ns, bool utc)
+			 bool stop_known, uint64_t now_ns, bool utc)
 {
 	const struct recorder_progress *progress = &status->progress;
 
 	if (!status->there)
 		return;
-	print_state(fields, status, now_ns, utc);
-	print_taken(fields, progress, status->running && !is_stalled(status, now_ns));
+	print_state(fields, status, stop_known, now_ns, utc);
+	print_taken(fields, progress, status->running && !recorder_text_is_stalled(status, now_ns));
 	print_dying(fields, progress, now_ns, utc);
 	if (!status->running)
 		return;
@@ -453,7 +461,7 @@ void recorder_text_print(struct field_lines *fields, const struct recorder_text 
 
 void recorder_text_json(const struct recorder_text *status, uint64_t now_ns, struct buffer *json)
 {
-	bool stalled = is_stalled(status, now_ns);
+	bool stalled = recorder_text_is_stalled(status, now_ns);
 	char shown[TIME_TEXT_SIZE];
 
 	if (!status->there) {

@@ -28,9 +28,13 @@ int screen_read(const struct invocation *invocation, struct terminal *ret_termin
 	return EXIT_DONE;
 }
 
-void screen_read_lines(struct terminal *ret_terminal)
+void screen_read_lines(const struct invocation *invocation, struct terminal *ret_terminal)
 {
-	terminal_read(ret_terminal, STDOUT_FILENO, TERMINAL_COLOR_NEVER);
+	enum terminal_color color = TERMINAL_COLOR_NEVER;
+
+	if (invocation && terminal_parse_color(option_value(invocation, "color"), &color) < 0)
+		color = TERMINAL_COLOR_AUTO;
+	terminal_read(ret_terminal, STDOUT_FILENO, color);
 	ret_terminal->unicode = true;
 }
 

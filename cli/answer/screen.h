@@ -16,9 +16,9 @@ int screen_read(const struct invocation *invocation, struct terminal *ret_termin
 
 /*
  * Reads the properties of standard output for lines and tables, which keep their characters in any
- * locale.
+ * locale. Without an invocation, they have no colours.
  */
-void screen_read_lines(struct terminal *ret_terminal);
+void screen_read_lines(const struct invocation *invocation, struct terminal *ret_terminal);
 /* Shortens "2026-11-18T03:12:07.123Z" to "11-18 03:12:07.123". Returns other texts unchanged. */
 const char *screen_short_time(const char *time, bool fractions, char text[TIME_TEXT_SIZE]);
 

@@ -68,7 +68,7 @@ static int print_gains(struct resolving *resolving)
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 	struct terminal terminal;
 
-	screen_read_lines(&terminal);
+	screen_read_lines(NULL, &terminal);
 	columns_put(&resolving->columns, &terminal, &text);
 	columns_done(&resolving->columns);
 	return screen_print(&text);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -28,15 +29,15 @@ static const char about[] =
 static const struct cpu_set_filter all_cpus;
 static const struct recorded_losses all_losses = { .cpus = &all_cpus };
 
-#define NAME_MIN 16
+#define BOOT_SHOWN 8
 
 static const struct columns_column segment_columns[] = {
 	{ "begin", .yield = COLUMNS_SHORTENS, .turn = 1 },
-	{ "length", .right = true, .yield = COLUMNS_LEAVES, .turn = 4 },
+	{ "length", .right = true, .yield = COLUMNS_LEAVES, .turn = 5 },
 	{ "samples", .right = true },
-	{ "lost", .right = true },
-	{ "kB", .right = true, .yield = COLUMNS_LEAVES, .turn = 2 },
-	{ "segment", .yield = COLUMNS_SHRINKS, .turn = 3, .least = NAME_MIN },
+	{ "lost", .right = true, .styled = true },
+	{ "kB", .right = true, .yield = COLUMNS_LEAVES, .turn = 3 },
+	{ "segment", .yield = COLUMNS_SHORTENS, .turn = 2 },
 };
 
 static void add_times(struct columns *columns, uint64_t begin_ns, uint64_t end_ns, bool utc)
@@ -48,6 +49,20 @@ static void add_times(struct columns *columns, uint64_t begin_ns, uint64_t end_n
 	columns_add(columns, "%s", duration_format(end_ns - begin_ns, length, sizeof(length)));
 }
 
+/* Shortens "11111111-2222-3333-4444-555555555555-0000000003.tape" to "11111111..0000000003.tape".
+ */
+static void add_name(struct columns *columns, const char *name)
+{
+	const char *number = strrchr(name, '-');
+	char brief[64];
+
+	if (number && number - name > BOOT_SHOWN)
+		snprintf(brief, sizeof(brief), "%.*s..%s", BOOT_SHOWN, name, number + 1);
+	else
+		number = NULL;
+	columns_add_brief(columns, name, number ? brief : NULL);
+}
+
 static void add_segment(struct columns *columns, const struct store_segment *segment, bool utc)
 {
 	char remark[sizeof(segment->damage) + 16];
@@ -56,11 +71,13 @@ static void add_segment(struct columns *columns, const struct store_segment *seg
 	columns_add(columns, "%llu", (unsigned long long)segment->samples);
 	columns_add(columns, "%llu", (unsigned long long)segment->lost);
 	columns_add(columns, "%.1f", segment->bytes / 1000.0);
-	columns_add(columns, "%s", segment->name);
+	add_name(columns, segment->name);
 	snprintf(remark, sizeof(remark), "unreadable: %s", segment->damage);
 	columns_end_row(columns, *segment->damage    ? remark
 				 : segment->unsealed ? "not sealed yet"
 						     : NULL);
+	if (segment->lost)
+		columns_style_row(columns, STYLE_ALERT);
 }
 
 /*
@@ -125,7 +142,7 @@ static int segments_print_table(const struct invocation *invocation, struct stor
 		bytes += segments->list.items[i].bytes;
 	}
 	add_gaps(&columns, coverage, &gap, UINT64_MAX, utc);
-	screen_read_lines(&terminal);
+	screen_read_lines(invocation, &terminal);
 	columns_put(&columns, &terminal, &text);
 	columns_done(&columns);
 	code = screen_print(&text);

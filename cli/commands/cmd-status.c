@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -13,6 +14,7 @@
 #include "cli/options/command.h"
 #include "cli/options/limit-options.h"
 #include "cli/answer/recorder-text.h"
+#include "draw/lines.h"
 #include "query/read/recorded.h"
 #include "store/read/store-reader.h"
 
@@ -133,33 +135,67 @@ static uint64_t bytes_a_day(const struct status *status)
 	return status->day_ns ? (double)status->day_bytes * DAY_NS / status->day_ns : 0;
 }
 
-static void print_recorder(struct field_lines *fields, const struct status *status, bool utc)
+/* Tells whether the recorder ended by itself, so that its last report says nothing more about it.
+ */
+static bool is_stop_known(const struct coverage_gap *last)
 {
+	return last &&
+	       (last->cause == COVERAGE_CAUSE_STOPPED || last->cause == COVERAGE_CAUSE_DURATION ||
+		last->cause == COVERAGE_CAUSE_ENDED);
+}
+
+static void put_state(const struct terminal *terminal, enum terminal_style style, const char *state,
+		      struct buffer *text)
+{
+	terminal_style(terminal, style, text);
+	buffer_printf(text, "%s%s", terminal->unicode ? "\u25cf " : "", state);
+	terminal_style(terminal, STYLE_PLAIN, text);
+}
+
+/* Puts the first line: whether it records, and if not, why. */
+static void status_put_state(const struct status *status, const struct terminal *terminal, bool utc,
+			     struct buffer *text)
+{
+	const struct coverage_gap *last = last_gap(status);
+	_cleanup_(buffer_done) struct buffer rest = { 0 };
+	const char *state = "NOT RECORDING";
+	char shown[TIME_TEXT_SIZE];
+
+	if (status->pid) {
+		bool stalled = recorder_text_is_stalled(&status->recorder, status->now_ns);
+
+		state = stalled ? "STALLED" : "recording";
+		put_state(terminal, stalled ? STYLE_WARNING : STYLE_GOOD, state, text);
+		buffer_printf(&rest, ", process %d", status->pid);
+		if (status->since_ns)
+			buffer_printf(&rest, ", since %s",
+				      time_format(status->since_ns, utc, 0, shown));
+	} else {
+		put_state(terminal, STYLE_ALERT, state, text);
+		if (last)
+			buffer_printf(&rest, ", since %s",
+				      time_format(last->from_ns, utc, 0, shown));
+		if (last && last->cause)
+			buffer_printf(&rest, ": %s", last->why);
+	}
+	buffer_u8(&rest, 0);
+	text->failed |= buffer_failed(&rest);
+	if (!text->failed)
+		lines_put(terminal,
+			  (struct lines_shape){ .used = strlen(state) + 2 * terminal->unicode,
+						.indent = HEAD_INDENT },
+			  (const char *)rest.data, text);
+}
+
+static void print_reached(struct field_lines *fields, const struct status *status, bool utc)
+{
+	uint64_t end_ns = status->totals.unsealed_end_ns;
 	char shown[TIME_TEXT_SIZE], age[32];
 
-	if (!status->pid) {
-		const struct coverage_gap *last = last_gap(status);
-
-		field_begin(fields, "recording");
-		field_add(fields, "no");
-		if (last)
-			field_add(fields, ", since %s", time_format(last->from_ns, utc, 0, shown));
-		field_add(fields, "%s%s", last && last->cause ? ": " : "",
-			  last && last->cause ? last->why : "");
-		field_end(fields);
-		return;
-	}
-	field_begin(fields, "recording");
-	field_add(fields, "process %d", status->pid);
-	if (status->since_ns)
-		field_add(fields, ", since %s", time_format(status->since_ns, utc, 0, shown));
-	field_end(fields);
-	if (status->totals.unsealed)
-		field_line(fields, "reaches", "%s, %s",
-			   time_format(status->totals.unsealed_end_ns, utc, 3, shown),
-			   age_format(status->now_ns -
-					      MIN(status->now_ns, status->totals.unsealed_end_ns),
-				      age, sizeof(age)));
+	if (status->pid && status->totals.unsealed)
+		field_line(
+			fields, "reaches", "%s, %s", time_format(end_ns, utc, 3, shown),
+			age_format(status->now_ns - MIN(status->now_ns, end_ns), age, sizeof(age)));
 }
 
 static void print_size(struct field_lines *fields, const struct status *status)
@@ -230,8 +266,9 @@ static int print_status(struct field_lines *fields, const struct status *status,
 	field_line(fields, "store", "%s", status->path);
 	if (*status->facts.host)
 		field_line(fields, "host", "%s", status->facts.host);
-	print_recorder(fields, status, utc);
-	recorder_text_print(fields, &status->recorder, status->now_ns, utc);
+	print_reached(fields, status, utc);
+	recorder_text_print(fields, &status->recorder, is_stop_known(last_gap(status)),
+			    status->now_ns, utc);
 	/* a recorder that was killed left its last report */
 	if (status->dying.at_ns && !status->recorder.progress.cgroup_count)
 		dying_text_print(fields, &status->dying, utc);
@@ -357,11 +394,19 @@ static int status_run(const struct invocation *invocation)
 	_cleanup_(field_lines_done) struct field_lines fields;
 	struct status status = { 0 };
 	struct error error = { 0 };
-	int r = store_reader_open(store_path(invocation), &reader, &error);
+	struct terminal terminal;
+	int r, code;
 
 	field_lines_init(&fields);
+	code = screen_read(invocation, &terminal);
+	if (code != EXIT_DONE)
+		return code;
+	r = store_reader_open(store_path(invocation), &reader, &error);
 	if (r == 0)
 		r = read_status(&status, reader, &error);
+	if (r == 0 && !option_given(invocation, "json"))
+		status_put_state(&status, &terminal, option_given(invocation, "utc"),
+				 &fields.lines);
 	if (r == 0 && !option_given(invocation, "json"))
 		r = print_status(&fields, &status, option_given(invocation, "utc"));
 	else if (r == 0)

@@ -57,7 +57,7 @@ static int print_removals(struct removals *removals)
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 	struct terminal terminal;
 
-	screen_read_lines(&terminal);
+	screen_read_lines(NULL, &terminal);
 	columns_put(&removals->columns, &terminal, &text);
 	columns_done(&removals->columns);
 	return screen_print(&text);

@@ -35,7 +35,7 @@ static void print_finding(void *context, const char *file, const char *what)
 	else
 		buffer_printf(&finding, "%s: %s", file, what);
 	buffer_u8(&finding, 0);
-	screen_read_lines(&terminal);
+	screen_read_lines(NULL, &terminal);
 	if (buffer_failed(&finding))
 		warn("%s: out of memory", file);
 	else

@@ -212,7 +212,7 @@ int query_events(const struct invocation *invocation, const struct question *que
 
 	if (r != EXIT_DONE)
 		return r;
-	screen_read_lines(&answer.terminal);
+	screen_read_lines(NULL, &answer.terminal);
 	if (path && strcmp(path, "-") != 0)
 		answer.terminal.wrap = 0;
 	r = guarded_output_open(&answer.output, path, &error);

@@ -63,14 +63,14 @@ def check_drawn(browser):
 def check_details(browser):
     browser.hover(*place(browser, "do_syscall_64"))
     wrongs = differs(
-        "under the pointer", browser.run("find('details').textContent"), "do_syscall_64   20 samples, 20.00 %, kernel"
+        "under the pointer", browser.run("find('details').textContent"), "do_syscall_64   20 samples, 20.0 %, kernel"
     )
     browser.click(*place(browser, "main"))
     browser.hover(*place(browser, "work.isra.0"))
     wrongs += differs(
         "details of the zoomed frame",
         browser.run("find('details').textContent"),
-        "work.isra.0   60 samples, 60.00 %, program, 61.22 % of what is zoomed",
+        "work.isra.0   60 samples, 60.0 %, program, 61.22 % of what is zoomed",
     )
     browser.run("zoom(all)")
     return wrongs
@@ -95,16 +95,16 @@ def check_search(browser):
         browser.key(letter)
     found = sorted(name for name, row in shown(browser).items() if "found" in row[3])
     wrongs = differs("found", found, ["do_syscall_64", "work.isra.0"])
-    wrongs += differs("matched", browser.run("find('matched').textContent"), "80.00 % matched")
+    wrongs += differs("matched", browser.run("find('matched').textContent"), "80.0 % matched")
     browser.key("Escape")
     wrongs += differs(
         "after Escape", [browser.run("find('matched').textContent"), browser.run("search.value")], ["", ""]
     )
     # the frames inside one that matched count with it; a text that is not an expression is searched as a text
     for text, share in (
-        ("main|work", "98.00 % matched"),
-        ("(*Man", "2.00 % matched"),
-        ("nothing like it", "0.00 % matched"),
+        ("main|work", "98.0 % matched"),
+        ("(*Man", "2.0 % matched"),
+        ("nothing like it", "0.0 % matched"),
     ):
         browser.run(f"look({text!r})")
         wrongs += differs(text, browser.run("find('matched').textContent"), share)
@@ -145,13 +145,13 @@ def check_hits(browser):
         browser.key(letter)
     browser.key("Enter")
     wrongs = differs(
-        "the first hit", [browser.run("picked.name"), matched(browser)], ["x", "hit 1 of 3, 98.00 % matched"]
+        "the first hit", [browser.run("picked.name"), matched(browser)], ["x", "hit 1 of 3, 98.0 % matched"]
     )
     for key, name, hit in (
-        ("n", "work.isra.0", "hit 2 of 3, 98.00 % matched"),
-        ("n", "do_syscall_64", "hit 3 of 3, 98.00 % matched"),
-        ("n", "x", "hit 1 of 3, 98.00 % matched"),
-        ("N", "do_syscall_64", "hit 3 of 3, 98.00 % matched"),
+        ("n", "work.isra.0", "hit 2 of 3, 98.0 % matched"),
+        ("n", "do_syscall_64", "hit 3 of 3, 98.0 % matched"),
+        ("n", "x", "hit 1 of 3, 98.0 % matched"),
+        ("N", "do_syscall_64", "hit 3 of 3, 98.0 % matched"),
     ):
         browser.key(key)
         wrongs += differs(key, [browser.run("picked.name"), matched(browser)], [name, hit])
@@ -203,7 +203,7 @@ def check_link(browser):
     browser.click(*place(browser, "do_syscall_64"))
     browser.run("look('^do_|a&b=c#d|100 %')")
     seen, link = state(browser), browser.run("location.href")
-    wrongs += differs("before", seen, ["do_syscall_64", "^do_|a&b=c#d|100 %", "", "20.00 % matched"])
+    wrongs += differs("before", seen, ["do_syscall_64", "^do_|a&b=c#d|100 %", "", "20.0 % matched"])
     seen[2] = seen[1]
     browser.open("/dev/null")
     browser.open(path, link.partition("#")[2])
@@ -229,7 +229,7 @@ def check_roles(browser):
     rows = [(node["role"]["value"], node.get("name", {}).get("value")) for node in nodes if not node.get("ignored")]
     items = [name for role, name in rows if role == "treeitem"]
     wrongs = differs("functions read aloud", len(items), 10)
-    wrongs += [] if "main 98 samples, 98.00 %, program" in items else [f"names read aloud: {items}"]
+    wrongs += [] if "main 98 samples, 98.0 %, program" in items else [f"names read aloud: {items}"]
     wrongs += [
         f"no {row}"
         for row in (("tree", "functions, each above what it calls"), ("searchbox", "search"))
@@ -244,7 +244,7 @@ def check_roles(browser):
         "levels", browser.run("frames.slice(0, 3).map(f => f.g.getAttribute('aria-level'))"), ["1", "2", "3"]
     )
     browser.run("all.g.focus()")
-    wrongs += differs("the focused one", details(browser), "all   100 samples, 100.00 %")
+    wrongs += differs("the focused one", details(browser), "all   100 samples, 100.0 %")
     for _ in range(2):
         browser.key("ArrowDown")
     wrongs += differs("focus after two keys", browser.run("byGroup.get(document.activeElement).name"), "main")

@@ -263,7 +263,7 @@ def test_why_not(folder):
     text = perftape("status", "--store", store).stdout
     wrongs += expect(
         "status says why nothing records now",
-        re.search(r"^recording  no, since .*: the recorder was killed$", text, re.MULTILINE),
+        re.search(r"NOT RECORDING, since .*: the recorder was killed$", text, re.MULTILINE),
         text,
     )
     wrongs += expect(

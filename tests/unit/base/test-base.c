@@ -408,6 +408,10 @@ static void test_number_format(void)
 		CHECK_STR(share_format(rows[i].share, text), rows[i].text);
 		CHECK_STR(share_cell(rows[i].share, text), rows[i].cell);
 	}
+	CHECK_STR(cost_format(0, text), "0.00 %");
+	CHECK_STR(cost_format(0.00001, text), "<0.01 %");
+	CHECK_STR(cost_format(0.00141, text), "0.14 %");
+	CHECK_STR(cost_format(2, text), "200.00 %");
 	CHECK_STR(plural(0), "s");
 	CHECK_STR(plural(1), "");
 	CHECK_STR(plural(2), "s");

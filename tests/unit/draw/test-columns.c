@@ -109,6 +109,30 @@ static void test_untitled(void)
 		    "bcd  (a gap)\n");
 }
 
-CHECK_MAIN({ "columns give way in their turns", test_turns },
+/* Titles are bold, and the cells of some columns have the style of their row. */
+static void test_styles(void)
+{
+	static const struct columns_column styled[] = { { .title = "kind", .styled = true },
+							{ .title = "where" } };
+	const struct terminal color = { .width = 80, .wrap = 80, .color = true };
+	_cleanup_(columns_done) struct columns columns = { .list = styled, .count = 2 };
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+
+	columns_style_row(&columns, STYLE_ALERT);
+	columns_add(&columns, "x");
+	columns_add(&columns, "y");
+	columns_end_row(&columns, NULL);
+	columns_style_row(&columns, STYLE_ALERT);
+	columns_add(&columns, "z");
+	columns_add(&columns, "y");
+	columns_end_row(&columns, NULL);
+	columns_put(&columns, &color, &text);
+	buffer_u8(&text, 0);
+	CHECK_STR((char *)text.data, "\033[0;1mkind  where\033[0m\n"
+				     "\033[0;1;38;5;196mx     \033[0my\n"
+				     "z     y\n");
+}
+
+CHECK_MAIN({ "rows in colour", test_styles }, { "columns give way in their turns", test_turns },
 	   { "remarks stand behind or below", test_remarks },
 	   { "a table without titles has no head", test_untitled })

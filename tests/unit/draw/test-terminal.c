@@ -16,8 +16,9 @@ static const struct terminal unicode = { .width = 20, .unicode = true };
 
 static void forget(void)
 {
-	static const char *const names[] = { "COLUMNS", "LINES",    "LC_ALL", "LC_CTYPE",
-					     "LANG",	"NO_COLOR", "TERM" };
+	static const char *const names[] = { "COLUMNS",	 "LINES",     "LC_ALL",
+					     "LC_CTYPE", "LANG",      "NO_COLOR",
+					     "TERM",	 "COLORTERM", "CLICOLOR_FORCE" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		unsetenv(names[i]);
@@ -76,6 +77,71 @@ static void test_terminal(void)
 	CHECK_EQ(read_terminal(fd, TERMINAL_COLOR_AUTO).wrap, 101);
 	close(fd);
 	close(other);
+}
+
+static void check_colors(int fd, const char *term, bool color, bool basic)
+{
+	struct terminal terminal;
+
+	setenv("TERM", term, 1);
+	terminal = read_terminal(fd, TERMINAL_COLOR_AUTO);
+	CHECK_EQ(terminal.color, color);
+	CHECK_EQ(terminal.color && terminal.basic, basic);
+	CHECK_EQ(terminal_has_palette(&terminal), color && !basic);
+}
+
+/* A terminal gets only colours that it has. */
+static void test_depths(void)
+{
+	static const char *const without[] = {
+		"vt100", "vt220", "unknown", "dumb", "", "teletype"
+	};
+	static const char *const basic[] = { "linux", "linux-16color", "ansi", "rxvt" };
+	static const char *const palette[] = { "xterm",		"xterm-256color", "screen.xterm",
+					       "rxvt-256color", "xterm-kitty",	  "st-256color" };
+	int other, fd;
+
+	forget();
+	CHECK_EQ(openpty(&other, &fd, NULL, NULL, NULL), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(without); i++)
+		check_colors(fd, without[i], false, false);
+	for (size_t i = 0; i < ARRAY_SIZE(basic); i++)
+		check_colors(fd, basic[i], true, true);
+	for (size_t i = 0; i < ARRAY_SIZE(palette); i++)
+		check_colors(fd, palette[i], true, false);
+	setenv("COLORTERM", "truecolor", 1);
+	check_colors(fd, "rxvt", true, false);
+	close(fd);
+	close(other);
+}
+
+/* $CLICOLOR_FORCE asks for colours in a pipe, too. $NO_COLOR is stronger, an option strongest. */
+static void test_forced(void)
+{
+	_cleanup_close_ int fd = open("/dev/null", O_RDWR);
+
+	forget();
+	setenv("CLICOLOR_FORCE", "1", 1);
+	CHECK(read_terminal(fd, TERMINAL_COLOR_AUTO).color);
+	CHECK(!read_terminal(fd, TERMINAL_COLOR_NEVER).color);
+	setenv("NO_COLOR", "1", 1);
+	CHECK(!read_terminal(fd, TERMINAL_COLOR_AUTO).color);
+	CHECK(read_terminal(fd, TERMINAL_COLOR_ALWAYS).color);
+	unsetenv("NO_COLOR");
+	setenv("CLICOLOR_FORCE", "0", 1);
+	CHECK(!read_terminal(fd, TERMINAL_COLOR_AUTO).color);
+}
+
+static void test_styles(void)
+{
+	const struct terminal basic = { .color = true, .basic = true };
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+
+	terminal_style(&basic, STYLE_ALERT, &text);
+	terminal_colors(&basic, 53, 228, &text);
+	terminal_style(&basic, STYLE_PLAIN, &text);
+	buffer_u8(&text, 0);
+	CHECK_STR((char *)text.data, "\033[0;1;31m\033[0m");
 }
 
 static void test_words(void)
@@ -137,5 +203,8 @@ static void test_middle(void)
 }
 
 CHECK_MAIN({ "output that is not a terminal", test_no_terminal },
-	   { "output that is a terminal", test_terminal }, { "words of --color", test_words },
-	   { "names fit their columns", test_names }, { "long text loses its middle", test_middle })
+	   { "output that is a terminal", test_terminal },
+	   { "how many colours a terminal has", test_depths },
+	   { "colours that are forced", test_forced }, { "styles in basic colours", test_styles },
+	   { "words of --color", test_words }, { "names fit their columns", test_names },
+	   { "long text loses its middle", test_middle })
