@@ -7,14 +7,23 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/number.h"
 #include "draw/text.h"
 
 #define NAME_MIN 16
 #define NAME_MAX_WIDTH 40
 #define NUMBER_WIDTH 11
-#define NUMBERS 3
+#define NUMBERS 4
 #define CELLS_MIN 8
+/* A terminal that has no room for a plot of this width shows fewer numbers. */
+#define CELLS_USUAL 16
+/* The mark in front of a name, and a blank. */
+#define MARK_WIDTH 2
+#define ROWS_MIN 3
+#define MARKS_SHOWN 2
 #define CELLS_MAX 120
+/* The width of plots in a pipe, where lines may be of any width. */
+#define CELLS_PIPED 40
 
 static const char *const blocks[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
 static const char ascii[] = " .:-=+*#@";
@@ -36,24 +45,41 @@ static unsigned int name_width(const struct chart *chart, const struct terminal 
 	unsigned int width = usual_name_width(terminal);
 
 	for (size_t i = 0; !terminal->wrap && i < chart->count; i++)
-		width = MAX(width, text_width(terminal, chart->rows[i].name));
+		width = MAX(width, MARK_WIDTH + text_width(terminal, chart->rows[i].name));
 	return width;
 }
 
-/* On a narrow terminal, the chart omits the column "least" first, then "mean". */
+enum number { NUMBER_LEAST, NUMBER_MEAN, NUMBER_MOST, NUMBER_USUAL };
+
+/* A narrow terminal shows only the first of these. */
+static const enum number by_worth[NUMBERS] = { NUMBER_MEAN, NUMBER_USUAL, NUMBER_MOST,
+					       NUMBER_LEAST };
+
 static unsigned int shown_numbers(const struct terminal *terminal)
 {
-	unsigned int used = usual_name_width(terminal) + 2 + CELLS_MIN, count = NUMBERS;
+	unsigned int used = usual_name_width(terminal) + 2 + CELLS_USUAL, count = NUMBERS;
 
 	while (terminal->wrap && count > 1 && used + count * NUMBER_WIDTH > terminal->wrap)
 		count--;
 	return count;
 }
 
+static bool is_shown(const struct terminal *terminal, enum number number)
+{
+	unsigned int count = shown_numbers(terminal);
+
+	for (unsigned int i = 0; i < count; i++)
+		if (by_worth[i] == number)
+			return true;
+	return false;
+}
+
 unsigned int chart_cells(const struct terminal *terminal)
 {
 	unsigned int used = usual_name_width(terminal) + shown_numbers(terminal) * NUMBER_WIDTH + 2;
 
+	if (!terminal->wrap)
+		return CELLS_PIPED;
 	if (terminal->width < used + CELLS_MIN)
 		return CELLS_MIN;
 	return MIN(terminal->width - used, (unsigned int)CELLS_MAX);
@@ -75,15 +101,19 @@ static const char *scale_seconds(double *seconds)
 	return "s";
 }
 
-/* Puts a number with about three significant digits. */
+/* Puts a share as in all answers, and other numbers with about three significant digits. */
 static void chart_put_number(double value, const char *unit, struct buffer *text)
 {
 	static const char *const powers[] = { "", "k", "M", "G", "T" };
-	char number[32];
+	char number[SHARE_TEXT_SIZE];
 	size_t power = 0;
 
 	if (isnan(value)) {
 		buffer_printf(text, "%*s", NUMBER_WIDTH, "-");
+		return;
+	}
+	if (strcmp(unit, "%") == 0) {
+		buffer_printf(text, "%*s", NUMBER_WIDTH, share_format(value / 100, number));
 		return;
 	}
 	if (strcmp(unit, "s") == 0)
@@ -117,70 +147,110 @@ static void chart_put_cell(const struct terminal *terminal, double value, double
 		buffer_u8(text, level ? ascii[level] : '_');
 }
 
+static void chart_put_mark(const struct terminal *terminal, bool unusual, struct buffer *text)
+{
+	if (!unusual) {
+		buffer_printf(text, "%*s", MARK_WIDTH, "");
+		return;
+	}
+	terminal_style(terminal, STYLE_ALERT, text);
+	buffer_printf(text, "%s ", terminal->unicode ? "▲" : "!");
+	terminal_style(terminal, STYLE_PLAIN, text);
+}
+
+static bool has_own_line(const struct chart *chart, const struct terminal *terminal,
+			 const char *name)
+{
+	return MARK_WIDTH + text_width(terminal, name) > name_width(chart, terminal);
+}
+
 /* A name that does not fit gets its own line, because names often differ only at their ends. */
-static void chart_put_name(const struct chart *chart, const struct terminal *terminal,
-			   const char *name, struct buffer *text)
+static void chart_put_name(const struct chart *chart, const struct chart_row *row,
+			   const struct terminal *terminal, struct buffer *text)
 {
 	unsigned int width = name_width(chart, terminal);
 
-	if (text_width(terminal, name) > width) {
-		text_put_middle(terminal, name, terminal->wrap, text);
-		buffer_u8(text, '\n');
-		name = "";
+	chart_put_mark(terminal, row->unusual, text);
+	if (has_own_line(chart, terminal, row->name)) {
+		text_put_middle(terminal, row->name,
+				terminal->wrap > MARK_WIDTH ? terminal->wrap - MARK_WIDTH : 1,
+				text);
+		buffer_printf(text, "\n%*s", (int)width, "");
+	} else {
+		text_put(terminal, row->name, width - MARK_WIDTH, text);
 	}
-	text_put(terminal, name, width, text);
+}
+
+static void chart_put_numbers(const struct chart_row *row, const struct terminal *terminal,
+			      struct buffer *text)
+{
+	bool most = isnan(row->mean) && !is_shown(terminal, NUMBER_MOST);
+	const double values[NUMBERS] = { row->least, most ? row->most : row->mean, row->most,
+					 row->usual };
+
+	for (unsigned int i = 0; i < NUMBERS; i++) {
+		bool unused = row->is_count && (i == NUMBER_LEAST || i == NUMBER_MOST);
+		enum terminal_style style = i == NUMBER_USUAL		       ? STYLE_DIM
+					    : i == NUMBER_MEAN && row->unusual ? STYLE_ALERT
+									       : STYLE_PLAIN;
+
+		if (!is_shown(terminal, i))
+			continue;
+		if (style != STYLE_PLAIN)
+			terminal_style(terminal, style, text);
+		if (unused)
+			buffer_printf(text, "%*s", NUMBER_WIDTH, "");
+		else
+			chart_put_number(values[i], row->unit, text);
+		if (style != STYLE_PLAIN)
+			terminal_style(terminal, STYLE_PLAIN, text);
+	}
 }
 
 static void chart_put_row(const struct chart *chart, const struct chart_row *row,
 			  const struct terminal *terminal, struct buffer *text)
 {
-	unsigned int numbers = shown_numbers(terminal);
-
-	chart_put_name(chart, terminal, row->name, text);
-	if (row->is_count)
-		buffer_printf(text, "%*s", (int)(numbers - 1) * NUMBER_WIDTH, "");
-	if (!row->is_count && numbers > 2)
-		chart_put_number(row->least, row->unit, text);
-	if (!row->is_count && numbers > 1)
-		chart_put_number(row->mean, row->unit, text);
-	chart_put_number(row->most, row->unit, text);
+	chart_put_name(chart, row, terminal, text);
+	chart_put_numbers(row, terminal, text);
 	buffer_text(text, "  ");
+	if (row->style != STYLE_PLAIN)
+		terminal_style(terminal, row->style, text);
 	for (unsigned int i = 0; i < chart->cells; i++)
 		chart_put_cell(terminal, row->cells[i], row->full, text);
 	while (text->size && text->data[text->size - 1] == ' ')
 		text->size--;
+	if (row->style != STYLE_PLAIN)
+		terminal_style(terminal, STYLE_PLAIN, text);
 	buffer_u8(text, '\n');
 }
 
-static void chart_put_titles(const struct chart *chart, bool counts,
-			     const struct terminal *terminal, struct buffer *text)
+/* Puts the titles, and the marks above the plots. */
+static void chart_put_head(const struct chart *chart, const struct terminal *terminal,
+			   struct buffer *text)
 {
-	const char *const titles[NUMBERS] = { counts ? "" : "least", counts ? "" : "mean",
-					      counts ? "times" : "most" };
+	static const char *const titles[NUMBERS] = { "least", "mean", "most", "usual" };
+	const struct mark_line line = {
+		.marks = chart->marks,
+		.count = chart->mark_count,
+		.at_ns = chart->at_ns,
+		.from_ns = chart->from_ns,
+		.to_ns = chart->to_ns,
+		.cells = chart->cells,
+		.cell_width = 1,
+	};
 
-	text_put(terminal, "", name_width(chart, terminal), text);
-	for (unsigned int i = NUMBERS - shown_numbers(terminal); i < NUMBERS; i++)
-		buffer_printf(text, "%*s", NUMBER_WIDTH, titles[i]);
-}
-
-/* Puts the rows of counts or those of values, if any, under a heading. */
-static void chart_put_section(const struct chart *chart, bool counts,
-			      const struct terminal *terminal, struct buffer *text)
-{
-	bool first = true;
-
-	for (size_t i = 0; i < chart->count; i++) {
-		if (chart->rows[i].is_count != counts)
-			continue;
-		if (first) {
-			terminal_style(terminal, STYLE_BOLD, text);
-			chart_put_titles(chart, counts, terminal, text);
-			terminal_style(terminal, STYLE_PLAIN, text);
-			buffer_u8(text, '\n');
-		}
-		first = false;
-		chart_put_row(chart, &chart->rows[i], terminal, text);
+	terminal_style(terminal, STYLE_BOLD, text);
+	buffer_printf(text, "%*s", MARK_WIDTH, "");
+	text_put(terminal, "figure", name_width(chart, terminal) - MARK_WIDTH, text);
+	for (unsigned int i = 0; i < NUMBERS; i++)
+		if (is_shown(terminal, i))
+			buffer_printf(text, "%*s", NUMBER_WIDTH, titles[i]);
+	terminal_style(terminal, STYLE_PLAIN, text);
+	if (mark_line_needed(&line)) {
+		buffer_text(text, "  ");
+		mark_line_put(&line, terminal, text);
 	}
+	buffer_u8(text, '\n');
 }
 
 /* Formats "03:12:07", with fractions in a short window, or "11-18T03" in one of several days. */
@@ -221,9 +291,37 @@ static void chart_put_axis(const struct chart *chart, const struct terminal *ter
 	buffer_printf(text, "|%s%*s%s|\n", begin, (int)(chart->cells - used + 1), "", end);
 }
 
-void chart_draw(const struct chart *chart, const struct terminal *terminal, struct buffer *text)
+static unsigned int chart_row_lines(const struct chart *chart, const struct terminal *terminal,
+				    size_t row)
 {
-	chart_put_section(chart, false, terminal, text);
-	chart_put_section(chart, true, terminal, text);
+	return has_own_line(chart, terminal, chart->rows[row].name) ? 2 : 1;
+}
+
+/* Returns how many rows fit beside the head, the axis and the list of marks. */
+static size_t rows_that_fit(const struct chart *chart, const struct terminal *terminal)
+{
+	size_t listed = MIN(chart->mark_count, (size_t)MARKS_SHOWN + 1), rows = 0;
+	unsigned int used = 1 + (chart->from_ns != chart->to_ns) + listed;
+
+	if (!chart->lines)
+		return chart->count;
+	while (rows < chart->count) {
+		used += chart_row_lines(chart, terminal, rows);
+		if (used > chart->lines && rows >= ROWS_MIN)
+			break;
+		rows++;
+	}
+	return rows;
+}
+
+size_t chart_draw(const struct chart *chart, const struct terminal *terminal, struct buffer *text)
+{
+	size_t rows = rows_that_fit(chart, terminal);
+
+	chart_put_head(chart, terminal, text);
+	for (size_t i = 0; i < rows; i++)
+		chart_put_row(chart, &chart->rows[i], terminal, text);
 	chart_put_axis(chart, terminal, text);
+	mark_list_put(chart->marks, chart->mark_count, MARKS_SHOWN, chart->utc, terminal, text);
+	return rows;
 }

@@ -2,11 +2,12 @@
 #pragma once
 
 /*
- * Draws gauges over time. Each gauge has a line with its least, mean and greatest value and a small
- * plot.
+ * Draws gauges over time. Each gauge has a line with its least, mean, greatest and usual value and
+ * a small plot. Incidents and the requested moment stand above the plots, the time below them.
  */
 
 #include "base/bytes.h"
+#include "draw/mark-line.h"
 #include "draw/terminal.h"
 
 struct chart_row {
@@ -17,13 +18,17 @@ struct chart_row {
 	 */
 	const char *unit;
 	/* NAN: unknown. */
-	double least, mean, most;
+	double least, mean, most, usual;
 	/* The values of the plot; NAN: not recorded at that time. */
 	const double *cells;
 	/* The value that fills a cell to the top. */
 	double full;
-	/* `most` is the count of events; `least` and `mean` are unused. */
+	/* `mean` is the number of events; `least` and `most` are unused. */
 	bool is_count;
+	/* The row stands out and has a mark. */
+	bool unusual;
+	/* The colour of the plot. */
+	enum terminal_style style;
 };
 
 struct chart {
@@ -36,8 +41,16 @@ struct chart {
 	 */
 	uint64_t from_ns, to_ns;
 	bool utc;
+	/* Sorted by time. */
+	const struct mark *marks;
+	size_t mark_count;
+	/* The requested moment, or 0. */
+	uint64_t at_ns;
+	/* The number of lines for all of it; 0: no limit. The first rows remain, at least three. */
+	unsigned int lines;
 };
 
 /* Returns the number of cells that fit into a plot. */
 unsigned int chart_cells(const struct terminal *terminal);
-void chart_draw(const struct chart *chart, const struct terminal *terminal, struct buffer *text);
+/* Returns the number of rows that it puts. */
+size_t chart_draw(const struct chart *chart, const struct terminal *terminal, struct buffer *text);

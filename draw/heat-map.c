@@ -23,7 +23,6 @@
 #define LINES_MIN 3
 #define TICK_WIDTH 10
 #define MARKS_SHOWN 5
-#define MARK_WIDTH 16 /* "v 03:12:07.125  " */
 
 const char *const heat_letters[HEAT_LETTERS] = { " ", ".", ":", "-", "=", "+", "*", "#", "%", "@" };
 
@@ -242,24 +241,9 @@ static void heat_map_put_axis(const struct drawing *drawing)
 static void put_listed_marks(const struct drawing *drawing)
 {
 	const struct heat_picture *picture = drawing->picture;
-	size_t shown = drawing->listed;
-	unsigned int wrap = drawing->terminal->wrap;
 
-	for (size_t i = 0; i < MIN(picture->mark_count, shown); i++) {
-		char text[TIME_TEXT_SIZE];
-
-		time_format(picture->marks[i].time_ns, picture->utc, 3, text);
-		buffer_printf(drawing->text, "%s %.12s  ", mark_line_sign(drawing->terminal),
-			      text + 11);
-		text_put_short(drawing->terminal, picture->marks[i].what,
-			       !wrap		   ? UINT32_MAX
-			       : wrap > MARK_WIDTH ? wrap - MARK_WIDTH
-						   : 1,
-			       drawing->text);
-		buffer_u8(drawing->text, '\n');
-	}
-	if (picture->mark_count > shown)
-		buffer_printf(drawing->text, "and %zu more\n", picture->mark_count - shown);
+	mark_list_put(picture->marks, picture->mark_count, drawing->listed, picture->utc,
+		      drawing->terminal, drawing->text);
 }
 
 /* Returns the number of columns that the scale takes. */

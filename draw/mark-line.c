@@ -4,6 +4,11 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
+#include "draw/text.h"
+
+/* "v 03:12:07.125  " */
+#define LISTED_WIDTH 16
 
 /* A greater sign replaces a smaller one in the same column. */
 enum sign {
@@ -26,11 +31,6 @@ bool mark_line_needed(const struct mark_line *line)
 static const char *sign_text(const struct terminal *terminal, enum sign sign)
 {
 	return terminal->unicode ? unicode_signs[sign] : ascii_signs[sign];
-}
-
-const char *mark_line_sign(const struct terminal *terminal)
-{
-	return sign_text(terminal, SIGN_INCIDENT);
 }
 
 /* Returns the cell of a moment. A moment outside of the line gets the nearest cell. */
@@ -98,4 +98,21 @@ void mark_line_put(const struct mark_line *line, const struct terminal *terminal
 	}
 	if (alert)
 		terminal_style(terminal, STYLE_PLAIN, text);
+}
+
+void mark_list_put(const struct mark *marks, size_t count, size_t shown, bool utc,
+		   const struct terminal *terminal, struct buffer *text)
+{
+	unsigned int wrap = terminal->wrap, room = wrap > LISTED_WIDTH ? wrap - LISTED_WIDTH : 1;
+
+	for (size_t i = 0; i < MIN(count, shown); i++) {
+		char time[TIME_TEXT_SIZE];
+
+		time_format(marks[i].time_ns, utc, 3, time);
+		buffer_printf(text, "%s %.12s  ", sign_text(terminal, SIGN_INCIDENT), time + 11);
+		text_put_short(terminal, marks[i].what, wrap ? room : UINT32_MAX, text);
+		buffer_u8(text, '\n');
+	}
+	if (count > shown)
+		buffer_printf(text, "and %zu more\n", count - shown);
 }

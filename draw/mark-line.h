@@ -31,8 +31,10 @@ struct mark_line {
 
 /* Tells whether there is anything to mark. */
 bool mark_line_needed(const struct mark_line *line);
-/* Returns the sign of an incident. */
-const char *mark_line_sign(const struct terminal *terminal);
 /* Puts the marks, without a newline. */
 void mark_line_put(const struct mark_line *line, const struct terminal *terminal,
 		   struct buffer *text);
+
+/* Puts a line for each of the first `shown` marks, and the number of the others. */
+void mark_list_put(const struct mark *marks, size_t count, size_t shown, bool utc,
+		   const struct terminal *terminal, struct buffer *text);

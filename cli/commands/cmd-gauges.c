@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -13,6 +14,7 @@
 #include "cli/options/command.h"
 #include "cli/answer/gauges-rest.h"
 #include "cli/answer/host-name.h"
+#include "cli/answer/incident-marks.h"
 #include "cli/answer/progress-line.h"
 #include "cli/answer/screen.h"
 #include "cli/window/window-options.h"
@@ -20,10 +22,16 @@
 #include "draw/lines.h"
 #include "draw/text.h"
 #include "query/sums/gauge-rows.h"
+#include "query/sums/gauge-usual.h"
 #include "tape/tape-events.h"
 
 /* With more CPUs than this, the table shows rows that sum up all CPUs. */
 #define CPUS_SHOWN 4
+/* The time before and after the window whose readings are usual. */
+#define AROUND_NS (10 * 60 * NSEC_PER_SEC)
+
+/* The window, the coverage, and figures that are left out. */
+#define MESSAGE_LINES 5
 
 static const struct option options[] = {
 	WINDOW_OPTIONS,
@@ -36,7 +44,9 @@ static const struct option options[] = {
 static const char about[] =
 	"Shows each CPU's time, the run queue, pressure, reclaim, timeouts of network queues,\n"
 	"memory cgroups and quotas. Counters show their growth per second, counters of time per\n"
-	"cent, rare events their number. Without --name, figures that were always 0 are left out.\n"
+	"cent, rare events their number. Figures that changed most against their usual value come\n"
+	"first; usual is the mean of the ten minutes before and after the window. Without --name,\n"
+	"figures that were always 0 are left out.\n"
 	"\n" WINDOW_ABOUT;
 
 static const char *const units[] = { [SERIES_LEVEL] = "",
@@ -58,6 +68,9 @@ struct gauges_answer {
 	uint64_t steps;
 	/* The rows of the table. */
 	struct gauge_rows figures;
+	/* The same figures around the window. */
+	struct gauge_rows usual;
+	struct incident_marks marks;
 	/* Figures that the table does not show. */
 	struct gauges_onces onces;
 	/* The cgroups that were dying at the end, with their makers. */
@@ -69,6 +82,8 @@ struct gauges_answer {
 static void gauges_answer_done(struct gauges_answer *answer)
 {
 	gauge_rows_done(&answer->figures);
+	gauge_rows_done(&answer->usual);
+	incident_marks_done(&answer->marks);
 	gauges_onces_done(&answer->onces);
 	dying_state_done(&answer->dying);
 	array_done(&answer->coverage.gaps);
@@ -84,6 +99,16 @@ static int see_for_table(void *context, const struct series_step *step)
 	if (gauges_onces_see(&answer->onces, step) < 0)
 		return -ENOMEM;
 	return step->has_figure ? gauge_rows_add(&answer->figures, step) : 0;
+}
+
+/* Accepts steps that have nothing to do with the window. */
+static int see_for_usual(void *context, const struct series_step *step)
+{
+	struct gauges_answer *answer = context;
+	const struct window *window = &answer->question.window;
+	bool apart = step->to_ns <= window->from_ns || step->from_ns >= window->to_ns;
+
+	return step->has_figure && apart ? gauge_rows_add(&answer->usual, step) : 0;
 }
 
 static int gauges_flush(struct gauges_answer *answer)
@@ -189,25 +214,74 @@ static bool gauges_is_shown(const struct gauges_answer *answer, const struct gau
 	return row->most > 0 && (row->of_all ? many : row->of_cpu ? !many : true);
 }
 
+/* The colour shows the kind of CPU time, as in other answers; what never changes is faint. */
+static enum terminal_style gauges_style(const struct gauge_rows_row *row)
+{
+	static const struct {
+		const char *glob;
+		enum terminal_style style;
+	} styles[] = { { "*/user", STYLE_USER },
+		       { "*/nice", STYLE_USER },
+		       { "*/system", STYLE_KERNEL },
+		       { "*irq", STYLE_IRQ },
+		       { "*/steal", STYLE_ALERT } };
+
+	if (gauge_usual_is_calm(row))
+		return STYLE_DIM;
+	for (size_t i = 0; i < ARRAY_SIZE(styles); i++)
+		if (fnmatch(styles[i].glob, row->name, 0) == 0)
+			return styles[i].style;
+	return STYLE_PLAIN;
+}
+
 static struct chart_row row_of(const struct gauge_rows_row *row)
 {
 	bool of_cpus = (row->of_cpu || row->of_all) && row->unit == SERIES_PER_CENT;
-	bool is_count = row->unit == SERIES_COUNT;
+	bool is_count = row->unit == SERIES_COUNT, numbers = !is_which_cpu(row->name);
 
 	return (struct chart_row){
 		.name = row->name,
-		.unit = is_count ? "" : units[row->unit],
+		.unit = units[row->unit],
 		.least = row->least,
 		/* A mean of CPU numbers has no meaning. */
-		.mean = is_which_cpu(row->name) ? NAN : row->mean,
-		.most = is_count ? row->times : row->most,
+		.mean = !numbers   ? NAN
+			: is_count ? row->times
+				   : row->mean,
+		.most = row->most,
+		.usual = numbers ? row->usual : NAN,
 		.cells = row->cells,
 		.full = of_cpus ? 100 : row->most,
 		.is_count = is_count,
+		.unusual = numbers && gauge_usual_stands_out(row),
+		.style = gauges_style(row),
 	};
 }
 
-static int put_table(struct gauges_answer *answer, struct buffer *text, size_t *ret_left_out)
+/* Figures that the table does not show. */
+struct left_out {
+	/* They changed less than those on the screen. */
+	size_t below;
+	/* They were always 0, or are of single CPUs. */
+	size_t hidden;
+};
+
+/*
+ * Returns the number of lines for the table. Lines of messages before and after it are on the same
+ * screen. With --name, the user asks for all rows.
+ */
+static unsigned int gauges_lines(const struct gauges_answer *answer, size_t below)
+{
+	bool messages = isatty(STDERR_FILENO) && !option_given(answer->invocation, "quiet");
+	unsigned int used = 1 + below + (messages ? MESSAGE_LINES : 0);
+
+	if (!answer->terminal.height || answer->names.count)
+		return 0;
+	used += screen_lines_below(answer->invocation, &answer->coverage);
+	return answer->terminal.height > used ? answer->terminal.height - used : 1;
+}
+
+static int put_table(struct gauges_answer *answer, size_t below, struct buffer *text,
+		     struct left_out *ret_left_out)
 {
 	const struct gauge_rows *figures = &answer->figures;
 	struct chart chart = {
@@ -215,8 +289,13 @@ static int put_table(struct gauges_answer *answer, struct buffer *text, size_t *
 		.from_ns = figures->window.from_ns,
 		.to_ns = figures->window.to_ns,
 		.utc = option_given(answer->invocation, "utc"),
+		.marks = answer->marks.list.items,
+		.mark_count = answer->marks.list.count,
+		.at_ns = figures->window.at_ns,
+		.lines = gauges_lines(answer, below),
 	};
 	struct chart_row *rows = calloc(figures->rows.count, sizeof(*rows));
+	struct left_out left_out = { 0 };
 
 	if (!rows)
 		return -ENOMEM;
@@ -226,26 +305,30 @@ static int put_table(struct gauges_answer *answer, struct buffer *text, size_t *
 		if (gauges_is_shown(answer, row))
 			rows[chart.count++] = row_of(row);
 		else if (!row->of_all)
-			++*ret_left_out;
+			left_out.hidden++;
 	}
 	chart.rows = rows;
 	if (chart.count)
-		chart_draw(&chart, &answer->terminal, text);
+		left_out.below = chart.count - chart_draw(&chart, &answer->terminal, text);
 	free(rows);
+	*ret_left_out = left_out;
 	return buffer_failed(text) ? -ENOMEM : 0;
 }
 
 /* Prints how many figures the table leaves out. */
-static void gauges_say_left_out(const struct gauges_answer *answer, size_t left_out)
+static void gauges_say_left_out(const struct gauges_answer *answer, const struct left_out *left_out)
 {
 	size_t once = gauges_onces_count(&answer->onces);
 
 	if (answer->names.count)
 		return;
-	if (left_out)
+	if (left_out->below)
+		say(answer->invocation, "%zu more figures changed less: --name '*' shows all",
+		    left_out->below);
+	if (left_out->hidden)
 		say(answer->invocation,
 		    "%zu figures were always 0 or are of single CPUs: --name '*' shows all",
-		    left_out);
+		    left_out->hidden);
 	if (once)
 		say(answer->invocation, "%zu counter%s read only once: --name '*' shows the value",
 		    once, once == 1 ? " was" : "s were");
@@ -280,26 +363,38 @@ static void put_dying(const struct gauges_answer *answer, struct buffer *text)
 			  (const char *)lines.data, text);
 }
 
+static size_t count_newlines(const struct buffer *text)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < text->size; i++)
+		count += text->data[i] == '\n';
+	return count;
+}
+
 static int gauges_print_table(struct gauges_answer *answer)
 {
-	_cleanup_(buffer_done) struct buffer text = { 0 }, onces = { 0 };
-	size_t left_out = 0;
+	_cleanup_(buffer_done) struct buffer text = { 0 }, onces = { 0 }, below = { 0 };
+	struct left_out left_out;
 	int r;
 
 	gauge_rows_finish(&answer->figures);
-	if (put_table(answer, &text, &left_out) < 0)
+	gauge_rows_finish(&answer->usual);
+	gauge_usual_compare(&answer->figures, &answer->usual);
+	put_dying(answer, &below);
+	if (put_table(answer, count_newlines(&below), &text, &left_out) < 0)
 		return fail(-ENOMEM, NULL);
 	if (answer->names.count)
 		gauges_onces_put(&answer->onces, option_given(answer->invocation, "utc"), &onces);
 	buffer_u8(&onces, 0);
-	if (buffer_failed(&onces))
+	if (buffer_failed(&onces) || buffer_failed(&below))
 		return fail(-ENOMEM, NULL);
-	put_dying(answer, &text);
+	buffer_bytes(&text, below.data, below.size);
 	if (onces.size > 1)
 		lines_put(&answer->terminal, (struct lines_shape){ .indent = HEAD_INDENT },
 			  (const char *)onces.data, &text);
 	r = text.size ? screen_print(&text) : EXIT_DONE;
-	gauges_say_left_out(answer, left_out);
+	gauges_say_left_out(answer, &left_out);
 	return r;
 }
 
@@ -347,6 +442,41 @@ static int read_series(struct gauges_answer *answer, struct store_reader *reader
 		r = dying_state_read(reader, answer->question.window.from_ns,
 				     answer->question.window.to_ns, &answer->dying, &error);
 	return r < 0 ? fail(r, &error) : EXIT_DONE;
+}
+
+/* Reads what the table needs beside the figures: their usual values, and the incidents. */
+static int read_for_table(struct gauges_answer *answer, struct store_reader *reader)
+{
+	const struct window *window = &answer->question.window;
+	struct series_options around = {
+		.question = answer->question,
+		.names = answer->names,
+		.see = see_for_usual,
+		.context = answer,
+	};
+	struct coverage coverage = { 0 };
+	struct book book = { 0 };
+	struct error error = { 0 };
+	int r;
+
+	around.question.window.from_ns -= MIN(AROUND_NS, window->from_ns);
+	around.question.window.to_ns += MIN(AROUND_NS, UINT64_MAX - window->to_ns);
+	answer->usual.window = around.question.window;
+	answer->usual.cells = 1;
+	r = series_run(reader, &around, &coverage, &error);
+	array_done(&coverage.gaps);
+	if (r == 0)
+		r = book_open(reader, &book, &error);
+	if (r == 0)
+		r = incident_marks_make(&book, window, &answer->marks);
+	book_done(&book);
+	return r < 0 ? fail(r, &error) : EXIT_DONE;
+}
+
+static bool has_table(const struct gauges_answer *answer)
+{
+	return !option_given(answer->invocation, "json") &&
+	       !option_given(answer->invocation, "csv");
 }
 
 static int say_unknown(const struct gauges_answer *answer, struct store_reader *reader,
@@ -423,7 +553,10 @@ static int gauges_run_answer(struct gauges_answer *answer)
 		return r;
 	if (!answer->steps)
 		return answer_none(answer, reader);
-	r = print_end(answer);
+	if (has_table(answer))
+		r = read_for_table(answer, reader);
+	if (r == EXIT_DONE)
+		r = print_end(answer);
 	if (r == EXIT_DONE && say_all_unknown(answer, reader) == EXIT_FAILED)
 		return EXIT_FAILED;
 	gauges_say_covered(answer, reader);

@@ -22,6 +22,13 @@ struct gauge_rows_row {
 	double times;
 	/* NAN: nothing is known about the time of the cell */
 	double *cells;
+	/*
+	 * gauge_usual_compare() sets the usual value (NAN: unknown), and the change against it: the
+	 * logarithm of a ratio, 0 if there is none
+	 */
+	double usual, change;
+	/* The recorded time of the row, in seconds. */
+	double weight_s;
 	/* The members below are used only while steps are added. */
 	/* series_max() */
 	double limit;
@@ -32,7 +39,6 @@ struct gauge_rows_row {
 	 * reading
 	 */
 	uint64_t read_ns, every_ns;
-	double weight_s;
 	double *weights;
 };
 

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "draw/chart.h"
 #include "query/sums/gauge-rows.h"
+#include "query/sums/gauge-usual.h"
 #include "tests/tapes.h"
 
 /* Adds a gauge with one reading every `every` seconds from the tape's begin. */
@@ -357,65 +358,186 @@ static void test_part(void)
 }
 
 static const char unwrapped[] =
-	"                                                  least       mean       most\n"
-	"cpu0/user                                           0 %     12.3 %      100 %  ▁▂ ▄█\n"
-	"a name that is longer than there is room for      1235k       0.50      99999  ▁▁ ▁▁\n"
-	"net/eth0/tx5_cpu                                     12          -         13  ▁▂ ▄█\n"
-	"oldest                                             59 s      2 min     2.50 d  ▁▁ ▁▁\n"
-	"                                                                        times\n"
-	"net/eth0/tx5_timeouts                                                       3  ▁▂ ▄█\n";
+	"  figure                                            least       mean       most      usual\n"
+	"! cpu0/user                                         0.0 %     12.3 %      100 %      4.5 %  _:?=@\n"
+	"  a name that is longer than there is room for      1235k       0.50      99999          -  __?__\n"
+	"  net/eth0/tx5_timeouts                                      3 times            0.50 times  _:?=@\n"
+	"  net/eth0/tx5_cpu                                     12          -         13          -  _:?=@\n"
+	"  oldest                                             59 s      2 min     2.50 d          -  __?__\n";
+
+static const struct chart_row *chart_rows(const double *cells)
+{
+	static struct chart_row rows[] = {
+		{ .name = "cpu0/user", "%", 0, 12.345, 100, 4.5, .full = 100, .unusual = true },
+		{ .name = "a name that is longer than there is room for",
+		  "",
+		  1234567,
+		  0.5,
+		  99999,
+		  NAN },
+		{ .name = "net/eth0/tx5_timeouts",
+		  "times",
+		  0,
+		  3,
+		  0,
+		  0.5,
+		  .full = 100,
+		  .is_count = true },
+		{ .name = "net/eth0/tx5_cpu", "", 12, NAN, 13, NAN, .full = 100 },
+		{ .name = "oldest", "s", 59, 120, 216000, NAN },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		rows[i].cells = cells;
+	return rows;
+}
+
+static void check_chart(const struct chart *chart, const struct terminal *terminal, size_t rows,
+			const char *expected)
+{
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+
+	CHECK_EQ(chart_draw(chart, terminal, &text), rows);
+	buffer_u8(&text, 0);
+	CHECK_STR((char *)text.data, expected);
+}
 
 static void test_chart(void)
 {
 	static const double cells[] = { 0, 25, NAN, 50, 100 };
-	static const struct chart_row rows[] = {
-		{ "cpu0/user", "%", 0, 12.345, 100, cells, 100, false },
-		{ "a name that is longer than there is room for", "", 1234567, 0.5, 99999, cells, 0,
-		  false },
-		{ "net/eth0/tx5_timeouts", "", 0, 0, 3, cells, 100, true },
-		{ "net/eth0/tx5_cpu", "", 12, NAN, 13, cells, 100, false },
-		{ "oldest", "s", 59, 120, 216000, cells, 0, false },
-	};
-	const struct chart chart = { .rows = rows,
-				     .count = ARRAY_SIZE(rows),
-				     .cells = ARRAY_SIZE(cells) };
-	_cleanup_(buffer_done) struct buffer text = { 0 };
+	struct chart chart = { .rows = chart_rows(cells), .count = 5, .cells = ARRAY_SIZE(cells) };
 
-	chart_draw(&chart, &(struct terminal){ .width = 80, .unicode = true }, &text);
-	buffer_u8(&text, 0);
-	CHECK_STR((char *)text.data, unwrapped);
-	text.size = 0;
-	chart_draw(&chart, &(struct terminal){ .width = 60, .wrap = 60, .unicode = true }, &text);
-	buffer_u8(&text, 0);
-	CHECK_STR((char *)text.data, "                           mean       most\n"
-				     "cpu0/user                12.3 %      100 %  ▁▂ ▄█\n"
-				     "a name that is longer than there is room for\n"
-				     "                           0.50      99999  ▁▁ ▁▁\n"
-				     "net/eth0/tx5_cpu              -         13  ▁▂ ▄█\n"
-				     "oldest                    2 min     2.50 d  ▁▁ ▁▁\n"
-				     "                                     times\n"
-				     "net/eth0/tx5_timeouts\n"
-				     "                                         3  ▁▂ ▄█\n");
-	text.size = 0;
-	chart_draw(&chart, &(struct terminal){ .width = 40, .wrap = 40 }, &text);
-	buffer_u8(&text, 0);
-	CHECK_STR((char *)text.data, "                       most\n"
-				     "cpu0/user             100 %  _:?=@\n"
-				     "a name that is long..n there is room for\n"
-				     "                      99999  __?__\n"
-				     "net/eth0/tx5_cpu         13  _:?=@\n"
-				     "oldest               2.50 d  __?__\n"
-				     "                      times\n"
-				     "net/eth0/tx5_timeouts\n"
-				     "                          3  _:?=@\n");
+	check_chart(&chart, &(struct terminal){ .width = 80 }, 5, unwrapped);
+	check_chart(&chart, &(struct terminal){ .width = 60, .wrap = 60, .unicode = true }, 5,
+		    "  figure                   mean      usual\n"
+		    "▲ cpu0/user              12.3 %      4.5 %  ▁▂ ▄█\n"
+		    "  a name that is longer than there is room for\n"
+		    "                           0.50          -  ▁▁ ▁▁\n"
+		    "  net/eth0/tx5_timeouts\n"
+		    "                        3 times 0.50 times  ▁▂ ▄█\n"
+		    "  net/eth0/tx5_cpu           13          -  ▁▂ ▄█\n"
+		    "  oldest                  2 min          -  ▁▁ ▁▁\n");
+	check_chart(&chart, &(struct terminal){ .width = 40, .wrap = 40 }, 5,
+		    "  figure               mean\n"
+		    "! cpu0/user          12.3 %  _:?=@\n"
+		    "  a name that is lon.. there is room for\n"
+		    "                       0.50  __?__\n"
+		    "  net/eth0/tx5_timeouts\n"
+		    "                    3 times  _:?=@\n"
+		    "  net/eth0/tx5_cpu\n"
+		    "                         13  _:?=@\n"
+		    "  oldest              2 min  __?__\n");
+	/* the first rows remain on a low terminal; a long name takes a line of its own */
+	chart.lines = 5;
+	check_chart(&chart, &(struct terminal){ .width = 40, .wrap = 40 }, 3,
+		    "  figure               mean\n"
+		    "! cpu0/user          12.3 %  _:?=@\n"
+		    "  a name that is lon.. there is room for\n"
+		    "                       0.50  __?__\n"
+		    "  net/eth0/tx5_timeouts\n"
+		    "                    3 times  _:?=@\n");
+	chart.lines = 8;
+	check_chart(&chart, &(struct terminal){ .width = 80, .wrap = 80 }, 5,
+		    "  figure                         mean       most      usual\n"
+		    "! cpu0/user                    12.3 %      100 %      4.5 %  _:?=@\n"
+		    "  a name that is longer than there is room for\n"
+		    "                                 0.50      99999          -  __?__\n"
+		    "  net/eth0/tx5_timeouts       3 times            0.50 times  _:?=@\n"
+		    "  net/eth0/tx5_cpu                  -         13          -  _:?=@\n"
+		    "  oldest                        2 min     2.50 d          -  __?__\n");
+}
+
+/* Marks stand beside the titles, above the plots, and below the axis as a list. */
+static void test_chart_marks(void)
+{
+	static const double cells[] = { 0, 25, NAN, 50, 100, 0, 0, 0, 0, 0,
+					0, 0,  0,   0,	0,   0, 0, 0, 0 };
+	const struct mark mark = { TAPES_REALTIME + 50 * NSEC_PER_SEC,
+				   TAPES_REALTIME + 44 * NSEC_PER_SEC, "ena.tx_stall  eth0" };
+	const struct chart chart = { .rows = chart_rows(cells),
+				     .count = 1,
+				     .cells = ARRAY_SIZE(cells),
+				     .from_ns = TAPES_REALTIME,
+				     .to_ns = TAPES_REALTIME + 60 * NSEC_PER_SEC,
+				     .utc = true,
+				     .marks = &mark,
+				     .mark_count = 1,
+				     .at_ns = TAPES_REALTIME + 20 * NSEC_PER_SEC };
+
+	check_chart(
+		&chart, &(struct terminal){ .width = 80, .wrap = 80 }, 1,
+		"  figure                         mean       most      usual        *      +-v\n"
+		"! cpu0/user                    12.3 %      100 %      4.5 %  _:?=@______________\n"
+		"                                                             |03:12:00 03:13:00|\n"
+		"v 03:12:50.000  ena.tx_stall  eth0\n");
+}
+
+static struct gauge_rows_row usual_row(const char *name, enum series_unit unit, double least,
+				       double mean, double most)
+{
+	return (struct gauge_rows_row){ .name = (char *)name,
+					.unit = unit,
+					.least = least,
+					.mean = mean,
+					.most = most,
+					.times = mean,
+					.weight_s = 60 };
+}
+
+/* News comes first; what is constant, and idle time, comes last. */
+static void test_usual(void)
+{
+	struct gauge_rows_row now[] = {
+		usual_row("a/constant", SERIES_LEVEL, 7, 7, 7),
+		usual_row("b/alone", SERIES_LEVEL, 10, 11, 12),
+		usual_row("cpu0/idle", SERIES_PER_CENT, 0, 5, 100),
+		usual_row("cpu0/system", SERIES_PER_CENT, 0, 60, 100),
+		usual_row("cpu0/tiny", SERIES_PER_CENT, 0, 0.1, 1),
+		usual_row("cpu0/user", SERIES_PER_CENT, 0, 21, 100),
+		usual_row("d/timeouts", SERIES_COUNT, 0, 9, 9),
+		usual_row("e/unread", SERIES_LEVEL, INFINITY, NAN, -INFINITY),
+	};
+	struct gauge_rows_row usual[] = {
+		usual_row("a/constant", SERIES_LEVEL, 7, 7, 7),
+		usual_row("cpu0/idle", SERIES_PER_CENT, 0, 70, 100),
+		usual_row("cpu0/system", SERIES_PER_CENT, 0, 6, 10),
+		usual_row("cpu0/tiny", SERIES_PER_CENT, 0, 0.01, 1),
+		usual_row("cpu0/user", SERIES_PER_CENT, 0, 20, 50),
+		usual_row("d/timeouts", SERIES_COUNT, 0, 1, 2),
+	};
+	static const char *const order[] = { "cpu0/system", "d/timeouts", "b/alone",   "cpu0/user",
+					     "cpu0/tiny",   "a/constant", "cpu0/idle", "e/unread" };
+	struct gauge_rows rows = { .rows = { now, ARRAY_SIZE(now), ARRAY_SIZE(now) } };
+	const struct gauge_rows others = { .rows = { usual, ARRAY_SIZE(usual),
+						     ARRAY_SIZE(usual) } };
+
+	gauge_usual_compare(&rows, &others);
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
+		CHECK_STR(now[i].name, order[i]);
+		CHECK_EQ(gauge_usual_stands_out(&now[i]), i < 2);
+		CHECK_EQ(gauge_usual_is_calm(&now[i]), i > 4);
+	}
+	/* a count is compared with as many events as are usual in the same time */
+	CHECK(fabs(now[1].usual - 1) < 1e-9);
+	CHECK(isnan(now[2].usual));
+	/* too little time to know what is usual */
+	usual[2].weight_s = 9;
+	gauge_usual_compare(&rows, &others);
+	for (size_t i = 0; i < ARRAY_SIZE(now); i++)
+		CHECK(strcmp(now[i].name, "cpu0/system") != 0 ||
+		      (isnan(now[i].usual) && !gauge_usual_stands_out(&now[i])));
 }
 
 static void check_axis(unsigned int cells, uint64_t length_ns, const char *expected)
 {
 	static const double values[40] = { 1, 2 };
-	static const struct chart_row row = { "host/running", "", 0, 1, 2, values, 2, false };
-	const struct chart chart = { &row, 1, cells, TAPES_REALTIME, TAPES_REALTIME + length_ns,
-				     true };
+	static const struct chart_row row = { .name = "host/running", "", 0, 1, 2, NAN, values, 2 };
+	const struct chart chart = { .rows = &row,
+				     .count = 1,
+				     .cells = cells,
+				     .from_ns = TAPES_REALTIME,
+				     .to_ns = TAPES_REALTIME + length_ns,
+				     .utc = true };
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 	const char *axis = "";
 
@@ -431,14 +553,15 @@ static void test_axis(void)
 {
 	const uint64_t day_ns = 86400 * NSEC_PER_SEC;
 
-#define AXIS "                                                   "
+#define AXIS "                                                              "
 	check_axis(19, 60 * NSEC_PER_SEC, AXIS "|03:12:00 03:13:00|\n");
 	check_axis(24, 60 * NSEC_PER_SEC, AXIS "|03:12:00      03:13:00|\n");
 	check_axis(19, 500 * NSEC_PER_MSEC, AXIS "|03:12:00 03:12:00|\n");
 	check_axis(27, 500 * NSEC_PER_MSEC, AXIS "|03:12:00.000 03:12:00.500|\n");
 	check_axis(20, 3 * day_ns, AXIS "|11-18T03  11-21T03|\n");
-	check_axis(18, 60 * NSEC_PER_SEC,
-		   "host/running              0          1          2  =@________________\n");
+	check_axis(
+		18, 60 * NSEC_PER_SEC,
+		"  host/running            0          1          2          -  =@________________\n");
 }
 
 CHECK_MAIN({ "names with and without units", test_names },
@@ -450,4 +573,5 @@ CHECK_MAIN({ "names with and without units", test_names },
 	   { "a level holds until the next reading", test_levels },
 	   { "steps across the window's edges", test_part }, { "rounding of ticks", test_ticks },
 	   { "rare events are counted", test_counts }, { "lines with plots", test_chart },
-	   { "the times below plots", test_axis })
+	   { "marks above plots", test_chart_marks }, { "the times below plots", test_axis },
+	   { "news comes first", test_usual })
