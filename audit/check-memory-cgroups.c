@@ -269,6 +269,7 @@ static int check_memory_cgroups_report_unread(const struct host *host, struct re
 int check_memory_cgroups(const struct host *host, struct report *report)
 {
 	const struct host_figure *dying = host_find(host, "memory_cgroups/dying");
+	char in_use[COUNT_TEXT_SIZE], shown[COUNT_TEXT_SIZE];
 	struct level level;
 	int r = 0;
 
@@ -286,6 +287,7 @@ int check_memory_cgroups(const struct host *host, struct report *report)
 				break;
 			}
 	return r < 0 ? r
-		     : report_checked(report, NAME, "%lld in use, %lld dying",
-				      (long long)level.in_use, (long long)level.dying);
+		     : report_checked(report, NAME, "%s in use, %s dying",
+				      count_format(level.in_use, in_use),
+				      count_format(level.dying, shown));
 }

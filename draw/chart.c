@@ -116,6 +116,8 @@ static void chart_put_number(double value, const char *unit, struct buffer *text
 		buffer_printf(text, "%*s", NUMBER_WIDTH, share_format(value / 100, number));
 		return;
 	}
+	if (strcmp(unit, "times") == 0 && value == 1)
+		unit = "time";
 	if (strcmp(unit, "s") == 0)
 		unit = scale_seconds(&value);
 	while (fabs(value) >= 99999.5 && power + 1 < ARRAY_SIZE(powers)) {
@@ -123,9 +125,9 @@ static void chart_put_number(double value, const char *unit, struct buffer *text
 		power++;
 	}
 	snprintf(number, sizeof(number), "%.*f%s%s%s",
-		 value == floor(value) || fabs(value) >= 999.5 ? 0
-		 : fabs(value) < 9.995			       ? 2
-							       : 1,
+		 fabs(value - round(value)) <= 1e-6 * fabs(value) || fabs(value) >= 999.5 ? 0
+		 : fabs(value) < 9.995							  ? 2
+											  : 1,
 		 value, powers[power], *unit ? " " : "", unit);
 	buffer_printf(text, "%*s", NUMBER_WIDTH, number);
 }

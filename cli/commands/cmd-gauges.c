@@ -197,7 +197,10 @@ static bool gauges_is_named(const struct gauges_answer *answer, const char *name
 	return named;
 }
 
-/* Shows single CPUs if there are few, and otherwise rows that sum up all CPUs. */
+/*
+ * Shows single CPUs if there are few, and otherwise rows that sum up all CPUs, and the single CPUs
+ * that stand out.
+ */
 static bool gauges_is_shown(const struct gauges_answer *answer, const struct gauge_rows_row *row)
 {
 	bool many = answer->figures.cpus > CPUS_SHOWN;
@@ -211,7 +214,9 @@ static bool gauges_is_shown(const struct gauges_answer *answer, const struct gau
 	 */
 	if (is_which_cpu(row->name) || fnmatch("containers/*/running", row->name, 0) == 0)
 		return false;
-	return row->most > 0 && (row->of_all ? many : row->of_cpu ? !many : true);
+	return row->most > 0 && (row->of_all   ? many
+				 : row->of_cpu ? !many || gauge_usual_stands_out(row)
+					       : true);
 }
 
 /* The colour shows the kind of CPU time, as in other answers; what never changes is faint. */

@@ -24,7 +24,7 @@ struct gauge_rows_row {
 	double *cells;
 	/*
 	 * gauge_usual_compare() sets the usual value (NAN: unknown), and the change against it: the
-	 * logarithm of a ratio, 0 if there is none
+	 * logarithm of a ratio
 	 */
 	double usual, change;
 	/* The recorded time of the row, in seconds. */

@@ -8,6 +8,8 @@
 #include "base/clock.h"
 
 #define STANDS_OUT 1.5
+/* A smaller change is none: means are rounded, and a clock of ticks is not even. */
+#define LEAST_CHANGE 1.01
 /* Readings of less time than this say nothing about what is usual. */
 #define LEAST_S 10.0
 
@@ -57,7 +59,7 @@ static bool is_idle(const char *name)
 
 bool gauge_usual_is_calm(const struct gauge_rows_row *row)
 {
-	return is_idle(row->name) || row->change == 0;
+	return is_idle(row->name) || row->change < log(LEAST_CHANGE);
 }
 
 bool gauge_usual_stands_out(const struct gauge_rows_row *row)

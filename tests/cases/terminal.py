@@ -131,7 +131,8 @@ def read_all(fd):
         data += piece
 
 
-def on_terminal(perftape, command, folder, width, messages=True, height=100):
+def raw_screen(perftape, command, folder, width, height, messages=True):
+    """What a terminal gets, with its colours."""
     ours, theirs = os.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
     program = subprocess.Popen(
@@ -146,9 +147,13 @@ def on_terminal(perftape, command, folder, width, messages=True, height=100):
     data = read_all(ours)
     os.close(ours)
     program.wait()
-    text = ESCAPES.sub("", data.decode()).replace("\r\n", "\n")
+    text = data.decode().replace("\r\n", "\n")
     # progress is overwritten
     return "\n".join(line.rsplit("\r", 1)[-1] for line in text.split("\n"))
+
+
+def on_terminal(perftape, command, folder, width, messages=True, height=100):
+    return ESCAPES.sub("", raw_screen(perftape, command, folder, width, height, messages))
 
 
 def columns(line):

@@ -62,7 +62,7 @@ def judged(magic, texts):
 
 
 def goldens():
-    for path in sorted((HERE.parent / "golden").iterdir()):
+    for path in sorted((HERE.parent / "golden").rglob("*.*")):
         if path.name not in BEGIN_WITH_NAMES:
             yield path.name, path.read_bytes(), TYPES.get(path.suffix, PLAIN)
 

@@ -28,7 +28,7 @@ static void test_memory_pressure(void)
 	CHECK(!audits_find(&audits, "compaction_stalls"));
 	CHECK(!audits_find(&audits, "swapping"));
 	CHECK_STR((char *)audits_find(&audits, "pressure")->lines.data,
-		  "memory some: 50.0 % over 5.0 s, 22.0 % over the last minute; limit 15 %");
+		  "memory some: 50.0 % over 5.0 s, 22.0 % over the last minute; limit 15.0 %");
 	CHECK_EQ(audits.report.findings.count, 3);
 	/* memory that was short a minute ago is not a finding at present */
 	audits.passes = time_passes;
@@ -129,7 +129,7 @@ static void test_two_cores(void)
 	audits_expect(&audits, "saturated_cores");
 	CHECK_STR((char *)audits_find(&audits, "saturated_cores")->title.data,
 		  "2 of 4 CPUs are saturated, 1 of them in the kernel; all CPUs together are "
-		  "50 % busy");
+		  "49.8 % busy");
 }
 
 static void test_cores(void)

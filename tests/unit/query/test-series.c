@@ -358,23 +358,18 @@ static void test_part(void)
 }
 
 static const char unwrapped[] =
-	"  figure                                            least       mean       most      usual\n"
-	"! cpu0/user                                         0.0 %     12.3 %      100 %      4.5 %  _:?=@\n"
-	"  a name that is longer than there is room for      1235k       0.50      99999          -  __?__\n"
-	"  net/eth0/tx5_timeouts                                      3 times            0.50 times  _:?=@\n"
-	"  net/eth0/tx5_cpu                                     12          -         13          -  _:?=@\n"
-	"  oldest                                             59 s      2 min     2.50 d          -  __?__\n";
+	"  figure                           least       mean       most      usual\n"
+	"! cpu0/user                        0.0 %     12.3 %      100 %      4.5 %  _:?=@\n"
+	"  a name longer than its room      1235k       0.50      99999          -  __?__\n"
+	"  net/eth0/tx5_timeouts                     3 times            0.50 times  _:?=@\n"
+	"  net/eth0/tx5_cpu                    12          -         13          -  _:?=@\n"
+	"  oldest                            59 s      2 min     2.50 d          -  __?__\n";
 
 static const struct chart_row *chart_rows(const double *cells)
 {
 	static struct chart_row rows[] = {
 		{ .name = "cpu0/user", "%", 0, 12.345, 100, 4.5, .full = 100, .unusual = true },
-		{ .name = "a name that is longer than there is room for",
-		  "",
-		  1234567,
-		  0.5,
-		  99999,
-		  NAN },
+		{ .name = "a name longer than its room", "", 1234567, 0.5, 99999, NAN },
 		{ .name = "net/eth0/tx5_timeouts",
 		  "times",
 		  0,
@@ -411,7 +406,7 @@ static void test_chart(void)
 	check_chart(&chart, &(struct terminal){ .width = 60, .wrap = 60, .unicode = true }, 5,
 		    "  figure                   mean      usual\n"
 		    "▲ cpu0/user              12.3 %      4.5 %  ▁▂ ▄█\n"
-		    "  a name that is longer than there is room for\n"
+		    "  a name longer than its room\n"
 		    "                           0.50          -  ▁▁ ▁▁\n"
 		    "  net/eth0/tx5_timeouts\n"
 		    "                        3 times 0.50 times  ▁▂ ▄█\n"
@@ -420,7 +415,7 @@ static void test_chart(void)
 	check_chart(&chart, &(struct terminal){ .width = 40, .wrap = 40 }, 5,
 		    "  figure               mean\n"
 		    "! cpu0/user          12.3 %  _:?=@\n"
-		    "  a name that is lon.. there is room for\n"
+		    "  a name longer than its room\n"
 		    "                       0.50  __?__\n"
 		    "  net/eth0/tx5_timeouts\n"
 		    "                    3 times  _:?=@\n"
@@ -432,7 +427,7 @@ static void test_chart(void)
 	check_chart(&chart, &(struct terminal){ .width = 40, .wrap = 40 }, 3,
 		    "  figure               mean\n"
 		    "! cpu0/user          12.3 %  _:?=@\n"
-		    "  a name that is lon.. there is room for\n"
+		    "  a name longer than its room\n"
 		    "                       0.50  __?__\n"
 		    "  net/eth0/tx5_timeouts\n"
 		    "                    3 times  _:?=@\n");
@@ -440,7 +435,7 @@ static void test_chart(void)
 	check_chart(&chart, &(struct terminal){ .width = 80, .wrap = 80 }, 5,
 		    "  figure                         mean       most      usual\n"
 		    "! cpu0/user                    12.3 %      100 %      4.5 %  _:?=@\n"
-		    "  a name that is longer than there is room for\n"
+		    "  a name longer than its room\n"
 		    "                                 0.50      99999          -  __?__\n"
 		    "  net/eth0/tx5_timeouts       3 times            0.50 times  _:?=@\n"
 		    "  net/eth0/tx5_cpu                  -         13          -  _:?=@\n"
@@ -553,15 +548,16 @@ static void test_axis(void)
 {
 	const uint64_t day_ns = 86400 * NSEC_PER_SEC;
 
+#define ROW "  host/running            "
 #define AXIS "                                                              "
 	check_axis(19, 60 * NSEC_PER_SEC, AXIS "|03:12:00 03:13:00|\n");
 	check_axis(24, 60 * NSEC_PER_SEC, AXIS "|03:12:00      03:13:00|\n");
 	check_axis(19, 500 * NSEC_PER_MSEC, AXIS "|03:12:00 03:12:00|\n");
 	check_axis(27, 500 * NSEC_PER_MSEC, AXIS "|03:12:00.000 03:12:00.500|\n");
 	check_axis(20, 3 * day_ns, AXIS "|11-18T03  11-21T03|\n");
-	check_axis(
-		18, 60 * NSEC_PER_SEC,
-		"  host/running            0          1          2          -  =@________________\n");
+	/* no axis: the last line is the row of the figure */
+	check_axis(18, 60 * NSEC_PER_SEC,
+		   ROW "0          1          2          -  =@________________\n");
 }
 
 CHECK_MAIN({ "names with and without units", test_names },

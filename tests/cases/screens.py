@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Golden screens: each command that draws or lists, on terminals of three sizes and in a pipe.
+
+They stand in tests/golden/screens/, a folder for each size. Those of 80x24 have their colours. All of them
+show the store that story.c makes, which is the same in every run. With UPDATE_GOLDEN=1 in the environment, the output
+replaces the files: read the difference.
+
+Each screen is also checked by itself: no line is wider than the terminal, what is drawn is no higher, and each word and
+each number is one of those in the pipe.
+
+Usage: screens.py PERFTAPE STORY
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+GOLDEN = HERE.parent / "golden" / "screens"
+sys.path[:0] = [str(HERE), str(HERE.parent / "tools")]
+import cases  # noqa: E402
+import tap  # noqa: E402
+import terminal  # noqa: E402
+
+SIZES = ((80, 24), (120, 40), (200, 60))
+COLORED = (80, 24)
+# A size at which nothing is left out, for the words.
+LARGE = (400, 200)
+INCIDENT = "--store story --incident 17"
+# They fit the height of the terminal.
+DRAWN = {
+    "top": f"top {INCIDENT}",
+    "heatmap": f"heatmap {INCIDENT}",
+    "heatmap-per-cpu": f"heatmap {INCIDENT} --per-cpu",
+    "gauges": f"gauges {INCIDENT}",
+}
+LISTED = {
+    "spikes": "spikes --store story",
+    "incidents": "incidents --store story",
+    "incidents-all": "incidents --store story --all",
+    "segments": "segments --store story",
+    "status": "status --store story",
+    "audit": "audit --store story --root root --duration 0",
+    "events": "query --store story --events --incident 17",
+    "help": "help",
+    "help-top": "help top",
+}
+# A host whose kernel tracks 68,680 memory cgroups and uses 240, with a task list that waits for memory.
+ROOT = {
+    "proc/self/mountinfo": "30 24 0:26 / /cg rw - cgroup2 cgroup2 rw\n",
+    "proc/self/status": "Name:\tperftape\nCapEff:\t000001ffffffffff\n",
+    "proc/uptime": "7776000.00 4000.00\n",
+    "proc/stat": "cpu  1 2 3 4\n" + "".join(f"cpu{cpu} 100 0 100 5000 0 0 0 0 0 0\n" for cpu in range(4)),
+    "proc/pressure/memory": "some avg10=99.00 avg60=0.25 avg300=0.00 total=1\n"
+    "full avg10=0.00 avg60=12.50 avg300=0.00 total=1\n",
+    "proc/sys/kernel/perf_event_max_sample_rate": "50\n",
+    "proc/sys/kernel/perf_cpu_time_max_percent": "25\n",
+    "cg/cgroup.controllers": "cpu memory pids\n",
+    "cg/cgroup.stat": "nr_descendants 240\nnr_dying_descendants 68440\n",
+}
+# Parts of pictures: blocks, shades, axes and marks.
+PICTURE = re.compile(r"[▀-▟╳·├─▼▲│|●_?]+")
+WORD = re.compile(r"[A-Za-z0-9]")
+# The scale of a heat map depends on its rows, and a function below its row follows this word.
+SCALE = re.compile(r"[0-9.]+ (?=CPUs busy|ms of each second)")
+JOINING = {"in"}
+
+
+def put_root(folder):
+    for name, text in ROOT.items():
+        path = pathlib.Path(folder, "root", name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def mask(text):
+    """Sizes depend on the library that compresses, and on the disk."""
+    return cases.mask(text)
+
+
+def plain_words(text):
+    text = SCALE.sub("", terminal.ESCAPES.sub("", text))
+    return [word for word in PICTURE.sub(" ", text).split() if WORD.search(word)]
+
+
+def known_words(texts):
+    """Words, also as a narrow table shows a time or a name."""
+    words = {word for text in texts for word in plain_words(text)} | JOINING
+    for word in list(words):
+        time = terminal.TIME.fullmatch(word)
+        if time:
+            words |= {time[1], time[2], time[2] + (time[3] or "")}
+    return words
+
+
+def broken(text, known):
+    """Words of a screen that are parts of words."""
+    return [
+        f"no whole word: {word}"
+        for word in plain_words(text)
+        if word not in known and ".." not in word and not re.fullmatch(r"(\d\d:){2}\d\d|[.]\d+", word)
+    ]
+
+
+def compare(name, size, text):
+    path = GOLDEN / size / f"{name}.{size}"
+    if os.environ.get("UPDATE_GOLDEN"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    expected = path.read_text() if path.exists() else ""
+    if text == expected:
+        return []
+    return ["expected (UPDATE_GOLDEN=1 writes it anew):", *expected.splitlines(), "came:", *text.splitlines()]
+
+
+def checks(perftape, folder):
+    for name, command in {**DRAWN, **LISTED}.items():
+        in_pipe = terminal.piped(perftape, command, folder)
+        known = known_words([in_pipe, terminal.raw_screen(perftape, command, folder, *LARGE)])
+        yield f"{name} in a pipe", compare(name, "piped", mask(in_pipe))
+        for width, height in SIZES:
+            text = terminal.raw_screen(perftape, command, folder, width, height)
+            plain = terminal.ESCAPES.sub("", text)
+            wrongs = terminal.too_wide(plain, width) + broken(text, known)
+            if name in DRAWN and len(plain.splitlines()) >= height:
+                wrongs.append(f"{len(plain.splitlines())} lines and the prompt do not fit {height}")
+            shown = text if (width, height) == COLORED else plain
+            size = f"{width}x{height}"
+            yield f"{name} on {size}", wrongs + compare(name, size, mask(shown))
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="pt") as folder:
+        subprocess.run([os.path.abspath(sys.argv[2]), f"{folder}/story"], check=True)
+        put_root(folder)
+        return tap.run(list(checks(os.path.abspath(sys.argv[1]), folder)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
