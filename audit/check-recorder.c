@@ -4,6 +4,7 @@
 
 #include "audit/checks.h"
 #include "base/clock.h"
+#include "base/number.h"
 
 #define NAME "recorder"
 /* The recorder writes its status and its spool once per second. */
@@ -116,10 +117,10 @@ static int check_lost(const struct host *host, struct report *report)
 	if (!finding)
 		return -ENOMEM;
 	report_line(&finding->lines,
-		    "since its start: %llu of %llu samples lost, throttled %llu times",
+		    "since its start: %llu of %llu samples lost, throttled %llu time%s",
 		    (unsigned long long)recorder->lost,
 		    (unsigned long long)(recorder->lost + recorder->samples),
-		    (unsigned long long)recorder->throttled);
+		    (unsigned long long)recorder->throttled, plural(recorder->throttled));
 	report_i64(finding, "lost", recorder->lost);
 	report_i64(finding, "samples", recorder->samples);
 	report_i64(finding, "throttled", recorder->throttled);

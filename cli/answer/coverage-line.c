@@ -267,8 +267,9 @@ int coverage_line_nothing(const struct invocation *invocation, struct store_read
 		     *coverage_line_plural(coverage->left_out) ? "were" : "was",
 		     coverage_line_plural(coverage->recorded), coverage->recorded);
 	else if (lost)
-		warn("no such sample in that window: %s%llu samples were lost",
-		     coverage->lost_over_edge ? "about " : "", (unsigned long long)lost);
+		warn("no such sample in that window: %s%llu sample%s lost",
+		     coverage->lost_over_edge ? "about " : "", (unsigned long long)lost,
+		     lost == 1 ? " was" : "s were");
 	else if (coverage->covered_ns)
 		return say_none_passes(invocation, reader, window);
 	else

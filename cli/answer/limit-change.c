@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/number.h"
 #include "base/size.h"
 #include "cli/options/limit-options.h"
 
@@ -28,8 +29,9 @@ static void describe_change(const struct invocation *invocation, const struct st
 
 	limits_describe(limits, &text);
 	buffer_printf(
-		&text, ": that would at once remove %llu of %llu segments, %s of %s, %s to %s",
+		&text, ": that would at once remove %llu of %llu segment%s, %s of %s, %s to %s",
 		(unsigned long long)change->removed, (unsigned long long)change->segments,
+		plural(change->segments),
 		size_format(change->removed_bytes, removed, sizeof(removed)),
 		size_format(change->segment_bytes, all, sizeof(all)),
 		time_format(change->from_ns, utc, 0, from), time_format(change->to_ns, utc, 0, to));

@@ -194,7 +194,8 @@ static void print_taken(struct field_lines *fields, const struct recorder_progre
 		   plural(progress->cpus),
 		   duration_format(progress->segment_ns, length, sizeof(length)));
 	field_begin(fields, "taken");
-	field_add(fields, "%llu samples", (unsigned long long)progress->samples);
+	field_add(fields, "%llu sample%s", (unsigned long long)progress->samples,
+		  plural(progress->samples));
 	if (lately && progress->now_ns)
 		field_add(fields, ", %.0f a second now",
 			  progress->now_samples * 1e9 / progress->now_ns);
@@ -351,9 +352,9 @@ static void print_sources(struct field_lines *fields, const struct recorder_prog
 		if (source->reads && source->failures == source->reads)
 			field_line(fields, "", "%-15s not available here", source->name);
 		else if (source->reads)
-			field_line(fields, "", "%-15s %s, %llu reads, at most %s%s", source->name,
+			field_line(fields, "", "%-15s %s, %llu read%s, at most %s%s", source->name,
 				   recorder_text_cost(source->cpu_ns, progress->elapsed_ns, cost),
-				   (unsigned long long)source->reads,
+				   (unsigned long long)source->reads, plural(source->reads),
 				   duration_format(source->longest_ns, longest, sizeof(longest)),
 				   source->failures ? ", some failed" : "");
 	}
@@ -388,8 +389,8 @@ static void print_behind(struct field_lines *fields, const struct recorder_progr
 {
 	char lag[32], bytes[32];
 
-	field_line(fields, "sealed", "%llu segments, %s; %llu waiting; the disk is %s behind",
-		   (unsigned long long)progress->segments,
+	field_line(fields, "sealed", "%llu segment%s, %s; %llu waiting; the disk is %s behind",
+		   (unsigned long long)progress->segments, plural(progress->segments),
 		   size_format(progress->bytes, bytes, sizeof(bytes)),
 		   (unsigned long long)progress->waiting,
 		   duration_format(progress->spool_lag_ns, lag, sizeof(lag)));

@@ -31,7 +31,7 @@
 #define REMOVED_AGAIN_NS (3600 * NSEC_PER_SEC)
 
 static const char unsaved_format[] =
-	"%llu samples could not be sealed; the next recording recovers what it can";
+	"%llu sample%s could not be sealed; the next recording recovers what it can";
 
 /*
  * The thread that drains the ring buffers also prints messages. A terminal that is stopped, or
@@ -246,8 +246,9 @@ static void print_not_sealed(const struct invocation *invocation,
 		return;
 	if (progress->samples)
 		say(invocation,
-		    "%llu samples were not sealed; the next recording recovers those in the spool",
-		    (unsigned long long)progress->samples);
+		    "%llu sample%s not sealed; the next recording recovers those in the spool",
+		    (unsigned long long)progress->samples,
+		    progress->samples == 1 ? " was" : "s were");
 	else
 		say(invocation, "nothing was recorded");
 }
@@ -258,8 +259,9 @@ static void say_recorded(const struct invocation *invocation,
 	uint64_t samples = progress->samples - MIN(progress->samples, progress->unsaved);
 	char elapsed[32], taken[96], sealed[96], bytes[32];
 
-	snprintf(taken, sizeof(taken), "%llu samples, %llu lost%s", (unsigned long long)samples,
-		 (unsigned long long)progress->lost, progress->unsaved ? " by the kernel" : "");
+	snprintf(taken, sizeof(taken), "%llu sample%s, %llu lost%s", (unsigned long long)samples,
+		 plural(samples), (unsigned long long)progress->lost,
+		 progress->unsaved ? " by the kernel" : "");
 	snprintf(sealed, sizeof(sealed), "%llu segment%s, %s",
 		 (unsigned long long)progress->segments, plural(progress->segments),
 		 size_format(progress->bytes, bytes, sizeof(bytes)));
@@ -282,12 +284,13 @@ static void record_print_summary(const struct invocation *invocation,
 		progress->end_ns - (span_ns < RECORDER_SEGMENT_NS ? span_ns : RECORDER_SEGMENT_NS);
 
 	if (access(store_path(invocation), F_OK) < 0) {
-		warn("%s was removed, and its %llu samples with it", store_path(invocation),
-		     (unsigned long long)progress->samples);
+		warn("%s was removed, and its %llu sample%s with it", store_path(invocation),
+		     (unsigned long long)progress->samples, plural(progress->samples));
 		return;
 	}
 	if (progress->unsaved)
-		warn(unsaved_format, (unsigned long long)progress->unsaved);
+		warn(unsaved_format, (unsigned long long)progress->unsaved,
+		     plural(progress->unsaved));
 	if (!progress->samples || !progress->segments) {
 		print_not_sealed(invocation, progress);
 		return;
@@ -303,8 +306,8 @@ static void record_print_summary(const struct invocation *invocation,
 		    (unsigned long long)progress->away, plural(progress->away),
 		    size_format(progress->away_bytes, bytes, sizeof(bytes)));
 	if (progress->skipped)
-		say(invocation, "%llu samples of busy CPUs skipped",
-		    (unsigned long long)progress->skipped);
+		say(invocation, "%llu sample%s of busy CPUs skipped",
+		    (unsigned long long)progress->skipped, plural(progress->skipped));
 	if (progress->throttled)
 		say(invocation, "the kernel throttled the sampling of a CPU %llu time%s",
 		    (unsigned long long)progress->throttled, plural(progress->throttled));

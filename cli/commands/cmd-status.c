@@ -170,6 +170,10 @@ static void status_put_state(const struct status *status, const struct terminal 
 		if (status->since_ns)
 			buffer_printf(&rest, ", since %s",
 				      time_format(status->since_ns, utc, 0, shown));
+	} else if (last && last->cause == COVERAGE_CAUSE_NOT_IN_FILE) {
+		state = "snapshot";
+		put_state(terminal, STYLE_BOLD, state, text);
+		buffer_printf(&rest, ", ends %s", time_format(last->from_ns, utc, 0, shown));
 	} else {
 		put_state(terminal, STYLE_ALERT, state, text);
 		if (last)

@@ -76,9 +76,10 @@ static int verify_print_summary(const struct invocation *invocation,
 {
 	char size[32];
 
-	say(invocation, "%llu segment%s, %llu samples, %s: %s",
+	say(invocation, "%llu segment%s, %llu sample%s, %s: %s",
 	    (unsigned long long)verified->segments, plural(verified->segments),
-	    (unsigned long long)verified->samples, size_format(verified->bytes, size, sizeof(size)),
+	    (unsigned long long)verified->samples, plural(verified->samples),
+	    size_format(verified->bytes, size, sizeof(size)),
 	    verified->damaged ? "some of it is damaged" : "sound");
 	if (verified->stale)
 		say(invocation,

@@ -34,8 +34,7 @@
 /* Each try reads a full ring in some milliseconds. If no try finds our record, it does not come. */
 #define FIRST_ANCHOR_TRIES 20
 
-#define HUNG_TEXT \
-	"the store hangs: %llu segments are not sealed; the next recording recovers all but %s"
+#define HUNG_TEXT "the store hangs: stopped before %llu segment%s sealed; %s%s"
 
 struct recorder {
 	const struct recorder_options *options;
@@ -464,11 +463,16 @@ static int recorder_record_and_finish(struct recorder *recorder, struct error *e
 static int recorder_report_hung(struct recorder *recorder, struct error *error)
 {
 	struct recorder_progress *progress = &recorder->progress;
+	uint64_t lag_ns = progress->spool_lag_ns;
 	char lag[32];
 
-	duration_format(progress->spool_lag_ns, lag, sizeof(lag));
+	duration_format(lag_ns, lag, sizeof(lag));
 	progress->hung = true;
-	return error_set(error, -ETIMEDOUT, HUNG_TEXT, (unsigned long long)progress->waiting, lag);
+	return error_set(error, -ETIMEDOUT, HUNG_TEXT, (unsigned long long)progress->waiting,
+			 progress->waiting == 1 ? " was" : "s were",
+			 lag_ns ? "the next recording recovers all but the last "
+				: "the next recording seals their samples",
+			 lag_ns ? lag : "");
 }
 
 static void report_again(void *context)
