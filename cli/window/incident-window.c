@@ -315,28 +315,39 @@ static int incident_window_read_text(struct pasted *pasted, const struct invocat
 	return r < 0 ? r : pasted->failed;
 }
 
+/* Names the recorded line that is the pasted one: "matched incident 17, ". */
+static void matched_text(const struct log_place *place, char *text, size_t size)
+{
+	char which[48] = "a recorded line", alike[48] = "";
+
+	if (place->how != LOG_PLACE_LINE)
+		return;
+	if (place->id)
+		snprintf(which, sizeof(which), "incident %llu", (unsigned long long)place->id);
+	if (place->alike > 1)
+		snprintf(alike, sizeof(alike), " (the last of %zu equal lines)", place->alike);
+	snprintf(text, size, "matched %s%s, ", which, alike);
+}
+
 static int window_of(const struct invocation *invocation, const struct pasted *pasted,
 		     struct window *ret_window)
 {
 	const struct moment *moment = &pasted->place.moment;
 	uint64_t stall_ns = pasted->has_stall ? MIN(pasted->stall_ns, moment->realtime_ns) : 0;
 	struct window window = { 0 };
-	char error[32], alike[64] = "";
+	char error[32], matched[96] = "";
 	int r = incident_window_around(invocation, moment->realtime_ns - stall_ns,
 				       moment->realtime_ns, moment->realtime_ns, &window);
 
 	if (r != EXIT_DONE)
 		return r;
-	if (pasted->place.alike > 1)
-		snprintf(alike, sizeof(alike), " (the last of %zu equal lines)",
-			 pasted->place.alike);
-	snprintf(window.note, sizeof(window.note), "%s%s%s%sthe time of the line %s%s, within %s",
+	matched_text(&pasted->place, matched, sizeof(matched));
+	snprintf(window.note, sizeof(window.note), "%s%s%s%s%stime from %s, within %s",
 		 pasted->forged ? "a user wrote this line, not the kernel: " : "", pasted->kind,
-		 pasted->queue, *pasted->kind ? "; " : "",
-		 pasted->place.how == LOG_PLACE_LINE	  ? "is that of the recorded line"
-		 : pasted->place.how == LOG_PLACE_ANCHORS ? "comes from the kernel's stamp"
-							  : "comes from the line",
-		 alike,
+		 pasted->queue, *pasted->kind ? "; " : "", matched,
+		 pasted->place.how == LOG_PLACE_LINE	  ? "the recorder"
+		 : pasted->place.how == LOG_PLACE_ANCHORS ? "the kernel's stamp"
+							  : "the line",
 		 duration_format(MAX(moment->error_ns, NSEC_PER_USEC), error, sizeof(error)));
 	*ret_window = window;
 	return EXIT_DONE;
