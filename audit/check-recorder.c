@@ -48,8 +48,10 @@ static int check_stopped(const struct host *host, struct report *report)
 		    "There is a store, but no recorder: the next incident will have no stacks.");
 	if (booted && !recorder->store)
 		report_line(&finding->confirm, "systemctl status perftape");
-	report_line(&finding->fix, "%sperftape record.",
-		    booted && !recorder->store ? "systemctl enable --now perftape, or " : "");
+	/* a command has no full stop, because people paste it */
+	report_line(&finding->fix, "%s",
+		    booted && !recorder->store ? "systemctl enable --now perftape"
+					       : "perftape record");
 	return 0;
 }
 

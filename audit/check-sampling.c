@@ -161,7 +161,7 @@ static int check_rights(const struct host *host, struct report *report)
 	report_line(&finding->confirm, "grep CapEff /proc/self/status");
 	report_sentence(&finding->fix,
 			"Record as root, or as a service with AmbientCapabilities=CAP_PERFMON.");
-	report_sentence(&finding->fix, "Or set sysctl kernel.perf_event_paranoid=0.");
+	report_sentence(&finding->fix, "Or: sysctl kernel.perf_event_paranoid=0");
 	return 0;
 }
 
@@ -221,7 +221,7 @@ static int check_locked(const struct host *host, struct report *report)
 		    "%lld KiB of rings per CPU without CAP_IPC_LOCK; the kernel's default is 516",
 		    (long long)kb);
 	report_line(&finding->means, "Rings are smaller, and lose samples earlier.");
-	report_line(&finding->fix, "sysctl kernel.perf_event_mlock_kb=516, or CAP_IPC_LOCK.");
+	report_line(&finding->fix, "Give CAP_IPC_LOCK, or: sysctl kernel.perf_event_mlock_kb=516");
 	return 0;
 }
 
