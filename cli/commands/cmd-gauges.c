@@ -328,12 +328,12 @@ static void gauges_say_left_out(const struct gauges_answer *answer, const struct
 	if (answer->names.count)
 		return;
 	if (left_out->below)
-		say(answer->invocation, "%zu more figures changed less: --name '*' shows all",
-		    left_out->below);
+		say(answer->invocation, "%zu more figure%s changed less: --name '*' shows all",
+		    left_out->below, plural(left_out->below));
 	if (left_out->hidden)
 		say(answer->invocation,
-		    "%zu figures were always 0 or are of single CPUs: --name '*' shows all",
-		    left_out->hidden);
+		    "%zu figure%s always 0 or of single CPUs: --name '*' shows all",
+		    left_out->hidden, left_out->hidden == 1 ? " is" : "s are");
 	if (once)
 		say(answer->invocation, "%zu counter%s read only once: --name '*' shows the value",
 		    once, once == 1 ? " was" : "s were");
