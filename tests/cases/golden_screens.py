@@ -9,7 +9,7 @@ replaces the files: read the difference.
 Each screen is also checked by itself: no line is wider than the terminal, what is drawn is no higher, and each word and
 each number is one of those in the pipe.
 
-Usage: screens.py PERFTAPE STORY
+Usage: golden_screens.py PERFTAPE STORY
 """
 
 import os
