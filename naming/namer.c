@@ -228,11 +228,13 @@ static int look_up_file(struct namer *namer, struct known *known, int32_t pid, u
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
 	r = look_up_names(namer, known, &files);
-	known->reason = r == -EBADMSG ? UNNAMED_DAMAGED : UNNAMED_NO_SYMBOLS;
+	known->reason = r < 0 ? unnamed_by_error(r) : UNNAMED_NO_SYMBOLS;
 	if (r != -ENOMEM && known->answers.open)
 		r = elf_function_starts(files.fd, base_name(known->path), &known->answers);
 	if (r == -ENOMEM)
 		return r;
+	if (r == -ETIME || r == -E2BIG)
+		known->reason = UNNAMED_COSTLY;
 	addresses_close(&known->answers);
 	return 0;
 }

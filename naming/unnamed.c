@@ -22,6 +22,7 @@ static const char *const texts[UNNAMED_REASONS] = {
 	[UNNAMED_TIMED_OUT] = "of files that did not answer",
 	[UNNAMED_GENERATED] = "made at run time",
 	[UNNAMED_UNMAPPED] = "in no known mapping",
+	[UNNAMED_COSTLY] = "of files that cost too much to read",
 };
 
 enum unnamed_reason unnamed_by_error(int r)
@@ -38,6 +39,9 @@ enum unnamed_reason unnamed_by_error(int r)
 		return UNNAMED_REMOTE;
 	case -ETIMEDOUT:
 		return UNNAMED_TIMED_OUT;
+	case -ETIME:
+	case -E2BIG:
+		return UNNAMED_COSTLY;
 	default:
 		return UNNAMED_GONE;
 	}

@@ -20,10 +20,12 @@ enum unnamed_reason {
 	UNNAMED_GENERATED,
 	/* The address is in no known mapping. */
 	UNNAMED_UNMAPPED,
+	/* The work or the text of the file's names exceeded its budget (symbolizer/budget.h). */
+	UNNAMED_COSTLY,
 };
-#define UNNAMED_REASONS 9
+#define UNNAMED_REASONS 10
 
-/* Returns the reason for a result of finder_find(). */
+/* Returns the reason for an error of finder_find() or of the symbolizer. */
 enum unnamed_reason unnamed_by_error(int r);
 /*
  * Counts the unnamed frames of all samples by reason, and sets the fact "unnamed" and those of

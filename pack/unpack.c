@@ -42,7 +42,7 @@ static int unpacker_open(struct unpacker *unpacker, const uint8_t head[6])
 	if (memcmp(head, "\x1f\x8b", 2) == 0)
 		return gzip_reader_new(&unpacker->gzip);
 	if (memcmp(head, "\3757zXZ", 6) == 0)
-		return xz_reader_new(&unpacker->xz);
+		return xz_reader_new(XZ_MEMORY_LARGE, &unpacker->xz);
 	if (memcmp(head, "\x28\xb5\x2f\xfd", 4) == 0)
 		return zstd_stream_new(&unpacker->zstd);
 	return 1;

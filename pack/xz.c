@@ -5,7 +5,6 @@
 #include <lzma.h>
 #include <stdlib.h>
 
-#define MEMORY_MAX (256u << 20)
 #define PIECE_SIZE 65536
 
 struct xz_reader {
@@ -13,14 +12,14 @@ struct xz_reader {
 	uint8_t piece[PIECE_SIZE];
 };
 
-int xz_reader_new(struct xz_reader **ret_reader)
+int xz_reader_new(uint64_t memory_max, struct xz_reader **ret_reader)
 {
 	struct xz_reader *reader = calloc(1, sizeof(*reader));
 
 	if (!reader)
 		return -ENOMEM;
 	reader->stream = (lzma_stream)LZMA_STREAM_INIT;
-	if (lzma_stream_decoder(&reader->stream, MEMORY_MAX, LZMA_CONCATENATED) != LZMA_OK) {
+	if (lzma_stream_decoder(&reader->stream, memory_max, LZMA_CONCATENATED) != LZMA_OK) {
 		free(reader);
 		return -ENOMEM;
 	}

@@ -8,9 +8,13 @@
 
 #include "base/cleanup.h"
 
-/* Unpacks xz in pieces, also several streams one after the other, with at most 256 MB of memory. */
+/* Limits of memory: for all that xz packs on request, and for what "xz -6" (8 MB) packs. */
+#define XZ_MEMORY_LARGE (256u << 20)
+#define XZ_MEMORY_SMALL (16u << 20)
+
+/* Unpacks xz in pieces, also several streams one after the other, with at most that much memory. */
 struct xz_reader;
-int xz_reader_new(struct xz_reader **ret_reader);
+int xz_reader_new(uint64_t memory_max, struct xz_reader **ret_reader);
 struct xz_reader *xz_reader_free(struct xz_reader *reader);
 DEFINE_CLEANUP(xz_reader, struct xz_reader *, xz_reader_free)
 /*

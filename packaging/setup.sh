@@ -47,7 +47,6 @@ missing_to_build() {
 	has pkg-config || echo "pkg-config finds libraries"
 	pkg-config --exists sqlite3 2>/dev/null || echo "libsqlite3-dev stores the index"
 	pkg-config --exists libzstd 2>/dev/null || echo "libzstd-dev compresses segments"
-	pkg-config --exists libelf 2>/dev/null || echo "libelf-dev reads symbols"
 	pkg-config --exists libtraceevent 2>/dev/null || echo "libtraceevent-dev reads tracepoints"
 	pkg-config --exists zlib 2>/dev/null || echo "zlib1g-dev reads and writes .gz files"
 	pkg-config --exists liblzma 2>/dev/null || echo "liblzma-dev reads .xz files"

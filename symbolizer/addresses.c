@@ -8,9 +8,10 @@
 
 /*
  * Limits the total size of the names, because a hostile file could give each address a name of a
- * megabyte.
+ * megabyte. The names of the largest C++ programs have some hundred bytes on average.
  */
-#define NAMES_MAX (64u << 20)
+#define NAMES_BASE (256u << 10)
+#define NAMES_PER_ADDRESS 1024
 
 void addresses_done(struct addresses *addresses)
 {
@@ -72,7 +73,8 @@ int addresses_answer(struct addresses *addresses, size_t i, uint64_t start, cons
 	struct address *address = &addresses->list.items[i];
 	int r;
 
-	if (addresses->names.text.size > NAMES_MAX)
+	if (addresses->names.text.size + strlen(name) >
+	    NAMES_BASE + NAMES_PER_ADDRESS * addresses->list.count)
 		return -E2BIG;
 	r = strings_add(&addresses->names, name, strlen(name), &address->name);
 	if (r < 0)

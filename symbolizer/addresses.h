@@ -55,7 +55,8 @@ struct address *addresses_find(const struct addresses *addresses, uint64_t addre
 /* Returns the number of addresses in the list below this one. */
 size_t addresses_below(const struct addresses *addresses, uint64_t address);
 /*
- * Names the i-th address, which must be open. Returns 0, -ENOMEM, or -E2BIG beyond 64 MB of names.
+ * Names the i-th address, which must be open. Returns 0, -ENOMEM, or -E2BIG if all names have over
+ * 256 KB and 1 KB for each address.
  */
 int addresses_answer(struct addresses *addresses, size_t i, uint64_t start, const char *name);
 /* Marks the open addresses as unnamed. */

@@ -80,6 +80,11 @@ static bool is_ocaml(const char *name)
 	return strncmp(name, "caml", 4) == 0 && isupper((unsigned char)name[4]);
 }
 
+bool demangle_is_mangled(const char *name)
+{
+	return name[0] == '_' || is_ocaml(name);
+}
+
 char *demangle(const char *name)
 {
 	struct output output = { 0 };

@@ -13,21 +13,26 @@
 #include "pack/gzip.h"
 #include "symbolizer/elf-image.h"
 
-#define DEBUG_FILE_MAX (1ull << 30)
+/*
+ * A debug file that is found by its CRC is read whole. Larger ones have a build-id, by which they
+ * are found without that.
+ */
+#define DEBUG_FILE_MAX (256ull << 20)
+#define DEBUGLINK_SIZE_MAX (ELF_DEBUGLINK_MAX + 8)
 #define STEP (256u << 10)
 
-int elf_debuglink(int fd, char ret_name[ELF_DEBUGLINK_MAX], uint32_t *ret_crc)
+static int read_debuglink(const struct elf_image *image, char ret_name[ELF_DEBUGLINK_MAX],
+			  uint32_t *ret_crc)
 {
-	_cleanup_(elf_image_done) struct elf_image image = { 0 };
 	_cleanup_(window_done) struct window window = { 0 };
-	int r = elf_image_open(&image, fd, NULL);
-	size_t section = elf_image_find_name(&image, ".gnu_debuglink"), size;
+	size_t section = elf_image_find_name(image, ".gnu_debuglink"), size;
 	struct reader reader;
 	const char *name;
 
-	if (r < 0 || !section)
-		return r;
-	window.source = elf_image_section(&image, section);
+	if (!section)
+		return 0;
+	window.source = elf_image_section(image, section);
+	window.source.size = MIN(window.source.size, DEBUGLINK_SIZE_MAX);
 	name = window_text(&window, 0);
 	/* accept only a plain name, because a path could lead anywhere */
 	if (!name || strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
@@ -39,6 +44,17 @@ int elf_debuglink(int fd, char ret_name[ELF_DEBUGLINK_MAX], uint32_t *ret_crc)
 	reader = window_reader(&window, (size + 3) & ~3ull, 4);
 	*ret_crc = reader_u32_host(&reader);
 	return !reader_failed(&reader);
+}
+
+int elf_debuglink(int fd, char ret_name[ELF_DEBUGLINK_MAX], uint32_t *ret_crc)
+{
+	struct budget budget = budget_of(BUDGET_SMALL);
+	_cleanup_(elf_image_done) struct elf_image image = { 0 };
+	int r = elf_image_open(&image, fd, &budget, NULL);
+
+	if (r == 0)
+		r = read_debuglink(&image, ret_name, ret_crc);
+	return r == 1 ? 1 : budget_check(&budget, r);
 }
 
 bool elf_has_crc(int fd, uint32_t crc)

@@ -7,15 +7,32 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "symbolizer/eh-frame.h"
 #include "symbolizer/elf-image.h"
-#include "symbolizer/symbols.h"
 #include "symbolizer/trampolines.h"
 
 #define TEXT_MAX 300
+
+/* The innermost function that contains an address, as far as the table was read. */
+struct innermost {
+	/* In the file, and in memory; the latter is what the label says. */
+	uint64_t offset;
+	uint64_t start;
+	bool found;
+	bool signal;
+};
+
+/* Starts zeroed. */
+struct frame_search {
+	const struct elf_image *image;
+	struct addresses *addresses;
+	struct budget *budget;
+	/* Indexed by the address's index. So memory does not depend on the number of functions. */
+	struct innermost *innermost;
+};
 
 /* Returns the offset in the file for the address of code. */
 static bool code_offset(const struct elf_image *image, uint64_t address, uint64_t *ret_offset)
@@ -28,54 +45,78 @@ static bool code_offset(const struct elf_image *image, uint64_t address, uint64_
 	return true;
 }
 
-/* Adds a function if it contains one of the open addresses. */
-static int elf_frames_add_function(struct symbols *symbols, const struct elf_image *image,
-				   const struct addresses *addresses,
-				   const struct eh_function *function, const char *name)
+/* Returns whether a function is shown instead of another one that contains the same address. */
+static bool is_inside(const struct innermost *function, const struct innermost *other)
 {
-	char text[TEXT_MAX];
-	uint64_t offset;
-	size_t first;
-
-	if (!code_offset(image, function->start, &offset))
-		return 0;
-	first = addresses_below(addresses, offset);
-	if (first == addresses->list.count ||
-	    addresses->list.items[first].address - offset >= function->size)
-		return 0;
-	snprintf(text, sizeof(text), "[%.255s+0x%" PRIx64 "%s", name, function->start,
-		 function->signal ? TRAMPOLINE_LABEL : "]");
-	return symbols_add(symbols, offset, function->size, SYMBOL_LOCAL, text, strlen(text));
+	if (!other->found || function->offset != other->offset)
+		return !other->found || function->offset > other->offset;
+	return function->signal && !other->signal;
 }
 
-static int elf_frames_add_functions(struct symbols *symbols, const struct elf_image *image,
-				    const struct addresses *addresses, const char *name)
+/* Notes a function for the addresses that it contains. Returns false if the budget is spent. */
+static bool note_function(struct frame_search *search, const struct eh_function *function)
 {
+	struct innermost this = { 0, function->start, true, function->signal };
+	const struct addresses *addresses = search->addresses;
+
+	if (!code_offset(search->image, function->start, &this.offset))
+		return true;
+	for (size_t i = addresses_below(addresses, this.offset);
+	     i < addresses->list.count &&
+	     addresses->list.items[i].address - this.offset < function->size;
+	     i++) {
+		if (!budget_spend(search->budget, 1))
+			return false;
+		if (is_inside(&this, &search->innermost[i]))
+			search->innermost[i] = this;
+	}
+	return true;
+}
+
+static void read_functions(struct frame_search *search)
+{
+	const struct elf_image *image = search->image;
 	size_t section = elf_image_find_name(image, ".eh_frame");
 	struct file_window source = elf_image_section(image, section);
 	_cleanup_(eh_frame_done) struct eh_frame frame = { 0 };
 	struct eh_function function;
-	int r = 0;
 
 	if (!section || image->foreign)
-		return 0;
+		return;
 	eh_frame_init(&frame, &source, image->sections.items[section].address, image->word_size);
-	while (r == 0 && eh_frame_next(&frame, &function))
-		r = elf_frames_add_function(symbols, image, addresses, &function, name);
+	while (eh_frame_next(&frame, &function) && note_function(search, &function))
+		;
+}
+
+static int answer_starts(const struct frame_search *search, const char *name)
+{
+	char text[TEXT_MAX];
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < search->addresses->list.count; i++) {
+		const struct innermost *function = &search->innermost[i];
+
+		if (!function->found || search->addresses->list.items[i].state != ADDRESSES_OPEN)
+			continue;
+		snprintf(text, sizeof(text), "[%.255s+0x%" PRIx64 "%s", name, function->start,
+			 function->signal ? TRAMPOLINE_LABEL : "]");
+		r = addresses_answer(search->addresses, i, function->offset, text);
+	}
 	return r;
 }
 
 int elf_function_starts(int fd, const char *name, struct addresses *addresses)
 {
-	_cleanup_(cleanup_symbols) struct symbols *symbols = NULL;
+	struct budget budget = budget_for_names(addresses->open);
 	_cleanup_(elf_image_done) struct elf_image image = { 0 };
-	int r = elf_image_open(&image, fd, NULL);
+	_cleanup_free_ struct innermost *innermost =
+		calloc(addresses->list.count + 1, sizeof(*innermost));
+	struct frame_search search = { &image, addresses, &budget, innermost };
+	int r = innermost ? elf_image_open(&image, fd, &budget, NULL) : -ENOMEM;
 
-	if (r == 0)
-		r = symbols_new(&symbols);
-	if (r == 0)
-		r = elf_frames_add_functions(symbols, &image, addresses, name);
-	if (r == 0)
-		r = symbols_finish(symbols);
-	return r < 0 ? r : symbols_answer(symbols, addresses);
+	if (r < 0)
+		return budget_check(&budget, r);
+	read_functions(&search);
+	r = budget_check(&budget, 0);
+	return r < 0 ? r : answer_starts(&search, name);
 }

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/sort.h"
 #include "symbolizer/go-table.h"
 #include "symbolizer/trampolines.h"
 
@@ -27,12 +28,33 @@
 enum { MODULE_TABLE = 0, MODULE_MIN = 20, MODULE_MAX, MODULE_TEXT, MODULE_TEXT_END, MODULE_WORDS };
 /* The offset of the text's start in the table's header. */
 #define HEADER_TEXT_AT 24
+/* Places that may be the module data. A program has one or two. */
+#define CANDIDATES_MAX 64
+#define CANDIDATE_WORDS (1 + MODULE_WORDS - MODULE_MIN)
 
 struct go_program {
 	const struct elf_image *image;
 	struct go_table table;
 	/* The table's address in memory. */
 	uint64_t address;
+};
+
+/* A word in memory as the program sees it, if it is loaded at the addresses in its file. */
+struct go_word {
+	uint64_t address;
+	/* 0: unknown. */
+	uint64_t value;
+};
+
+/* Sorted by address. */
+struct go_words {
+	struct go_word items[CANDIDATES_MAX * CANDIDATE_WORDS];
+	size_t count;
+};
+
+struct go_candidates {
+	uint64_t items[CANDIDATES_MAX];
+	size_t count;
 };
 
 static bool is_go_program(const struct elf_image *image)
@@ -120,40 +142,70 @@ static bool is_relative(const struct elf_image *image, uint32_t type)
 	}
 }
 
-/*
- * Finds the first relocation at `offset`. If `offset` is 0, finds the first one that stores
- * `addend`.
- */
-static bool find_relocation(const struct elf_image *image, uint64_t offset, uint64_t addend,
-			    struct elf_relocation *ret_relocation)
+static void add_word(struct go_words *words, uint64_t address)
 {
-	_cleanup_(elf_relocations_done) struct elf_relocations relocations = { 0 };
+	words->items[words->count++] = (struct go_word){ .address = address };
+}
 
-	if (!elf_relocations_open(image, elf_image_find_name(image, ".rela.dyn"), &relocations))
-		return false;
-	for (size_t i = 0; elf_relocations_at(&relocations, i, ret_relocation); i++)
-		if (is_relative(image, ret_relocation->type) &&
-		    (offset ? ret_relocation->offset == offset : ret_relocation->addend == addend))
-			return true;
-	return false;
+static void read_words(const struct elf_image *image, struct go_words *words)
+{
+	struct go_word scratch[ARRAY_SIZE(words->items)];
+
+	for (size_t i = 0; i < words->count; i++) {
+		struct go_word *word = &words->items[i];
+		const struct elf_segment *segment = elf_image_segment(image, word->address);
+
+		if (segment)
+			file_window_read(&image->file,
+					 word->address - segment->address + segment->offset,
+					 &word->value, sizeof(word->value));
+	}
+	sort_array(words, scratch, address);
+}
+
+/* Returns the number of the first word at or behind an address. */
+static size_t words_from(const struct go_words *words, uint64_t address)
+{
+	return sort_array_count_below(words, address, address);
+}
+
+static uint64_t word_at(const struct go_words *words, uint64_t address)
+{
+	size_t i = words_from(words, address);
+
+	return i < words->count && words->items[i].address == address ? words->items[i].value : 0;
+}
+
+static void relocate(struct go_words *words, const struct elf_relocation *relocation)
+{
+	for (size_t i = words_from(words, relocation->offset);
+	     i < words->count && words->items[i].address == relocation->offset; i++)
+		if (!words->items[i].value && relocation->offset)
+			words->items[i].value = relocation->addend;
 }
 
 /*
- * Returns the word at an address as the program sees it, if it is loaded at the address in its
- * file.
+ * Reads the values of words: from the file, or else from the relocations, in one pass over them.
+ * Returns the place of the first relocation that stores the table's address, or 0.
  */
-static uint64_t word_at(const struct elf_image *image, uint64_t address)
+static uint64_t resolve_words(const struct go_program *program, struct go_words *words)
 {
-	const struct elf_segment *segment = elf_image_segment(image, address);
+	_cleanup_(elf_relocations_done) struct elf_relocations relocations = { 0 };
+	const struct elf_image *image = program->image;
 	struct elf_relocation relocation;
-	uint64_t word = 0;
+	uint64_t table_at = 0;
 
-	if (segment)
-		file_window_read(&image->file, address - segment->address + segment->offset, &word,
-				 sizeof(word));
-	if (!word && address && find_relocation(image, address, 0, &relocation))
-		word = relocation.addend;
-	return word;
+	read_words(image, words);
+	if (!elf_relocations_open(image, elf_image_find_name(image, ".rela.dyn"), &relocations))
+		return 0;
+	for (size_t i = 0; elf_relocations_at(&relocations, i, &relocation); i++) {
+		if (!is_relative(image, relocation.type))
+			continue;
+		relocate(words, &relocation);
+		if (!table_at && relocation.addend == program->address)
+			table_at = relocation.offset;
+	}
+	return table_at;
 }
 
 static bool is_code(const struct elf_image *image, uint64_t address)
@@ -164,53 +216,82 @@ static bool is_code(const struct elf_image *image, uint64_t address)
 }
 
 /* Returns the start of the text if the module data are at this address; else 0. */
-static uint64_t module_text(const struct go_program *program, uint64_t address)
+static uint64_t module_text(const struct go_program *program, const struct go_words *words,
+			    uint64_t address)
 {
-	uint64_t words[MODULE_WORDS];
+	uint64_t module[MODULE_WORDS] = { 0 };
 
 	for (size_t i = 0; i < MODULE_WORDS; i++)
-		words[i] = i == MODULE_TABLE || i >= MODULE_MIN
-				   ? word_at(program->image, address + i * POINTER_SIZE)
-				   : 0;
-	if (words[MODULE_TABLE] != program->address || words[MODULE_TEXT] > words[MODULE_MIN] ||
-	    words[MODULE_MIN] >= words[MODULE_MAX] || words[MODULE_MAX] > words[MODULE_TEXT_END])
+		module[i] = word_at(words, address + i * POINTER_SIZE);
+	if (module[MODULE_TABLE] != program->address || module[MODULE_TEXT] > module[MODULE_MIN] ||
+	    module[MODULE_MIN] >= module[MODULE_MAX] ||
+	    module[MODULE_MAX] > module[MODULE_TEXT_END])
 		return 0;
-	return is_code(program->image, words[MODULE_MIN]) ? words[MODULE_TEXT] : 0;
+	return is_code(program->image, module[MODULE_MIN]) ? module[MODULE_TEXT] : 0;
 }
 
-static uint64_t scan_for_module(const struct go_program *program, size_t i)
+static void add_candidate(struct go_candidates *candidates, uint64_t address)
+{
+	if (candidates->count < CANDIDATES_MAX)
+		candidates->items[candidates->count++] = address;
+}
+
+/* Adds the places in a section where the table's address is. */
+static void scan_for_module(const struct go_program *program, size_t i,
+			    struct go_candidates *candidates)
 {
 	const struct elf_section *section = &program->image->sections.items[i];
 	struct file_window source = elf_image_section(program->image, i);
 	_cleanup_(window_done) struct window window = { .source = source, .step = SCAN_STEP };
-	uint64_t text = 0;
 
-	for (uint64_t at = 0; !text && at + POINTER_SIZE <= source.size; at += POINTER_SIZE) {
+	for (uint64_t at = 0; at + POINTER_SIZE <= source.size; at += POINTER_SIZE) {
 		struct reader reader = window_reader(&window, at, POINTER_SIZE);
 
-		if (reader_failed(&reader))
-			return 0;
+		if (reader_failed(&reader) || candidates->count == CANDIDATES_MAX)
+			return;
 		if (reader_u64_host(&reader) == program->address)
-			text = module_text(program, section->address + at);
+			add_candidate(candidates, section->address + at);
 	}
+}
+
+static uint64_t text_of_candidates(const struct go_program *program,
+				   const struct go_candidates *candidates)
+{
+	struct go_words words = { 0 };
+	uint64_t text = 0;
+
+	for (size_t i = 0; i < candidates->count; i++) {
+		add_word(&words, candidates->items[i]);
+		for (size_t k = MODULE_MIN; k < MODULE_WORDS; k++)
+			add_word(&words, candidates->items[i] + k * POINTER_SIZE);
+	}
+	resolve_words(program, &words);
+	for (size_t i = 0; !text && i < candidates->count; i++)
+		text = module_text(program, &words, candidates->items[i]);
 	return text;
 }
 
 static uint64_t elf_go_find_text(const struct go_program *program)
 {
 	static const char *const places[] = { ".go.module", ".noptrdata", ".data", ".data.rel.ro" };
-	struct elf_relocation relocation;
-	uint64_t text = word_at(program->image, program->address + HEADER_TEXT_AT);
+	struct go_candidates candidates = { 0 };
+	struct go_words words = { 0 };
+	uint64_t table_at;
 
-	for (size_t i = 0; !text && i < ARRAY_SIZE(places); i++) {
+	add_word(&words, program->address + HEADER_TEXT_AT);
+	table_at = resolve_words(program, &words);
+	if (words.items[0].value)
+		return words.items[0].value;
+	/* the relocation may come first: only programs that are built with relocations have it */
+	if (table_at)
+		add_candidate(&candidates, table_at);
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
 		size_t section = elf_image_find_name(program->image, places[i]);
 
 		if (section)
-			text = scan_for_module(program, section);
+			scan_for_module(program, section, &candidates);
 	}
-	if (!text && find_relocation(program->image, 0, program->address, &relocation))
-		text = module_text(program, relocation.offset);
-	return text;
+	return text_of_candidates(program, &candidates);
 }
 
 /* The byte before a signal trampoline counts as a part of it, see symbolizer/trampolines.h. */

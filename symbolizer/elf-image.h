@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * An ELF file as sections, segments and tables, without any of libelf's types. elf.c provides it to
- * symbolizer/ alone. No part of it refers to bytes beyond the file. All parts are valid as long as
- * the image.
+ * An ELF file as sections, segments and tables. elf.c provides it to symbolizer/ alone. No part of
+ * it refers to bytes beyond the file. All parts are valid as long as the image.
  */
 
 #include <stdbool.h>
@@ -46,7 +45,6 @@ struct elf_unpacked {
 
 /* Starts zeroed. */
 struct elf_image {
-	struct Elf *elf;
 	struct file_window file;
 	uint16_t machine;
 	/* The word size: 4 or 8. */
@@ -55,16 +53,25 @@ struct elf_image {
 	bool foreign;
 	array_of(struct elf_section) sections;
 	array_of(struct elf_unpacked) unpacked;
+	/* Sorted by address; at most one starts at each. */
 	array_of(struct elf_segment) segments;
+	/* The executable ones, sorted by offset; at most one starts at each. */
+	array_of(struct elf_segment) code;
+	/* The table of segments in the file, which also has those that are not loaded. */
+	uint64_t segments_at;
+	uint32_t segment_count;
+	/* Bytes that sections may still be unpacked to. */
+	size_t unpack_left;
 };
 
 /*
- * Opens an image. Returns 0, -ENOMEM, or -EBADMSG with the reason; call elf_image_done() in any
- * case.
+ * Opens an image. Reads of it spend from the budget, which must outlive the image. Returns 0,
+ * -ENOMEM, or -EBADMSG with the reason; call elf_image_done() in any case. If the budget is spent,
+ * parts of the image are missing: ask budget_check().
  */
-int elf_image_open(struct elf_image *image, int fd, struct error *error);
+int elf_image_open(struct elf_image *image, int fd, struct budget *budget, struct error *error);
 int elf_image_open_memory(struct elf_image *image, const void *bytes, size_t size,
-			  struct error *error);
+			  struct budget *budget, struct error *error);
 void elf_image_done(struct elf_image *image);
 
 /*
@@ -73,7 +80,7 @@ void elf_image_done(struct elf_image *image);
  */
 size_t elf_image_find_type(const struct elf_image *image, uint32_t type);
 size_t elf_image_find_name(const struct elf_image *image, const char *name);
-/* Returns the segment that contains an address, or NULL. */
+/* Returns the last segment that starts at or before an address, if it contains it; else NULL. */
 const struct elf_segment *elf_image_segment(const struct elf_image *image, uint64_t address);
 /*
  * Finds the address at which an offset in the file is mapped. Returns false if no code is mapped

@@ -11,7 +11,7 @@
 static int name_from_debug_file(const struct elf_image *image, int fd, struct addresses *addresses)
 {
 	_cleanup_(elf_image_done) struct elf_image debug = { 0 };
-	int r = elf_image_open(&debug, fd, NULL);
+	int r = elf_image_open(&debug, fd, image->file.budget, NULL);
 
 	if (r == 0)
 		r = elf_find_symbols(image, &debug, addresses, NULL);
@@ -32,19 +32,25 @@ static int name_from_file(const struct elf_image *image, struct addresses *addre
 
 int elf_names(int fd, int debug_fd, struct addresses *addresses, struct error *error)
 {
+	struct budget budget = budget_for_names(addresses->open);
 	_cleanup_(elf_image_done) struct elf_image image = { 0 };
-	int r = elf_image_open(&image, fd, error);
+	int r = elf_image_open(&image, fd, &budget, error);
 
 	if (r == 0 && debug_fd >= 0)
 		r = name_from_debug_file(&image, debug_fd, addresses);
-	return r < 0 ? r : name_from_file(&image, addresses, error);
+	if (r == 0)
+		r = name_from_file(&image, addresses, error);
+	return budget_check(&budget, r);
 }
 
 int elf_names_image(const void *bytes, size_t size, struct addresses *addresses,
 		    struct error *error)
 {
+	struct budget budget = budget_for_names(addresses->open);
 	_cleanup_(elf_image_done) struct elf_image image = { 0 };
-	int r = elf_image_open_memory(&image, bytes, size, error);
+	int r = elf_image_open_memory(&image, bytes, size, &budget, error);
 
-	return r < 0 ? r : name_from_file(&image, addresses, error);
+	if (r == 0)
+		r = name_from_file(&image, addresses, error);
+	return budget_check(&budget, r);
 }

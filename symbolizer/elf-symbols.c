@@ -7,7 +7,8 @@
  * symbols that remain.
  *
  * NAMES_MAX limits all names together: a million symbols may share a name of a megabyte, or expand
- * when they are demangled.
+ * when they are demangled. KEPT_MAX limits the symbols that remain: a million of them may start at
+ * one place.
  */
 #include "symbolizer/elf-finders.h"
 
@@ -20,6 +21,11 @@
 #include "symbolizer/symbols.h"
 
 #define NAMES_MAX (16u << 20)
+/* Identical functions that a linker folded into one leave thousands of symbols at one place. */
+#define KEPT_MAX (256u << 10)
+#define KEPT_PER_ADDRESS 16
+/* What demangling costs for each byte, of the mangled name and of the result. */
+#define DEMANGLE_UNITS 8
 /* perf truncates names of PLT entries, including "@plt", to its buffer; show the same text. */
 #define PLT_NAME_MAX 1023
 
@@ -34,6 +40,7 @@ struct loading {
 	/* NULL in the first pass. */
 	struct symbols *symbols;
 	size_t names_left;
+	size_t kept_left;
 	struct error *error;
 };
 
@@ -113,12 +120,13 @@ static bool symbol_place(const struct loading *loading, const struct elf_symbol 
 	return true;
 }
 
-/* Notes or adds a symbol before its name is known. Returns 1 if the name is needed. */
-static int note_symbol(struct loading *loading, uint64_t offset, uint64_t size)
+/* Notes or adds a symbol before its name is known. Returns whether the name is needed. */
+static bool note_symbol(struct loading *loading, uint64_t offset, uint64_t size)
 {
-	if (!loading->symbols)
-		return symbol_prefilter_note(&loading->prefilter, offset, size);
-	return symbol_prefilter_keeps(&loading->prefilter, offset);
+	if (loading->symbols)
+		return symbol_prefilter_keeps(&loading->prefilter, offset);
+	symbol_prefilter_note(&loading->prefilter, offset, size);
+	return false;
 }
 
 static int add_symbol(struct loading *loading, uint64_t offset, uint64_t size,
@@ -127,9 +135,25 @@ static int add_symbol(struct loading *loading, uint64_t offset, uint64_t size,
 	size_t name_size = strlen(name);
 
 	if (name_size >= loading->names_left)
-		return error_set(loading->error, -EBADMSG, "symbols have more than 16 MB of names");
+		return error_set(loading->error, -E2BIG, "symbols have more than 16 MB of names");
+	if (!loading->kept_left)
+		return error_set(loading->error, -E2BIG, "too many symbols start at one place");
 	loading->names_left -= name_size + 1;
+	loading->kept_left--;
 	return symbols_add(loading->symbols, offset, size, binding, name, name_size);
+}
+
+/* Demangles a name if the budget allows its cost. The caller frees the result. */
+static char *demangle_within(struct budget *budget, const char *name)
+{
+	char *demangled;
+
+	if (!demangle_is_mangled(name) || !budget_spend(budget, DEMANGLE_UNITS * strlen(name)))
+		return NULL;
+	demangled = demangle(name);
+	if (demangled)
+		budget_spend(budget, DEMANGLE_UNITS * strlen(demangled));
+	return demangled;
 }
 
 static int add_table_entry(struct loading *loading, struct elf_table *table,
@@ -139,7 +163,6 @@ static int add_table_entry(struct loading *loading, struct elf_table *table,
 	const char *name;
 	uint64_t offset;
 	bool code;
-	int r;
 
 	if (!symbol.name || symbol.name >= table->strings.source.size ||
 	    !symbol_place(loading, &symbol, &offset, &code))
@@ -149,16 +172,15 @@ static int add_table_entry(struct loading *loading, struct elf_table *table,
 		if (!name || is_mapping_name(name))
 			return 0;
 	}
-	r = note_symbol(loading, offset, code ? symbol.size : 0);
-	if (r <= 0)
-		return r;
+	if (!note_symbol(loading, offset, code ? symbol.size : 0))
+		return 0;
 	/* data needs no name, but its start ends a label without a size before it */
 	if (!code)
 		return add_symbol(loading, offset, 0, SYMBOL_LOCAL, "");
 	name = elf_table_name(table, symbol.name);
 	if (!name)
 		return 0;
-	demangled = demangle(name);
+	demangled = demangle_within(loading->named->file.budget, name);
 	return add_symbol(loading, offset, symbol.size, binding_of(&symbol),
 			  demangled ? demangled : name);
 }
@@ -219,17 +241,15 @@ static int add_plt_entry(struct loading *loading, struct elf_table *dynsym, size
 	struct elf_symbol symbol;
 	char name[PLT_NAME_MAX + 1];
 	const char *plain;
-	int r;
 
 	if (!elf_table_at(dynsym, number, &symbol))
 		return 0;
-	r = note_symbol(loading, offset, plt->entry_size);
-	if (r <= 0)
-		return r;
+	if (!note_symbol(loading, offset, plt->entry_size))
+		return 0;
 	plain = elf_table_name(dynsym, symbol.name);
 	if (!plain)
 		return 0;
-	demangled = demangle(plain);
+	demangled = demangle_within(loading->mapped->file.budget, plain);
 	snprintf(name, sizeof(name), "%s@plt", demangled ? demangled : plain);
 	return add_symbol(loading, offset, plt->entry_size, SYMBOL_GLOBAL, name);
 }
@@ -276,12 +296,17 @@ static int look_up(struct loading *loading, struct addresses *addresses)
 
 	if (r == 0)
 		r = elf_symbols_add_all(loading);
+	/* a part of the symbols would give wrong names */
+	if (r == 0)
+		r = budget_check(loading->named->file.budget, r);
 	if (r == 0)
 		r = symbol_prefilter_sort(&loading->prefilter);
 	if (r == 0)
 		r = symbols_new(&loading->symbols);
 	if (r == 0)
 		r = elf_symbols_add_all(loading);
+	if (r == 0)
+		r = budget_check(loading->named->file.budget, r);
 	if (r == 0)
 		r = symbols_finish(loading->symbols);
 	return r < 0 ? r : symbols_answer(loading->symbols, addresses);
@@ -291,7 +316,12 @@ int elf_find_symbols(const struct elf_image *mapped, const struct elf_image *nam
 		     struct addresses *addresses, struct error *error)
 {
 	struct loading loading = {
-		.mapped = mapped, .named = named, .names_left = NAMES_MAX, .error = error
+		.mapped = mapped,
+		.named = named,
+		.prefilter = { .budget = named->file.budget },
+		.names_left = NAMES_MAX,
+		.kept_left = KEPT_MAX + KEPT_PER_ADDRESS * addresses->open,
+		.error = error,
 	};
 	int r = addresses->open ? look_up(&loading, addresses) : 0;
 

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Opens ELF files through libelf, and reads their tables and build-ids. elf-symbols.c decides which
- * symbols are functions. Every file counts as hostile, so:
+ * Reads ELF files: headers, sections, segments and build-ids. elf-tables.c reads the rows of
+ * tables. Every file counts as hostile, so:
  *
- *   1. libelf opens with ELF_C_READ: it reads with pread(), and only headers and notes.
+ *   1. Everything is read through windows, so memory does not depend on the sizes that a file
+ *      claims, and all work is spent from a budget.
  *   2. Tables are read in pieces, at most SECTION_MAX of each, because a sparse file may claim any
  *      size.
- *   3. Compressed symbol tables and their strings are unpacked, up to UNPACKED_MAX. Other
+ *   3. Compressed symbol tables and their strings are unpacked, up to UNPACKED_MAX together. Other
  *      compressed sections, and those without bytes, count as absent.
  */
 #include "symbolizer/elf.h"
 
-#include <gelf.h>
-#include <libelf.h>
-
+#include <elf.h>
 #include <endian.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/sort.h"
 #include "pack/gzip.h"
 #include "pack/zstd.h"
 #include "symbolizer/elf-image.h"
@@ -28,98 +28,260 @@
 
 /* Section numbers from here on have a special meaning. */
 #define SECTIONS_MAX SHN_LORESERVE
+/* As many as a header can count. Programs have a dozen. */
+#define SEGMENTS_MAX PN_XNUM
 #define SECTION_MAX (1u << 30)
-#define UNPACKED_MAX (128u << 20)
-#define NOTES_MAX (1u << 20)
-/* Bytes to read at a time: symbols are read in order, but their names are scattered. */
+/* Compressed symbol tables are rare. Bounds the memory that they take, packed and unpacked. */
+#define UNPACKED_MAX (32u << 20)
+#define UNPACKED_ONE_MAX (16u << 20)
+/* Unpacked bytes for one unit of a budget. */
+#define UNPACK_BYTES 4
+#define NOTES_MAX (64u << 10)
+/* Long enough to recognise a section by its name. */
+#define SECTION_NAME_MAX 128
+/* Bytes to read at a time: rows are read in order, but their names are scattered. */
 #define TABLE_STEP (64u << 10)
 #define NAMES_STEP (4u << 10)
 
+/* The numbers of an ELF header that say where its tables are. */
+struct elf_places {
+	uint64_t sections_at;
+	uint64_t segments_at;
+	uint32_t section_count;
+	uint32_t segment_count;
+	/* The number of the section with the names of sections. */
+	uint32_t names;
+};
+
+/* A row of the section table. */
+struct section_row {
+	struct elf_section section;
+	uint32_t name;
+	uint32_t info;
+};
+
+/* A row of the segment table. */
+struct segment_row {
+	struct elf_segment segment;
+	uint64_t file_size;
+	uint32_t type;
+};
+
 void elf_image_done(struct elf_image *image)
 {
-	elf_end(image->elf);
 	array_done(&image->sections);
 	array_done(&image->segments);
+	array_done(&image->code);
 	for (size_t i = 0; i < image->unpacked.count; i++)
 		free(image->unpacked.items[i].bytes);
 	array_done(&image->unpacked);
 }
 
-static struct elf_section section_of(const GElf_Shdr *header, const char *name)
+static size_t section_row_size(const struct elf_image *image)
 {
-	struct elf_section section = {
-		.address = header->sh_addr,
-		.offset = header->sh_offset,
-		.size = header->sh_size,
-		.flags = header->sh_flags,
-		.entry_size = header->sh_entsize,
-		.type = header->sh_type,
-		.link = header->sh_link,
-		.labels = name && (strstr(name, "text") || strstr(name, "data")),
-	};
-
-	strncpy(section.name, name ? name : "", sizeof(section.name) - 1);
-	return section;
+	return image->word_size == 8 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr);
 }
 
-/*
- * Reads the names itself, because libelf would read all strings of a file with a single string
- * section.
- */
-static struct window section_names(const struct elf_image *image)
+static size_t segment_row_size(const struct elf_image *image)
 {
-	struct window window = { .source = file_window_of_memory(NULL, 0), .step = NAMES_STEP };
-	GElf_Shdr header;
-	Elf_Scn *scn;
-	size_t i;
-
-	if (elf_getshdrstrndx(image->elf, &i) < 0)
-		return window;
-	scn = elf_getscn(image->elf, i);
-	if (scn && gelf_getshdr(scn, &header) && header.sh_type == SHT_STRTAB)
-		window.source = file_window_part(&image->file, header.sh_offset, header.sh_size);
-	return window;
+	return image->word_size == 8 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr);
 }
 
-static int read_sections(struct elf_image *image)
+/* Returns false beyond the end of the file. */
+static bool read_section(const struct elf_image *image, struct window *table, uint64_t i,
+			 struct section_row *ret_row)
 {
-	_cleanup_(window_done) struct window names = section_names(image);
+	size_t size = section_row_size(image), word = image->word_size;
+	struct reader reader = window_reader(table, i * size, size);
+	struct section_row row = { 0 };
 
-	for (size_t i = 0; i < SECTIONS_MAX; i++) {
-		Elf_Scn *scn = elf_getscn(image->elf, i);
-		GElf_Shdr header;
+	row.name = reader_u32_host(&reader);
+	row.section.type = reader_u32_host(&reader);
+	row.section.flags = reader_word_host(&reader, word);
+	row.section.address = reader_word_host(&reader, word);
+	row.section.offset = reader_word_host(&reader, word);
+	row.section.size = reader_word_host(&reader, word);
+	row.section.link = reader_u32_host(&reader);
+	row.info = reader_u32_host(&reader);
+	reader_word_host(&reader, word);
+	row.section.entry_size = reader_word_host(&reader, word);
+	*ret_row = row;
+	return !reader_failed(&reader);
+}
 
-		if (!scn || !gelf_getshdr(scn, &header))
+/* The flags are at different places in files of 32 and of 64 bits. */
+static bool read_segment(const struct elf_image *image, struct window *table, uint64_t i,
+			 struct segment_row *ret_row)
+{
+	size_t size = segment_row_size(image), word = image->word_size;
+	struct reader reader = window_reader(table, i * size, size);
+	uint32_t flags = 0;
+	uint64_t memory_size;
+	struct segment_row row = { .type = reader_u32_host(&reader) };
+
+	if (word == 8)
+		flags = reader_u32_host(&reader);
+	row.segment.offset = reader_word_host(&reader, word);
+	row.segment.address = reader_word_host(&reader, word);
+	reader_word_host(&reader, word);
+	row.file_size = reader_word_host(&reader, word);
+	memory_size = reader_word_host(&reader, word);
+	if (word == 4)
+		flags = reader_u32_host(&reader);
+	row.segment.size = MAX(memory_size, row.file_size);
+	row.segment.executable = flags & PF_X;
+	*ret_row = row;
+	return !reader_failed(&reader);
+}
+
+static struct window table_window(const struct elf_image *image, uint64_t at)
+{
+	return (struct window){ .source = file_window_part(&image->file, at, UINT64_MAX),
+				.step = TABLE_STEP };
+}
+
+/* Section 0 has the counts that do not fit into the header. */
+static void read_large_counts(const struct elf_image *image, struct elf_places *places)
+{
+	_cleanup_(window_done) struct window table = table_window(image, places->sections_at);
+	struct section_row first;
+
+	table.step = 0;
+	if ((places->section_count && places->segment_count < PN_XNUM &&
+	     places->names < SHN_XINDEX) ||
+	    !read_section(image, &table, 0, &first))
+		return;
+	if (!places->section_count)
+		places->section_count = MIN(first.section.size, SECTIONS_MAX);
+	if (places->segment_count == PN_XNUM)
+		places->segment_count = first.info;
+	if (places->names == SHN_XINDEX)
+		places->names = first.section.link;
+}
+
+/* Returns false if the bytes are not an ELF header of this machine's byte order. */
+static bool read_places(struct elf_image *image, struct elf_places *places)
+{
+	_cleanup_(window_done) struct window window = { .source = image->file };
+	size_t word = image->word_size;
+	size_t size = word == 8 ? sizeof(Elf64_Ehdr) : sizeof(Elf32_Ehdr);
+	struct reader reader = window_reader(&window, 0, size);
+	uint16_t segment_size, section_size;
+
+	reader_take(&reader, EI_NIDENT + 2);
+	image->machine = reader_u16_host(&reader);
+	reader_u32(&reader);
+	reader_word_host(&reader, word);
+	places->segments_at = reader_word_host(&reader, word);
+	places->sections_at = reader_word_host(&reader, word);
+	reader_u32(&reader);
+	reader_u16(&reader);
+	segment_size = reader_u16_host(&reader);
+	places->segment_count = reader_u16_host(&reader);
+	section_size = reader_u16_host(&reader);
+	places->section_count = reader_u16_host(&reader);
+	places->names = reader_u16_host(&reader);
+	if (reader_failed(&reader))
+		return false;
+	if (places->sections_at && section_size == section_row_size(image))
+		read_large_counts(image, places);
+	else
+		places->section_count = 0;
+	if (!places->segments_at || segment_size != segment_row_size(image))
+		places->segment_count = 0;
+	return true;
+}
+
+/* The names are scattered, so most of them cost a read of their own. */
+static void name_section(struct window *names, uint32_t at, struct elf_section *section)
+{
+	uint64_t left = at < names->source.size ? names->source.size - at : 0;
+	struct reader reader = window_reader(names, at, MIN(left, SECTION_NAME_MAX));
+	size_t size = reader_left(&reader);
+	const void *bytes = reader_take(&reader, size);
+	char name[SECTION_NAME_MAX + 1] = { 0 };
+
+	if (bytes)
+		memcpy(name, bytes, size);
+	memcpy(section->name, name, sizeof(section->name) - 1);
+	section->labels = strstr(name, "text") || strstr(name, "data");
+}
+
+static int read_sections(struct elf_image *image, const struct elf_places *places)
+{
+	_cleanup_(window_done) struct window table = table_window(image, places->sections_at);
+	_cleanup_(window_done) struct window names = { .step = NAMES_STEP };
+	struct section_row row;
+
+	if (places->names < places->section_count &&
+	    read_section(image, &table, places->names, &row) && row.section.type == SHT_STRTAB)
+		names.source = file_window_part(&image->file, row.section.offset, row.section.size);
+	for (size_t i = 0; i < MIN(places->section_count, SECTIONS_MAX); i++) {
+		if (!read_section(image, &table, i, &row))
 			break;
-		if (array_push(&image->sections,
-			       section_of(&header, window_text(&names, header.sh_name))) < 0)
+		name_section(&names, row.name, &row.section);
+		if (array_push(&image->sections, row.section) < 0)
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static int read_segments(struct elf_image *image)
+static int compare_addresses(const void *a, const void *b)
 {
-	size_t count;
+	const struct elf_segment *one = a, *other = b;
 
-	if (elf_getphdrnum(image->elf, &count) < 0)
-		return 0;
-	for (size_t i = 0; i < count; i++) {
-		GElf_Phdr header;
+	if (one->address != other->address)
+		return one->address < other->address ? -1 : 1;
+	return one->offset < other->offset ? -1 : one->offset > other->offset;
+}
 
-		if (!gelf_getphdr(image->elf, i, &header))
-			return 0;
-		if (header.p_type != PT_LOAD)
+static int compare_offsets(const void *a, const void *b)
+{
+	const struct elf_segment *one = a, *other = b;
+
+	if (one->offset != other->offset)
+		return one->offset < other->offset ? -1 : 1;
+	return one->address < other->address ? -1 : one->address > other->address;
+}
+
+static void sort_segments(struct elf_image *image)
+{
+	size_t kept = 0;
+
+	if (image->segments.count)
+		qsort(image->segments.items, image->segments.count, sizeof(struct elf_segment),
+		      compare_addresses);
+	for (size_t i = 0; i < image->segments.count; i++)
+		if (!kept ||
+		    image->segments.items[kept - 1].address != image->segments.items[i].address)
+			image->segments.items[kept++] = image->segments.items[i];
+	image->segments.count = kept;
+	kept = 0;
+	if (image->code.count)
+		qsort(image->code.items, image->code.count, sizeof(struct elf_segment),
+		      compare_offsets);
+	for (size_t i = 0; i < image->code.count; i++)
+		if (!kept || image->code.items[kept - 1].offset != image->code.items[i].offset)
+			image->code.items[kept++] = image->code.items[i];
+	image->code.count = kept;
+}
+
+static int read_segments(struct elf_image *image, const struct elf_places *places)
+{
+	_cleanup_(window_done) struct window table = table_window(image, places->segments_at);
+	struct segment_row row;
+
+	image->segments_at = places->segments_at;
+	image->segment_count = MIN(places->segment_count, SEGMENTS_MAX);
+	for (size_t i = 0; i < image->segment_count && read_segment(image, &table, i, &row); i++) {
+		if (row.type != PT_LOAD || !row.segment.size)
 			continue;
-		if (array_push(&image->segments,
-			       (struct elf_segment){
-				       .address = header.p_vaddr,
-				       .size = MAX(header.p_memsz, header.p_filesz),
-				       .offset = header.p_offset,
-				       .executable = header.p_flags & PF_X,
-			       }) < 0)
+		if (array_push(&image->segments, row.segment) < 0)
+			return -ENOMEM;
+		if (row.segment.executable && array_push(&image->code, row.segment) < 0)
 			return -ENOMEM;
 	}
+	sort_segments(image);
 	return 0;
 }
 
@@ -165,9 +327,12 @@ static int unpack_section(struct elf_image *image, size_t i)
 	uint32_t type;
 	int r;
 
-	if (!read_packing(image, &source, &type, &size) || !size || size > UNPACKED_MAX ||
-	    source.size <= header_size || source.size > UNPACKED_MAX)
+	if (!read_packing(image, &source, &type, &size) || !size ||
+	    size > MIN(image->unpack_left, UNPACKED_ONE_MAX) || source.size <= header_size ||
+	    source.size > UNPACKED_ONE_MAX ||
+	    !budget_spend(image->file.budget, size / UNPACK_BYTES))
 		return 0;
+	image->unpack_left -= size;
 	source = file_window_part(&source, header_size, UINT64_MAX);
 	packed = malloc(source.size);
 	bytes = malloc(size);
@@ -208,40 +373,43 @@ static int unpack_tables(struct elf_image *image)
 	return r;
 }
 
-static int read_headers(struct elf_image *image, Elf *elf, struct error *error)
+static int read_headers(struct elf_image *image, struct error *error)
 {
-	GElf_Ehdr header;
+	struct elf_places places = { 0 };
+	uint8_t identity[EI_NIDENT];
 	int r;
 
-	image->elf = elf;
-	if (!elf)
-		return error_set(error, -EBADMSG, "cannot read as ELF: %s", elf_errmsg(-1));
-	if (elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &header))
+	image->unpack_left = UNPACKED_MAX;
+	if (file_window_read(&image->file, 0, identity, sizeof(identity)) < sizeof(identity) ||
+	    memcmp(identity, ELFMAG, SELFMAG) != 0 || identity[EI_CLASS] < ELFCLASS32 ||
+	    identity[EI_CLASS] > ELFCLASS64)
 		return error_set(error, -EBADMSG, "not an ELF file");
-	image->machine = header.e_machine;
-	image->word_size = header.e_ident[EI_CLASS] == ELFCLASS64 ? 8 : 4;
-	image->foreign = header.e_ident[EI_DATA] !=
-			 (__BYTE_ORDER == __LITTLE_ENDIAN ? ELFDATA2LSB : ELFDATA2MSB);
-	r = read_sections(image);
+	image->word_size = identity[EI_CLASS] == ELFCLASS64 ? 8 : 4;
+	image->foreign =
+		identity[EI_DATA] != (__BYTE_ORDER == __LITTLE_ENDIAN ? ELFDATA2LSB : ELFDATA2MSB);
+	if (image->foreign)
+		return 0;
+	if (!read_places(image, &places))
+		return error_set(error, -EBADMSG, "the ELF header is truncated");
+	r = read_sections(image, &places);
 	if (r == 0)
 		r = unpack_tables(image);
-	return r < 0 ? r : read_segments(image);
+	return r < 0 ? r : read_segments(image, &places);
 }
 
-int elf_image_open(struct elf_image *image, int fd, struct error *error)
+int elf_image_open(struct elf_image *image, int fd, struct budget *budget, struct error *error)
 {
-	elf_version(EV_CURRENT);
 	image->file = file_window_of_file(fd);
-	return read_headers(image, elf_begin(fd, ELF_C_READ, NULL), error);
+	image->file.budget = budget;
+	return read_headers(image, error);
 }
 
 int elf_image_open_memory(struct elf_image *image, const void *bytes, size_t size,
-			  struct error *error)
+			  struct budget *budget, struct error *error)
 {
-	elf_version(EV_CURRENT);
 	image->file = file_window_of_memory(bytes, size);
-	/* libelf only reads the bytes, but its interface lacks const */
-	return read_headers(image, elf_memory((char *)bytes, size), error);
+	image->file.budget = budget;
+	return read_headers(image, error);
 }
 
 size_t elf_image_find_type(const struct elf_image *image, uint32_t type)
@@ -262,27 +430,33 @@ size_t elf_image_find_name(const struct elf_image *image, const char *name)
 
 const struct elf_segment *elf_image_segment(const struct elf_image *image, uint64_t address)
 {
-	for (size_t i = 0; i < image->segments.count; i++) {
-		const struct elf_segment *segment = &image->segments.items[i];
+	const struct elf_segment *segment = image->segments.items;
+	size_t count = image->segments.count;
 
-		if (address >= segment->address && address - segment->address < segment->size)
-			return segment;
+	/* each symbol is looked up here, so this search has no branches that depend on addresses */
+	while (count > 1) {
+		size_t half = count / 2;
+
+		segment += segment[half].address <= address ? half : 0;
+		count -= half;
 	}
-	return NULL;
+	return count && address - segment->address < segment->size && address >= segment->address
+		       ? segment
+		       : NULL;
 }
 
 bool elf_image_address(const struct elf_image *image, uint64_t offset, uint64_t *ret_address)
 {
-	for (size_t i = 0; i < image->segments.count; i++) {
-		const struct elf_segment *segment = &image->segments.items[i];
+	size_t i = sort_array_count_below(&image->code, offset, offset + 1);
+	const struct elf_segment *segment;
 
-		if (segment->executable && offset >= segment->offset &&
-		    offset - segment->offset < segment->size) {
-			*ret_address = offset - segment->offset + segment->address;
-			return true;
-		}
-	}
-	return false;
+	if (!i)
+		return false;
+	segment = &image->code.items[i - 1];
+	if (offset - segment->offset >= segment->size)
+		return false;
+	*ret_address = offset - segment->offset + segment->address;
+	return true;
 }
 
 struct file_window elf_image_section(const struct elf_image *image, size_t i)
@@ -297,90 +471,6 @@ struct file_window elf_image_section(const struct elf_image *image, size_t i)
 	    section->flags & SHF_COMPRESSED || image->foreign)
 		return file_window_of_memory(NULL, 0);
 	return file_window_part(&image->file, section->offset, MIN(section->size, SECTION_MAX));
-}
-
-bool elf_table_open(const struct elf_image *image, size_t i, uint32_t type, struct elf_table *table)
-{
-	if (i >= image->sections.count || image->sections.items[i].type != type)
-		return false;
-	table->entries.source = elf_image_section(image, i);
-	table->entries.step = TABLE_STEP;
-	table->strings.source = elf_image_section(image, image->sections.items[i].link);
-	table->strings.step = NAMES_STEP;
-	table->word_size = image->word_size;
-	return table->strings.source.size;
-}
-
-void elf_table_done(struct elf_table *table)
-{
-	window_done(&table->entries);
-	window_done(&table->strings);
-}
-
-/* The order of the fields depends on the word size. */
-bool elf_table_at(struct elf_table *table, size_t i, struct elf_symbol *ret_symbol)
-{
-	size_t size = table->word_size * 2 + 8;
-	struct reader reader = window_reader(&table->entries, i * size, size);
-	struct elf_symbol symbol = { .name = reader_u32_host(&reader) };
-	uint8_t info, other;
-
-	if (table->word_size == 4) {
-		symbol.value = reader_u32_host(&reader);
-		symbol.size = reader_u32_host(&reader);
-	}
-	info = reader_u8(&reader);
-	other = reader_u8(&reader);
-	symbol.section = reader_u16_host(&reader);
-	if (table->word_size == 8) {
-		symbol.value = reader_u64_host(&reader);
-		symbol.size = reader_u64_host(&reader);
-	}
-	symbol.type = GELF_ST_TYPE(info);
-	symbol.binding = GELF_ST_BIND(info);
-	symbol.visibility = GELF_ST_VISIBILITY(other);
-	*ret_symbol = symbol;
-	return !reader_failed(&reader);
-}
-
-const char *elf_table_name(struct elf_table *table, uint32_t at)
-{
-	return window_text(&table->strings, at);
-}
-
-bool elf_relocations_open(const struct elf_image *image, size_t i,
-			  struct elf_relocations *relocations)
-{
-	const struct elf_section *section = &image->sections.items[i];
-
-	if (i >= image->sections.count || (section->type != SHT_RELA && section->type != SHT_REL))
-		return false;
-	relocations->entries.source = elf_image_section(image, i);
-	relocations->entries.step = TABLE_STEP;
-	relocations->addends = section->type == SHT_RELA;
-	relocations->word_size = image->word_size;
-	return true;
-}
-
-void elf_relocations_done(struct elf_relocations *relocations)
-{
-	window_done(&relocations->entries);
-}
-
-bool elf_relocations_at(struct elf_relocations *relocations, size_t i,
-			struct elf_relocation *ret_relocation)
-{
-	size_t word = relocations->word_size, size = (2 + relocations->addends) * word;
-	struct reader reader = window_reader(&relocations->entries, i * size, size);
-	uint64_t offset = reader_word_host(&reader, word), info = reader_word_host(&reader, word);
-
-	*ret_relocation = (struct elf_relocation){
-		.offset = offset,
-		.addend = relocations->addends ? reader_word_host(&reader, word) : 0,
-		.symbol = word == 8 ? GELF_R_SYM(info) : ELF32_R_SYM(info),
-		.type = word == 8 ? GELF_R_TYPE(info) : ELF32_R_TYPE(info),
-	};
-	return !reader_failed(&reader);
 }
 
 static size_t note_align(size_t size, const struct reader *reader)
@@ -417,24 +507,30 @@ int elf_notes_build_id(const void *notes, size_t size, uint8_t ret_id[ELF_BUILD_
 	return 0;
 }
 
+/* Larger notes do not occur, and a build-id is near their beginning. */
+static int notes_at(const struct elf_image *image, uint64_t offset, uint64_t size, uint8_t *ret_id,
+		    size_t *ret_size)
+{
+	_cleanup_(window_done) struct window window = { .source = image->file };
+	struct reader reader;
+
+	if (size > NOTES_MAX)
+		return 0;
+	reader = window_reader(&window, offset, size);
+	if (reader_failed(&reader))
+		return 0;
+	return elf_notes_build_id(reader_take(&reader, size), size, ret_id, ret_size);
+}
+
 static int notes_of_segments(const struct elf_image *image, uint8_t *ret_id, size_t *ret_size)
 {
-	size_t count;
+	_cleanup_(window_done) struct window table = table_window(image, image->segments_at);
+	struct segment_row row;
 
-	if (elf_getphdrnum(image->elf, &count) < 0)
-		return 0;
-	for (size_t i = 0; i < count; i++) {
-		Elf_Data *data = NULL;
-		GElf_Phdr header;
-
-		if (!gelf_getphdr(image->elf, i, &header))
-			return 0;
-		if (header.p_type == PT_NOTE && header.p_filesz <= NOTES_MAX)
-			data = elf_getdata_rawchunk(image->elf, header.p_offset, header.p_filesz,
-						    ELF_T_BYTE);
-		if (data && elf_notes_build_id(data->d_buf, data->d_size, ret_id, ret_size))
+	for (size_t i = 0; i < image->segment_count && read_segment(image, &table, i, &row); i++)
+		if (row.type == PT_NOTE &&
+		    notes_at(image, row.segment.offset, row.file_size, ret_id, ret_size))
 			return 1;
-	}
 	return 0;
 }
 
@@ -442,13 +538,10 @@ static int notes_of_segments(const struct elf_image *image, uint8_t *ret_id, siz
 static int notes_of_sections(const struct elf_image *image, uint8_t *ret_id, size_t *ret_size)
 {
 	for (size_t i = 1; i < image->sections.count; i++) {
-		Elf_Data *data;
+		const struct elf_section *section = &image->sections.items[i];
 
-		if (image->sections.items[i].type != SHT_NOTE)
-			continue;
-		data = elf_rawdata(elf_getscn(image->elf, i), NULL);
-		if (data && data->d_size <= NOTES_MAX &&
-		    elf_notes_build_id(data->d_buf, data->d_size, ret_id, ret_size))
+		if (section->type == SHT_NOTE && !(section->flags & SHF_COMPRESSED) &&
+		    notes_at(image, section->offset, section->size, ret_id, ret_size))
 			return 1;
 	}
 	return 0;
@@ -456,12 +549,13 @@ static int notes_of_sections(const struct elf_image *image, uint8_t *ret_id, siz
 
 int elf_build_id(int fd, uint8_t ret_id[ELF_BUILD_ID_MAX], size_t *ret_size)
 {
+	struct budget budget = budget_of(BUDGET_SMALL);
 	_cleanup_(elf_image_done) struct elf_image image = { 0 };
-	int r = elf_image_open(&image, fd, NULL);
+	int r = elf_image_open(&image, fd, &budget, NULL);
 
-	if (r < 0)
-		return r;
-	if (notes_of_segments(&image, ret_id, ret_size))
-		return 1;
-	return notes_of_sections(&image, ret_id, ret_size);
+	if (r == 0)
+		r = notes_of_segments(&image, ret_id, ret_size);
+	if (r == 0)
+		r = notes_of_sections(&image, ret_id, ret_size);
+	return r == 1 ? 1 : budget_check(&budget, r);
 }

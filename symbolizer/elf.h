@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Reads ELF files through libelf, which only elf.c includes. Files are read, never mapped, because
- * truncating a mapped file raises SIGBUS. Descriptors stay the caller's.
+ * Reads ELF files. Files are read, never mapped, because truncating a mapped file raises SIGBUS.
+ * Descriptors stay the caller's. Every file counts as hostile: each function has a budget of work
+ * (symbolizer/budget.h) and returns -ETIME when it is spent.
  */
 
 #include <stdbool.h>
@@ -16,8 +17,8 @@
 #define ELF_BUILD_ID_MAX 20
 
 /*
- * Reads the GNU build-id of a file. Returns 1 with a build-id, 0 without one, or -EBADMSG if the
- * file is damaged or is not ELF.
+ * Reads the GNU build-id of a file. Returns 1 with a build-id, 0 without one, -EBADMSG if the file
+ * is damaged or is not ELF, or -ETIME.
  */
 int elf_build_id(int fd, uint8_t ret_id[ELF_BUILD_ID_MAX], size_t *ret_size);
 
@@ -32,7 +33,8 @@ int elf_notes_build_id(const void *notes, size_t size, uint8_t ret_id[ELF_BUILD_
  * Names the open addresses. Uses .symtab, .dynsym, and the PLT's entries as "name@plt", with C++
  * and Rust demangled; then .gnu_debugdata; then the function table of a Go program. Addresses are
  * offsets in the file, as a mapping states them (address - start + page offset). Returns 0, also
- * without symbols; -EBADMSG with the reason; -ENOMEM; or -E2BIG beyond the limit of names.
+ * without symbols; -EBADMSG with the reason; -ENOMEM; -E2BIG beyond the limit of names; or -ETIME.
+ * After -E2BIG and -ETIME, some addresses may have names.
  *
  * debug_fd is a separate debug file, such as /usr/lib/debug/.build-id/ab/cdef.debug, or -1. The
  * caller guarantees that both files have the same build-id. The file itself supplies the names that
@@ -54,7 +56,7 @@ int elf_function_starts(int fd, const char *name, struct addresses *addresses);
 #define ELF_DEBUGLINK_MAX 256
 /*
  * Reads the name of a file's separate debug file, without a folder, and the CRC-32 of the debug
- * file. Returns 1 with the name, else 0 or -EBADMSG.
+ * file. Returns 1 with the name, else 0, -EBADMSG or -ETIME.
  */
 int elf_debuglink(int fd, char ret_name[ELF_DEBUGLINK_MAX], uint32_t *ret_crc);
 /* Returns whether a file has this CRC-32. Does not read very large files. */

@@ -7,6 +7,10 @@
 
 #include "base/cleanup.h"
 
+/* What a system call costs, and the bytes that are copied or searched for one unit of a budget. */
+#define READ_UNITS 32
+#define UNIT_BYTES 64
+
 struct file_window file_window_of_file(int fd)
 {
 	struct stat about;
@@ -36,6 +40,8 @@ size_t file_window_read(const struct file_window *source, uint64_t at, void *to,
 	struct file_window part = file_window_part(source, at, size);
 	size_t done = 0;
 
+	if (!budget_spend(part.budget, READ_UNITS + part.size / UNIT_BYTES))
+		return 0;
 	if (part.memory && part.size)
 		memcpy(to, part.memory + part.offset, part.size);
 	while (!part.memory && done < part.size) {
@@ -61,6 +67,8 @@ static size_t window_fill(struct window *window, uint64_t at, size_t size)
 {
 	uint8_t *room;
 
+	if (!budget_spend(window->source.budget, 1))
+		return 0;
 	if (at >= window->at && at - window->at <= window->size &&
 	    window->size - (at - window->at) >= size)
 		return size;
@@ -105,14 +113,18 @@ const char *window_text(struct window *window, uint64_t at)
 {
 	for (size_t size = 1; size <= WINDOW_MAX; size *= 2) {
 		size_t loaded = window_fill(window, at, size);
-		const void *text;
+		const char *text, *end;
 
 		if (!loaded)
 			return NULL;
 		/* search all loaded bytes, not only the requested ones */
-		loaded = window->size - (at - window->at);
-		text = window_bytes(window, at);
-		if (memchr(text, 0, loaded))
+		loaded = MIN(window->size - (at - window->at), WINDOW_MAX);
+		text = (const char *)window_bytes(window, at);
+		end = memchr(text, 0, loaded);
+		if (!budget_spend(window->source.budget,
+				  (end ? (size_t)(end - text) : loaded) / UNIT_BYTES))
+			return NULL;
+		if (end)
 			return text;
 		if (loaded < size)
 			return NULL;

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
+#include "symbolizer/budget.h"
 
 struct file_window {
 	/* NULL: the bytes are in the file. */
@@ -19,6 +20,8 @@ struct file_window {
 	int fd;
 	uint64_t offset;
 	uint64_t size;
+	/* Borrowed; NULL: no limit. Reads spend from it, and find no bytes when it is spent. */
+	struct budget *budget;
 };
 
 struct file_window file_window_of_file(int fd);
@@ -28,7 +31,7 @@ struct file_window file_window_part(const struct file_window *source, uint64_t a
 /* Copies at most `size` bytes at `at`. Returns the number of copied bytes. */
 size_t file_window_read(const struct file_window *source, uint64_t at, void *to, size_t size);
 
-/* The limit for the size of a text. */
+/* The limit for the size of a text. No known name is longer than 64 KB. */
 #define WINDOW_MAX (1u << 20)
 
 /*
@@ -50,8 +53,8 @@ void window_done(struct window *window);
  */
 struct reader window_reader(struct window *window, uint64_t at, size_t size);
 /*
- * Returns the NUL-terminated text at `at`, or NULL if the text lacks its NUL. Valid until the next
- * call.
+ * Returns the NUL-terminated text at `at`, or NULL if the text lacks its NUL within WINDOW_MAX
+ * bytes. Valid until the next call.
  */
 const char *window_text(struct window *window, uint64_t at);
 

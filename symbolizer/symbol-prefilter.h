@@ -8,7 +8,7 @@
  * answers for the open addresses as one of all symbols.
  *
  * It selects, with all symbols at the same start,
- *   1. symbols whose size reaches over an open address;
+ *   1. the innermost COVERS_KEPT starts of symbols whose size reaches over an open address;
  *   2. the last symbol before each open address, because it contains the address, or ends a symbol
  *      without a size before it;
  *   3. a symbol behind the last address, so that a symbol without a size before it does not end
@@ -22,21 +22,40 @@
 
 #include "base/array.h"
 #include "symbolizer/addresses.h"
+#include "symbolizer/budget.h"
 
-/* Starts zeroed. */
+/*
+ * More than one, because of several symbols at one start, the one that is shown may be too short
+ * for the address. Then the address belongs to the next symbol around it.
+ */
+#define COVERS_KEPT 4
+
+/* The starts of (1) for one address, the largest first; UINT64_MAX: none. */
+struct symbol_covers {
+	uint64_t starts[COVERS_KEPT];
+};
+
+/* Starts zeroed. Its memory depends only on the number of addresses. */
 struct symbol_prefilter {
 	/* The open addresses. */
 	array_of(uint64_t) open;
 	/* The starts of (2) in the order of the addresses, then of (3); UINT64_MAX: none. */
 	array_of(uint64_t) last;
-	/* The starts of (1) and (4); after symbol_prefilter_sort() all selected starts. */
+	/* The starts of (1) in the order of the addresses. */
+	array_of(struct symbol_covers) covers;
+	/* For each address, whether a symbol of (4) exists. */
+	array_of(uint8_t) behind;
+	/* After symbol_prefilter_sort(): all selected starts. */
 	array_of(uint64_t) starts;
+	/* Borrowed; may be NULL. It spends a unit for each address that a symbol reaches over. */
+	struct budget *budget;
 };
 
-/* Each function returns 0 or -ENOMEM. Call symbol_prefilter_done() in any case. */
+/* Returns 0 or -ENOMEM. Call symbol_prefilter_done() in any case. */
 int symbol_prefilter_init(struct symbol_prefilter *prefilter, const struct addresses *addresses);
 void symbol_prefilter_done(struct symbol_prefilter *prefilter);
-int symbol_prefilter_note(struct symbol_prefilter *prefilter, uint64_t start, uint64_t size);
-/* Call it between the two passes. */
+/* Stops at once if the budget is spent. */
+void symbol_prefilter_note(struct symbol_prefilter *prefilter, uint64_t start, uint64_t size);
+/* Call it between the two passes. Returns 0 or -ENOMEM. */
 int symbol_prefilter_sort(struct symbol_prefilter *prefilter);
 bool symbol_prefilter_keeps(const struct symbol_prefilter *prefilter, uint64_t start);

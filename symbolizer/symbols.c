@@ -260,46 +260,70 @@ static void end_pending(struct symbols *symbols)
 	}
 }
 
-static size_t symbols_underscores(const char *name)
+/*
+ * A symbol and what its name has. This is found once for each symbol, because a hostile file may
+ * have thousands of long names at one address.
+ */
+struct candidate {
+	const struct pending *pending;
+	const char *name;
+	size_t length;
+	size_t underscores;
+};
+
+static struct candidate candidate_of(const struct symbols *symbols, const struct pending *pending)
 {
-	return strspn(name, "_");
+	const char *name = name_at(symbols, pending->name);
+
+	return (struct candidate){ pending, name, strlen(name), strspn(name, "_") };
 }
 
 /* Returns whether a is shown instead of b at the same address, by perf's rules in perf's order. */
-static bool pending_better(const struct symbols *symbols, const struct pending *a,
-			   const struct pending *b)
+static bool candidate_better(const struct candidate *a, const struct candidate *b)
 {
-	const char *name_a = name_at(symbols, a->name), *name_b = name_at(symbols, b->name);
-	size_t length_a = strlen(name_a), length_b = strlen(name_b);
-
-	if (!length_a != !length_b)
-		return length_a;
-	if (!a->size != !b->size)
-		return a->size;
-	if ((a->binding == SYMBOL_WEAK) != (b->binding == SYMBOL_WEAK))
-		return b->binding == SYMBOL_WEAK;
-	if ((a->binding == SYMBOL_GLOBAL) != (b->binding == SYMBOL_GLOBAL))
-		return a->binding == SYMBOL_GLOBAL;
-	if (symbols_underscores(name_a) != symbols_underscores(name_b))
-		return symbols_underscores(name_a) < symbols_underscores(name_b);
-	if (length_a != length_b)
-		return length_a > length_b;
+	if (!a->length != !b->length)
+		return a->length;
+	if (!a->pending->size != !b->pending->size)
+		return a->pending->size;
+	if ((a->pending->binding == SYMBOL_WEAK) != (b->pending->binding == SYMBOL_WEAK))
+		return b->pending->binding == SYMBOL_WEAK;
+	if ((a->pending->binding == SYMBOL_GLOBAL) != (b->pending->binding == SYMBOL_GLOBAL))
+		return a->pending->binding == SYMBOL_GLOBAL;
+	if (a->underscores != b->underscores)
+		return a->underscores < b->underscores;
+	if (a->length != b->length)
+		return a->length > b->length;
 	/* the old spelling of a system call loses to any other name */
-	return strncmp(name_a, "SyS", 3) != 0 && strncmp(name_a, "compat_SyS", 10) != 0;
+	return strncmp(a->name, "SyS", 3) != 0 && strncmp(a->name, "compat_SyS", 10) != 0;
+}
+
+/* Returns the symbol to show of those with the start of *i, and moves *i to the last of them. */
+static const struct pending *best_pending(const struct symbols *symbols, size_t *i)
+{
+	const struct pending *items = symbols->pending.items, *first = &items[*i];
+	struct candidate best;
+
+	if (*i + 1 == symbols->pending.count || items[*i + 1].start != first->start)
+		return first;
+	best = candidate_of(symbols, first);
+	while (*i + 1 < symbols->pending.count && items[*i + 1].start == first->start) {
+		struct candidate next = candidate_of(symbols, &items[++*i]);
+
+		if (!candidate_better(&best, &next))
+			best = next;
+	}
+	return best.pending;
 }
 
 static int take_pending(struct symbols *symbols)
 {
 	size_t count = symbols->pending.count;
-	const struct pending *best;
 
 	if (array_reserve(&symbols->entries, count) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
-		best = &symbols->pending.items[i];
-		for (; i + 1 < count && best[0].start == symbols->pending.items[i + 1].start; i++)
-			if (!pending_better(symbols, best, &symbols->pending.items[i + 1]))
-				best = &symbols->pending.items[i + 1];
+		const struct pending *best = best_pending(symbols, &i);
+
 		if (best->size && *name_at(symbols, best->name))
 			symbols->entries.items[symbols->entries.count++] =
 				(struct entry){ best->start, best->size, best->name };

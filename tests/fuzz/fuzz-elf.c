@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Any bytes as an ELF file: as an image and as a file, because libelf has two readers for them. */
+/* Any bytes as an ELF file: as an image and as a file, because windows read both in different ways.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -102,6 +102,11 @@ def functions_of(test):
     return [json.loads(line) for line in listed(*test["cmd"]).splitlines()]
 
 
+def main_build(test):
+    """The build in which a file of live tests runs, besides those of `also`."""
+    return "build" if "plain" in suites_of(test) else "build-dev"
+
+
 def live_units(folder, test, tier, words):
     """A unit for each function of a file of live tests, and in ./test --long one for each mutation."""
     for function in functions_of(test):
@@ -109,14 +114,14 @@ def live_units(folder, test, tier, words):
         unit = unit_of(folder, test, tier)
         unit.command += ["--only", function["name"]]
         unit.alone, unit.waits = function["alone"], not function["alone"]
-        if folder.name != "build-dev" and folder.name not in function["also"]:
+        if folder.name != main_build(test) and folder.name not in function["also"]:
             continue
-        if tier == "long" and function["broken_by"] and folder.name == "build-dev":
+        if tier == "long" and function["broken_by"] and folder.name == main_build(test):
             mutation = dataclasses.replace(unit, name=f"{name}, broken by {function['broken_by']}", must_fail=True)
             mutation.environment = {**unit.environment, "PERFTAPE_MUTATION": function["broken_by"]}
             if is_asked_for(mutation.name, suites_of(test) | {"mutations"}, words):
                 yield mutation
-        quick = bool(function["promise"]) and folder.name == "build-dev"
+        quick = bool(function["promise"]) and folder.name == main_build(test)
         if belongs(tier, function["long"], quick) and is_asked_for(name, suites_of(test), words):
             unit.name = name
             yield unit

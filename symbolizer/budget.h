@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * Limits the work that the bytes of a foreign file can cause. Whoever reads such a file counts in
+ * units of about 10 ns of CPU time. A window (symbolizer/file-window.h) spends units for each read
+ * and then behaves as if the file ended, so every loop that reads on ends too. A loop that does
+ * more than one step for each read spends units itself.
+ *
+ * The base is several times what the largest known files need: to search ten million symbols takes
+ * 30 million units. Honest work also grows with the number of addresses to name, so each adds its
+ * share.
+ */
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define BUDGET_BASE (1ull << 26)
+#define BUDGET_PER_ADDRESS 2048
+/* For small tables: a build-id, the name of a debug file. */
+#define BUDGET_SMALL (1ull << 20)
+
+struct budget {
+	uint64_t left;
+	bool spent;
+};
+
+static inline struct budget budget_of(uint64_t units)
+{
+	return (struct budget){ .left = units };
+}
+
+static inline struct budget budget_for_names(size_t addresses)
+{
+	return budget_of(BUDGET_BASE + BUDGET_PER_ADDRESS * (uint64_t)addresses);
+}
+
+/*
+ * Spends units. Returns false if too few are left; then none are left any more. NULL stands for our
+ * own bytes, which have no limit.
+ */
+static inline bool budget_spend(struct budget *budget, uint64_t units)
+{
+	if (!budget)
+		return true;
+	if (budget->left >= units) {
+		budget->left -= units;
+		return true;
+	}
+	budget->left = 0;
+	budget->spent = true;
+	return false;
+}
+
+/* Turns any other result into -ETIME if the budget is spent, because the answer may be wrong then.
+ */
+static inline int budget_check(const struct budget *budget, int r)
+{
+	return budget->spent && r != -ENOMEM ? -ETIME : r;
+}
