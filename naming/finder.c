@@ -2,6 +2,7 @@
 #include "naming/finder.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <linux/magic.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/proc-maps.h"
 #include "naming/file-owner.h"
 #include "naming/process-root.h"
 #include "naming/process.h"
@@ -148,15 +150,13 @@ static int open_link(const char *link, struct tape_module *module, const char *p
 	return open_checked(take_fd(fd), &here, NULL, about.st_nlink ? until_ns : 0);
 }
 
-/*
- * Opens a file through the process's mapping of it: "55d0-55d8 r-xp 00002000 08:01 1234
- * /usr/bin/x".
- */
+/* Opens a file through the process's mapping of it. */
 static int open_map_file(int32_t pid, struct tape_module *module, const char *path,
 			 uint64_t until_ns)
 {
 	_cleanup_free_ char *maps = NULL;
-	char name[40], link[80], *line, *rest;
+	char name[40], link[80], *rest;
+	struct proc_map map;
 	int r;
 
 	snprintf(name, sizeof(name), "/proc/%d/maps", pid);
@@ -164,13 +164,11 @@ static int open_map_file(int32_t pid, struct tape_module *module, const char *pa
 	rest = maps;
 	if (r < 0)
 		return r;
-	while ((line = strsep(&rest, "\n"))) {
-		const char *slash = strchr(line, '/');
-
-		if (!slash || strncmp(slash, path, strlen(path)) != 0)
+	while (proc_maps_next(&rest, &map)) {
+		if (strncmp(map.path, path, strlen(path)) != 0)
 			continue;
-		snprintf(link, sizeof(link), "/proc/%d/map_files/%.*s", pid,
-			 (int)strcspn(line, " "), line);
+		snprintf(link, sizeof(link), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid,
+			 map.start, map.end);
 		return open_link(link, module, path, until_ns);
 	}
 	return -ENOENT;

@@ -234,7 +234,7 @@ static int look_up_file(struct namer *namer, struct known *known, int32_t pid, u
 	if (r == -ENOMEM)
 		return r;
 	if (r == -ETIME || r == -E2BIG)
-		known->reason = UNNAMED_COSTLY;
+		known->reason = unnamed_by_error(r);
 	addresses_close(&known->answers);
 	return 0;
 }
@@ -404,6 +404,8 @@ static int name_jit(struct namer *namer, struct tape *tape, const struct frame_t
 		r = look_up_jit(files.fd, perf_map_names, &answers);
 	if (r == 0)
 		r = look_up_jit(files.other_fd, jitdump_names, &answers);
+	if (r == -ETIME || r == -E2BIG)
+		namer->reasons[frames->module] = unnamed_by_error(r);
 	return r == -ENOMEM ? r : apply_answers(&answers, tape, frames);
 }
 

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/proc-maps.h"
 #include "naming/process-root.h"
 
 #define STATUS_LIMIT (64u << 10)
@@ -131,22 +132,24 @@ int process_open_jitdump(int32_t pid)
 {
 	_cleanup_free_ char *maps = NULL;
 	struct identity identity;
-	char path[32], name[64], *at, *line;
+	char path[32], name[64], *rest;
+	struct proc_map map;
 
 	if (!read_identity(pid, &identity))
 		return -1;
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	snprintf(name, sizeof(name), "/jit-%d.dump\n", identity.inner);
+	snprintf(name, sizeof(name), "/jit-%d.dump", identity.inner);
 	if (file_read(path, MAPS_LIMIT, &maps, NULL) < 0)
 		return -1;
-	at = strstr(maps, name);
-	if (!at)
-		return -1;
-	at[strlen(name) - 1] = 0;
-	for (line = at; line > maps && line[-1] != '\n';)
-		line--;
-	/* the columns before the path do not contain a slash */
-	return open_own(pid, &identity, strchr(line, '/'));
+	rest = maps;
+	while (proc_maps_next(&rest, &map)) {
+		size_t size = strlen(map.path);
+
+		if (map.path[0] == '/' && size >= strlen(name) &&
+		    strcmp(map.path + size - strlen(name), name) == 0)
+			return open_own(pid, &identity, map.path);
+	}
+	return -1;
 }
 
 /* Returns the begin of a process since the boot; 0 if it is gone. */

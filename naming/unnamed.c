@@ -22,7 +22,8 @@ static const char *const texts[UNNAMED_REASONS] = {
 	[UNNAMED_TIMED_OUT] = "of files that did not answer",
 	[UNNAMED_GENERATED] = "made at run time",
 	[UNNAMED_UNMAPPED] = "in no known mapping",
-	[UNNAMED_COSTLY] = "of files that cost too much to read",
+	[UNNAMED_TOO_SLOW] = "of files that take too long to read",
+	[UNNAMED_TOO_LARGE] = "of files that take too much memory to read",
 };
 
 enum unnamed_reason unnamed_by_error(int r)
@@ -40,8 +41,10 @@ enum unnamed_reason unnamed_by_error(int r)
 	case -ETIMEDOUT:
 		return UNNAMED_TIMED_OUT;
 	case -ETIME:
+		return UNNAMED_TOO_SLOW;
+	case -EFBIG:
 	case -E2BIG:
-		return UNNAMED_COSTLY;
+		return UNNAMED_TOO_LARGE;
 	default:
 		return UNNAMED_GONE;
 	}

@@ -20,10 +20,12 @@ enum unnamed_reason {
 	UNNAMED_GENERATED,
 	/* The address is in no known mapping. */
 	UNNAMED_UNMAPPED,
-	/* The work or the text of the file's names exceeded its budget (symbolizer/budget.h). */
-	UNNAMED_COSTLY,
+	/* The file exceeded its budget of work (symbolizer/work-limit.h), or its names are too
+	   long. */
+	UNNAMED_TOO_SLOW,
+	UNNAMED_TOO_LARGE,
 };
-#define UNNAMED_REASONS 10
+#define UNNAMED_REASONS 11
 
 /* Returns the reason for an error of finder_find() or of the symbolizer. */
 enum unnamed_reason unnamed_by_error(int r);

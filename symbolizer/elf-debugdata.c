@@ -19,7 +19,7 @@
 
 struct unpacking {
 	struct buffer bytes;
-	struct budget *budget;
+	struct work_limit *budget;
 };
 
 static void unpacking_done(struct unpacking *unpacking)
@@ -33,7 +33,7 @@ static int elf_debugdata_take(void *context, const uint8_t *data, size_t size)
 
 	if (size > UNPACKED_MAX - unpacking->bytes.size)
 		return -EFBIG;
-	if (!budget_spend(unpacking->budget, size / UNPACK_BYTES))
+	if (!work_spend(unpacking->budget, size / UNPACK_BYTES))
 		return -ETIME;
 	buffer_bytes(&unpacking->bytes, data, size);
 	return buffer_failed(&unpacking->bytes) ? -ENOMEM : 0;
@@ -49,7 +49,7 @@ static int elf_debugdata_unpack(const struct file_window *source, struct unpacki
 	for (uint64_t at = 0; r == 0 && size; at += size) {
 		size = file_window_read(source, at, piece, STEP);
 		/* packed bytes that unpack to nothing take time, too */
-		if (!budget_spend(unpacking->budget, size / UNPACK_BYTES))
+		if (!work_spend(unpacking->budget, size / UNPACK_BYTES))
 			return -ETIME;
 		r = xz_reader_feed(reader, piece, size, elf_debugdata_take, unpacking);
 	}

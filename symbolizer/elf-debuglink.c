@@ -48,13 +48,13 @@ static int read_debuglink(const struct elf_image *image, char ret_name[ELF_DEBUG
 
 int elf_debuglink(int fd, char ret_name[ELF_DEBUGLINK_MAX], uint32_t *ret_crc)
 {
-	struct budget budget = budget_of(BUDGET_SMALL);
+	struct work_limit budget = work_limit_of(WORK_SMALL);
 	_cleanup_(elf_image_done) struct elf_image image = { 0 };
 	int r = elf_image_open(&image, fd, &budget, NULL);
 
 	if (r == 0)
 		r = read_debuglink(&image, ret_name, ret_crc);
-	return r == 1 ? 1 : budget_check(&budget, r);
+	return r == 1 ? 1 : work_check(&budget, r);
 }
 
 bool elf_has_crc(int fd, uint32_t crc)

@@ -29,7 +29,7 @@ struct innermost {
 struct frame_search {
 	const struct elf_image *image;
 	struct addresses *addresses;
-	struct budget *budget;
+	struct work_limit *budget;
 	/* Indexed by the address's index. So memory does not depend on the number of functions. */
 	struct innermost *innermost;
 };
@@ -65,7 +65,7 @@ static bool note_function(struct frame_search *search, const struct eh_function 
 	     i < addresses->list.count &&
 	     addresses->list.items[i].address - this.offset < function->size;
 	     i++) {
-		if (!budget_spend(search->budget, 1))
+		if (!work_spend(search->budget, 1))
 			return false;
 		if (is_inside(&this, &search->innermost[i]))
 			search->innermost[i] = this;
@@ -107,7 +107,7 @@ static int answer_starts(const struct frame_search *search, const char *name)
 
 int elf_function_starts(int fd, const char *name, struct addresses *addresses)
 {
-	struct budget budget = budget_for_names(addresses->open);
+	struct work_limit budget = work_limit_for_names(addresses->open);
 	_cleanup_(elf_image_done) struct elf_image image = { 0 };
 	_cleanup_free_ struct innermost *innermost =
 		calloc(addresses->list.count + 1, sizeof(*innermost));
@@ -115,8 +115,8 @@ int elf_function_starts(int fd, const char *name, struct addresses *addresses)
 	int r = innermost ? elf_image_open(&image, fd, &budget, NULL) : -ENOMEM;
 
 	if (r < 0)
-		return budget_check(&budget, r);
+		return work_check(&budget, r);
 	read_functions(&search);
-	r = budget_check(&budget, 0);
+	r = work_check(&budget, 0);
 	return r < 0 ? r : answer_starts(&search, name);
 }

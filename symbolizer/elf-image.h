@@ -67,11 +67,11 @@ struct elf_image {
 /*
  * Opens an image. Reads of it spend from the budget, which must outlive the image. Returns 0,
  * -ENOMEM, or -EBADMSG with the reason; call elf_image_done() in any case. If the budget is spent,
- * parts of the image are missing: ask budget_check().
+ * parts of the image are missing: ask work_check().
  */
-int elf_image_open(struct elf_image *image, int fd, struct budget *budget, struct error *error);
+int elf_image_open(struct elf_image *image, int fd, struct work_limit *budget, struct error *error);
 int elf_image_open_memory(struct elf_image *image, const void *bytes, size_t size,
-			  struct budget *budget, struct error *error);
+			  struct work_limit *budget, struct error *error);
 void elf_image_done(struct elf_image *image);
 
 /*

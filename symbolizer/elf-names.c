@@ -32,7 +32,7 @@ static int name_from_file(const struct elf_image *image, struct addresses *addre
 
 int elf_names(int fd, int debug_fd, struct addresses *addresses, struct error *error)
 {
-	struct budget budget = budget_for_names(addresses->open);
+	struct work_limit budget = work_limit_for_names(addresses->open);
 	_cleanup_(elf_image_done) struct elf_image image = { 0 };
 	int r = elf_image_open(&image, fd, &budget, error);
 
@@ -40,17 +40,17 @@ int elf_names(int fd, int debug_fd, struct addresses *addresses, struct error *e
 		r = name_from_debug_file(&image, debug_fd, addresses);
 	if (r == 0)
 		r = name_from_file(&image, addresses, error);
-	return budget_check(&budget, r);
+	return work_check(&budget, r);
 }
 
 int elf_names_image(const void *bytes, size_t size, struct addresses *addresses,
 		    struct error *error)
 {
-	struct budget budget = budget_for_names(addresses->open);
+	struct work_limit budget = work_limit_for_names(addresses->open);
 	_cleanup_(elf_image_done) struct elf_image image = { 0 };
 	int r = elf_image_open_memory(&image, bytes, size, &budget, error);
 
 	if (r == 0)
 		r = name_from_file(&image, addresses, error);
-	return budget_check(&budget, r);
+	return work_check(&budget, r);
 }

@@ -144,15 +144,15 @@ static int add_symbol(struct loading *loading, uint64_t offset, uint64_t size,
 }
 
 /* Demangles a name if the budget allows its cost. The caller frees the result. */
-static char *demangle_within(struct budget *budget, const char *name)
+static char *demangle_within(struct work_limit *budget, const char *name)
 {
 	char *demangled;
 
-	if (!demangle_is_mangled(name) || !budget_spend(budget, DEMANGLE_UNITS * strlen(name)))
+	if (!demangle_is_mangled(name) || !work_spend(budget, DEMANGLE_UNITS * strlen(name)))
 		return NULL;
 	demangled = demangle(name);
 	if (demangled)
-		budget_spend(budget, DEMANGLE_UNITS * strlen(demangled));
+		work_spend(budget, DEMANGLE_UNITS * strlen(demangled));
 	return demangled;
 }
 
@@ -298,7 +298,7 @@ static int look_up(struct loading *loading, struct addresses *addresses)
 		r = elf_symbols_add_all(loading);
 	/* a part of the symbols would give wrong names */
 	if (r == 0)
-		r = budget_check(loading->named->file.budget, r);
+		r = work_check(loading->named->file.budget, r);
 	if (r == 0)
 		r = symbol_prefilter_sort(&loading->prefilter);
 	if (r == 0)
@@ -306,7 +306,7 @@ static int look_up(struct loading *loading, struct addresses *addresses)
 	if (r == 0)
 		r = elf_symbols_add_all(loading);
 	if (r == 0)
-		r = budget_check(loading->named->file.budget, r);
+		r = work_check(loading->named->file.budget, r);
 	if (r == 0)
 		r = symbols_finish(loading->symbols);
 	return r < 0 ? r : symbols_answer(loading->symbols, addresses);

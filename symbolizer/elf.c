@@ -329,8 +329,7 @@ static int unpack_section(struct elf_image *image, size_t i)
 
 	if (!read_packing(image, &source, &type, &size) || !size ||
 	    size > MIN(image->unpack_left, UNPACKED_ONE_MAX) || source.size <= header_size ||
-	    source.size > UNPACKED_ONE_MAX ||
-	    !budget_spend(image->file.budget, size / UNPACK_BYTES))
+	    source.size > UNPACKED_ONE_MAX || !work_spend(image->file.budget, size / UNPACK_BYTES))
 		return 0;
 	image->unpack_left -= size;
 	source = file_window_part(&source, header_size, UINT64_MAX);
@@ -397,7 +396,7 @@ static int read_headers(struct elf_image *image, struct error *error)
 	return r < 0 ? r : read_segments(image, &places);
 }
 
-int elf_image_open(struct elf_image *image, int fd, struct budget *budget, struct error *error)
+int elf_image_open(struct elf_image *image, int fd, struct work_limit *budget, struct error *error)
 {
 	image->file = file_window_of_file(fd);
 	image->file.budget = budget;
@@ -405,7 +404,7 @@ int elf_image_open(struct elf_image *image, int fd, struct budget *budget, struc
 }
 
 int elf_image_open_memory(struct elf_image *image, const void *bytes, size_t size,
-			  struct budget *budget, struct error *error)
+			  struct work_limit *budget, struct error *error)
 {
 	image->file = file_window_of_memory(bytes, size);
 	image->file.budget = budget;
@@ -549,7 +548,7 @@ static int notes_of_sections(const struct elf_image *image, uint8_t *ret_id, siz
 
 int elf_build_id(int fd, uint8_t ret_id[ELF_BUILD_ID_MAX], size_t *ret_size)
 {
-	struct budget budget = budget_of(BUDGET_SMALL);
+	struct work_limit budget = work_limit_of(WORK_SMALL);
 	_cleanup_(elf_image_done) struct elf_image image = { 0 };
 	int r = elf_image_open(&image, fd, &budget, NULL);
 
@@ -557,5 +556,5 @@ int elf_build_id(int fd, uint8_t ret_id[ELF_BUILD_ID_MAX], size_t *ret_size)
 		r = notes_of_segments(&image, ret_id, ret_size);
 	if (r == 0)
 		r = notes_of_sections(&image, ret_id, ret_size);
-	return r == 1 ? 1 : budget_check(&budget, r);
+	return r == 1 ? 1 : work_check(&budget, r);
 }

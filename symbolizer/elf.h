@@ -4,7 +4,7 @@
 /*
  * Reads ELF files. Files are read, never mapped, because truncating a mapped file raises SIGBUS.
  * Descriptors stay the caller's. Every file counts as hostile: each function has a budget of work
- * (symbolizer/budget.h) and returns -ETIME when it is spent.
+ * (symbolizer/work-limit.h) and returns -ETIME when it is spent.
  */
 
 #include <stdbool.h>

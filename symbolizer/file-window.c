@@ -40,7 +40,7 @@ size_t file_window_read(const struct file_window *source, uint64_t at, void *to,
 	struct file_window part = file_window_part(source, at, size);
 	size_t done = 0;
 
-	if (!budget_spend(part.budget, READ_UNITS + part.size / UNIT_BYTES))
+	if (!work_spend(part.budget, READ_UNITS + part.size / UNIT_BYTES))
 		return 0;
 	if (part.memory && part.size)
 		memcpy(to, part.memory + part.offset, part.size);
@@ -67,7 +67,7 @@ static size_t window_fill(struct window *window, uint64_t at, size_t size)
 {
 	uint8_t *room;
 
-	if (!budget_spend(window->source.budget, 1))
+	if (!work_spend(window->source.budget, 1))
 		return 0;
 	if (at >= window->at && at - window->at <= window->size &&
 	    window->size - (at - window->at) >= size)
@@ -121,8 +121,8 @@ const char *window_text(struct window *window, uint64_t at)
 		loaded = MIN(window->size - (at - window->at), WINDOW_MAX);
 		text = (const char *)window_bytes(window, at);
 		end = memchr(text, 0, loaded);
-		if (!budget_spend(window->source.budget,
-				  (end ? (size_t)(end - text) : loaded) / UNIT_BYTES))
+		if (!work_spend(window->source.budget,
+				(end ? (size_t)(end - text) : loaded) / UNIT_BYTES))
 			return NULL;
 		if (end)
 			return text;

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
-#include "symbolizer/budget.h"
+#include "symbolizer/work-limit.h"
 
 struct file_window {
 	/* NULL: the bytes are in the file. */
@@ -21,7 +21,7 @@ struct file_window {
 	uint64_t offset;
 	uint64_t size;
 	/* Borrowed; NULL: no limit. Reads spend from it, and find no bytes when it is spent. */
-	struct budget *budget;
+	struct work_limit *budget;
 };
 
 struct file_window file_window_of_file(int fd);

@@ -20,11 +20,8 @@
 #define STEP (64u << 10)
 /* Longer lines are truncated. */
 #define LINE_MAX 4096
-/*
- * Limits how often functions may cover addresses: in a hostile file, each function could cover
- * every address.
- */
-#define COVERS_MAX (64u << 20)
+/* What the numbers of a line or a record cost. */
+#define PARSE_UNITS 5
 
 #define JITDUMP_MAGIC 0x4a695444u
 #define JITDUMP_HEADER 40
@@ -48,7 +45,8 @@ struct jit_search {
 	struct addresses *addresses;
 	/* Indexed by the address's index. */
 	struct place *places;
-	size_t covers_left;
+	/* In a hostile file, each function could cover every address. */
+	struct work_limit budget;
 };
 
 static int jit_search_init(struct jit_search *search, const struct file_window *source,
@@ -58,8 +56,9 @@ static int jit_search_init(struct jit_search *search, const struct file_window *
 		.window = { .source = *source, .step = STEP },
 		.addresses = addresses,
 		.places = calloc(addresses->list.count + 1, sizeof(struct place)),
-		.covers_left = COVERS_MAX,
+		.budget = work_limit_of(WORK_JIT + WORK_PER_ADDRESS * addresses->open),
 	};
+	search->window.source.budget = &search->budget;
 	return search->places ? 0 : -ENOMEM;
 }
 
@@ -74,11 +73,11 @@ static void place_function(struct jit_search *search, uint64_t start, uint64_t s
 {
 	const struct addresses *addresses = search->addresses;
 
-	for (size_t i = addresses_below(addresses, start); search->covers_left; i++) {
-		if (i == addresses->list.count || addresses->list.items[i].address - start >= size)
+	for (size_t i = addresses_below(addresses, start); i < addresses->list.count; i++) {
+		if (addresses->list.items[i].address - start >= size ||
+		    !work_spend(&search->budget, 1))
 			return;
 		search->places[i] = (struct place){ start, name_at };
-		search->covers_left--;
 	}
 }
 
@@ -100,7 +99,8 @@ static int jit_answer(struct jit_search *search)
 {
 	struct addresses *addresses = search->addresses;
 	char name[LINE_MAX];
-	int r = 0;
+	/* a later function may cover the address, so a part of the file would give wrong names */
+	int r = work_check(&search->budget, 0);
 
 	for (size_t i = 0; i < addresses->list.count && r == 0; i++) {
 		const struct place *place = &search->places[i];
@@ -155,7 +155,7 @@ int perf_map_names(const struct file_window *source, struct addresses *addresses
 		size_t size = reader_left(&reader);
 		const char *line = reader_take(&reader, size), *newline;
 
-		if (!line || !size)
+		if (!line || !size || !work_spend(&search.budget, PARSE_UNITS))
 			break;
 		newline = memchr(line, '\n', size);
 		if (newline)
@@ -279,7 +279,8 @@ static int jit_walk_records(struct jitdump *jitdump, bool note)
 
 		kind = reader_u32_host(&reader);
 		size = reader_u32_host(&reader);
-		if (reader_failed(&reader) || size < JITDUMP_RECORD)
+		if (reader_failed(&reader) || size < JITDUMP_RECORD ||
+		    !work_spend(&jitdump->search.budget, PARSE_UNITS))
 			break;
 		if (note && kind == JITDUMP_CODE_MOVE)
 			r = note_move(jitdump, at);

@@ -80,7 +80,7 @@ void symbol_prefilter_note(struct symbol_prefilter *prefilter, uint64_t start, u
 	if (next && prefilter->open.items[next - 1] + 1 == start)
 		prefilter->behind.items[next - 1] = true;
 	for (; next < prefilter->open.count && prefilter->open.items[next] - start < size; next++) {
-		if (!budget_spend(prefilter->budget, 1))
+		if (!work_spend(prefilter->budget, 1))
 			return;
 		keep_cover(&prefilter->covers.items[next], start);
 	}

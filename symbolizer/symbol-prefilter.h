@@ -22,7 +22,7 @@
 
 #include "base/array.h"
 #include "symbolizer/addresses.h"
-#include "symbolizer/budget.h"
+#include "symbolizer/work-limit.h"
 
 /*
  * More than one, because of several symbols at one start, the one that is shown may be too short
@@ -48,7 +48,7 @@ struct symbol_prefilter {
 	/* After symbol_prefilter_sort(): all selected starts. */
 	array_of(uint64_t) starts;
 	/* Borrowed; may be NULL. It spends a unit for each address that a symbol reaches over. */
-	struct budget *budget;
+	struct work_limit *budget;
 };
 
 /* Returns 0 or -ENOMEM. Call symbol_prefilter_done() in any case. */

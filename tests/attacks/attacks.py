@@ -55,11 +55,17 @@ def run_mapped(*words, cpu=CPUS[0]):
     return subprocess.Popen([RUN_MAPPED, str(cpu), *map(str, words)])
 
 
+def perf_map(process):
+    """The file in which a process describes code that it generated. end_all() removes it."""
+    return pathlib.Path(f"/tmp/perf-{process.pid}.map")
+
+
 def end_all(processes):
     for process in processes:
         process.kill()
     for process in processes:
         process.wait()
+        perf_map(process).unlink(missing_ok=True)
 
 
 def family(pid):
@@ -145,9 +151,12 @@ def record(folder, attack, hostile):
     recording = Recording(folder / "store", begin=time.time())
     recorder = start(recording.store)
     memory = Memory(recorder.pid)
+    attackers = attack(folder, hostile)
+    # the recorder sees the attack before it has to open the bystander's files
+    attacked = time.time()
+    wait_for(lambda: reached(recording.store) > attacked + 1 or recorder.poll() is not None)
     bystander = subprocess.Popen([LOAD, str(CPUS[-1])])
     recording.bystander_pid = bystander.pid
-    attackers = attack(folder, hostile)
     try:
         time.sleep(SECONDS)  # how long the attack lasts; nothing is expected of this time
     finally:

@@ -5,6 +5,7 @@
 Usage: hostile-files.py PERFTAPE LOAD RUN_MAPPED
 """
 
+import lzma
 import pathlib
 import struct
 import sys
@@ -34,6 +35,115 @@ def poison(folder, hostile):
 def test_poison(folder):
     """2 million functions in an unwind table contain one sampled address."""
     return attacks.beside(folder, poison)
+
+
+
+
+def go_table():
+    """A table of one function, from the start of the text on, without the text's address."""
+    header = struct.pack("<IHBBQQQQQQQQ", 0xFFFFFFF1, 0, 1, 8, 1, 0, 0, 128, 0, 0, 0, 72)
+    rows = struct.pack("<IIIIII", 0, 16, elf.CODE_SIZE, 0, 0, 1)
+    return (header + rows).ljust(128, b"\0") + b"\0main.loop\0"
+
+
+def go_relocations(folder, hostile):
+    """1.9 MB with the address of a Go table in each word, and relocations of each, which lead nowhere."""
+    path, count, table = folder / "gopher", 60_000 if hostile else 1, go_table()
+    table_at = DATA
+    words_at = (table_at + len(table) + 15) & ~15
+    words = struct.pack("<Q", table_at) * count
+    relocations_at = words_at + len(words)
+    relocations = b"".join(elf.relative(0x7000_0000 + 8 * i, i) for i in range(count))
+    elf.write(
+        path,
+        [(table_at, table), (words_at, words), (relocations_at, relocations)],
+        [
+            elf.text_section(),
+            elf.section(".gopclntab", elf.PROGBITS, elf.ALLOC, table_at, len(table)),
+            elf.section(".noptrdata", elf.PROGBITS, elf.ALLOC, words_at, len(words), address=0x6000_0000),
+            elf.section(".rela.dyn", elf.RELA, elf.ALLOC, relocations_at, len(relocations)),
+        ],
+    )
+    return [attacks.run_mapped(path)]
+
+
+@live.test()
+def test_go_relocations(folder):
+    """60,000 places of a Go program may be its module data, and 60,000 relocations may fill them."""
+    return attacks.beside(folder, go_relocations)
+
+
+def symbols_file(path, count, segments, name=b"_ZN4evil4loopEv"):
+    """A symbol table of `count` functions that all contain the code, beside `segments` segments that do not."""
+    names = b"\0" + name + b"\0"
+    table = bytes(elf.SYMBOL) + b"".join(elf.symbol(1, elf.CODE - i % 64, elf.CODE_SIZE) for i in range(count))
+    elf.write(
+        path,
+        [(DATA, table), (DATA + len(table), names)],
+        [
+            elf.text_section(),
+            elf.section(".symtab", elf.SYMTAB, 0, DATA, len(table), link=3, entry=elf.SYMBOL),
+            elf.section(".strtab", elf.STRTAB, 0, DATA + len(table), len(names)),
+        ],
+        [elf.load((1 << 32) + i * elf.PAGE, 16, 0) for i in range(segments)]
+        + [elf.load(elf.CODE, elf.CODE_SIZE, elf.CODE)],
+    )
+
+
+def segments(folder, hostile):
+    path = folder / "segments"
+    symbols_file(path, 1_000_000 if hostile else 1, 60_000 if hostile else 1)
+    return [attacks.run_mapped(path)]
+
+
+@live.test()
+def test_segments(folder):
+    """A million symbols, each of which must be found among 60,000 segments."""
+    return attacks.beside(folder, segments)
+
+
+def debugdata(folder, hostile):
+    inner, path = folder / "inner", folder / "debugdata"
+    symbols_file(inner, 1_300_000 if hostile else 1, 0)
+    packed = lzma.compress(inner.read_bytes(), preset=0)
+    elf.write(
+        path,
+        [(DATA, packed)],
+        [elf.text_section(), elf.section(".gnu_debugdata", elf.PROGBITS, 0, DATA, len(packed))],
+    )
+    return [attacks.run_mapped(path)]
+
+
+@live.test()
+def test_debugdata(folder):
+    """Some KB of packed symbols unpack to 31 MB."""
+    return attacks.beside(folder, debugdata)
+
+
+def note(folder, hostile):
+    path, size = folder / "note", 6 << 30 if hostile else 32
+    elf.write(
+        path, [], [elf.text_section(), elf.section(".note", elf.NOTE, elf.ALLOC, DATA, size)], size=DATA + size
+    )
+    return [attacks.run_mapped(path)]
+
+
+@live.test()
+def test_note(folder):
+    """A note section of 6 GB in a sparse file, before a program of somebody else is opened on that file system."""
+    return attacks.beside(folder, note)
+
+
+def jit_map(folder, hostile):
+    process = attacks.run_mapped()
+    attacks.perf_map(process).write_bytes(b"0 ffffffffffffff f\n" * (3_500_000 if hostile else 1))
+    return [process]
+
+
+@live.test()
+def test_jit_map(folder):
+    """66 MB of a perf map, in which each function covers each address."""
+    return attacks.beside(folder, jit_map)
 
 
 if __name__ == "__main__":

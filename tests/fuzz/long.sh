@@ -2,16 +2,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Runs one fuzz target under libFuzzer, from the saved inputs on. New inputs go to build-fuzz/NAME/,
-# and so does an input that crashes. Save that one in tests/fuzz/corpus/NAME/, in the commit that
-# fixes the crash. Needs clang.
+# and so does an input that crashes, takes a second, or takes 256 MB. Save that one in
+# tests/fuzz/corpus/NAME/, in the commit that fixes it. Needs clang.
 #
 # Usage: long.sh NAME SECONDS [LIBFUZZER-OPTION...]
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/../.." && pwd -P)
 name=${1:-}
-if [ -z "$name" ] || [ -z "${2:-}" ] || [ ! -e "$root/tests/fuzz/fuzz-$name.c" ]; then
-	echo "usage: long.sh NAME SECONDS, with a NAME of tests/fuzz/fuzz-NAME.c" >&2
+if [ -z "$name" ] || [ -z "${2:-}" ] || [ -z "$(find "$root/tests/fuzz" -name "fuzz-$name.c")" ]; then
+	echo "usage: long.sh NAME SECONDS, with a NAME of a file fuzz-NAME.c" >&2
 	exit 2
 fi
 seconds=$2
@@ -22,5 +22,7 @@ dir=$root/build-fuzz
 ninja -C "$dir" "tests/fuzz-$name"
 mkdir -p "$dir/$name"
 cd "$dir/$name"
-exec "$dir/tests/fuzz-$name" -max_total_time="$seconds" -artifact_prefix="$dir/$name/" "$@" \
-	"$dir/$name" "$root/tests/fuzz/corpus/$name"
+# AddressSanitizer keeps freed memory, which counts; here it keeps little of it
+export ASAN_OPTIONS=quarantine_size_mb=8:${ASAN_OPTIONS:-}
+exec "$dir/tests/fuzz-$name" -timeout=1 -rss_limit_mb=256 -max_total_time="$seconds" \
+	-artifact_prefix="$dir/$name/" "$@" "$dir/$name" "$root/tests/fuzz/corpus/$name"

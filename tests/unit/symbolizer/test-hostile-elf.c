@@ -2,6 +2,7 @@
 /* Files that claim to be huge, or that shrink while we read them, cost little time and memory. */
 #include "tests/check.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -188,5 +189,117 @@ static void test_truncated(void)
 	CHECK_EQ(ask(fd), (SYMBOLS + 6) / 7);
 }
 
+/* Puts other bytes behind the end of a file, as the i-th section. */
+static void replace_section(struct buffer *file, size_t i, const struct buffer *bytes)
+{
+	Elf64_Ehdr header;
+	Elf64_Shdr section;
+
+	memcpy(&header, file->data, sizeof(header));
+	memcpy(&section, file->data + header.e_shoff + i * sizeof(section), sizeof(section));
+	section.sh_offset = file->size;
+	section.sh_size = bytes->size;
+	memcpy(file->data + header.e_shoff + i * sizeof(section), &section, sizeof(section));
+	buffer_bytes(file, bytes->data, bytes->size);
+	CHECK(!buffer_failed(file));
+}
+
+/* An unwind table of functions of 16 bytes each; all contain all code. */
+static void put_frames(struct buffer *table, uint64_t address, size_t count)
+{
+	static const uint8_t common[] = { 16,  0, 0, 0,	   0,  0, 0,	0, 1, 'z',
+					  'R', 0, 1, 0x78, 16, 1, 0x1b, 0, 0, 0 };
+
+	buffer_bytes(table, common, sizeof(common));
+	for (size_t i = 0; i < count; i++) {
+		uint64_t at = table->size;
+
+		buffer_u32(table, 12);
+		buffer_u32(table, at + 4);
+		buffer_u32(table, ELVES_CODE - (address + at + 8));
+		buffer_u32(table, ELVES_CODE_SIZE);
+	}
+}
+
+/* Memory depends on the addresses, not on the functions that contain them. */
+static void test_poison(void)
+{
+	_cleanup_(buffer_done) struct buffer file = { 0 }, none = { 0 }, table = { 0 };
+	_cleanup_(addresses_done) struct addresses addresses = { 0 };
+	_cleanup_close_ int fd = -1;
+	const struct elves_section sections[] = {
+		{ ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, ELVES_CODE, 0, NULL },
+		{ ".eh_frame", SHT_PROGBITS, SHF_ALLOC, ELVES_DATA, 0, &none },
+	};
+	char name[256];
+	long before;
+
+	elves_make(&file, sections, ARRAY_SIZE(sections));
+	put_frames(&table, ELVES_DATA, 500000);
+	replace_section(&file, 2, &table);
+	fd = open_file(&file);
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = 0;
+	CHECK_EQ(addresses_add(&addresses, CODE + 5), 0);
+	addresses_sort(&addresses);
+	before = peak_kb();
+	CHECK_EQ(elf_function_starts(fd, name, &addresses), 0);
+	CHECK(peak_kb() - before < 4096);
+	CHECK_EQ(addresses.open, 0);
+	CHECK(strstr(addresses_name(&addresses, addresses.list.items), "+0x401000]"));
+}
+
+/* The work of a file is bounded, and the caller learns that the bound was reached. */
+static void test_work(void)
+{
+	_cleanup_(buffer_done) struct buffer file = { 0 }, none = { 0 }, table = { 0 };
+	_cleanup_(addresses_done) struct addresses addresses = { 0 };
+	_cleanup_close_ int fd = -1;
+	const struct elves_section sections[] = {
+		{ ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, ELVES_CODE, 0, NULL },
+		{ ".eh_frame", SHT_PROGBITS, SHF_ALLOC, ELVES_DATA, 0, &none },
+	};
+
+	elves_make(&file, sections, ARRAY_SIZE(sections));
+	put_frames(&table, ELVES_DATA, 100000);
+	replace_section(&file, 2, &table);
+	fd = open_file(&file);
+	/* each function contains each of the addresses */
+	for (uint64_t i = 0; i < ELVES_CODE_SIZE; i += 2)
+		CHECK_EQ(addresses_add(&addresses, CODE + i), 0);
+	addresses_sort(&addresses);
+	CHECK_EQ(elf_function_starts(fd, "file", &addresses), -ETIME);
+}
+
+/* A section of notes is as large as its file claims, but it is not read. */
+static void test_notes(void)
+{
+	_cleanup_(buffer_done) struct buffer file = { 0 }, none = { 0 };
+	const struct elves_section sections[] = {
+		{ ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, ELVES_CODE, 0, NULL },
+		{ ".note", SHT_NOTE, SHF_ALLOC, ELVES_DATA, 0, &none },
+	};
+	uint8_t id[ELF_BUILD_ID_MAX];
+	_cleanup_close_ int fd = -1;
+	uint64_t before;
+	Elf64_Ehdr header;
+	Elf64_Shdr note;
+	size_t size;
+
+	elves_make(&file, sections, ARRAY_SIZE(sections));
+	memcpy(&header, file.data, sizeof(header));
+	memcpy(&note, file.data + header.e_shoff + 2 * sizeof(note), sizeof(note));
+	note.sh_size = 3ull << 30;
+	memcpy(file.data + header.e_shoff + 2 * sizeof(note), &note, sizeof(note));
+	fd = open_file(&file);
+	CHECK_EQ(ftruncate(fd, 6ull << 30), 0);
+	before = bytes_read;
+	CHECK_EQ(elf_build_id(fd, id, &size), 0);
+	CHECK(bytes_read - before < 1 << 20);
+}
+
 CHECK_MAIN({ "a section of a terabyte costs little", test_terabyte },
-	   { "a file that is truncated while it is read gives no wrong name", test_truncated })
+	   { "a file that is truncated while it is read gives no wrong name", test_truncated },
+	   { "functions without number around one address take little memory", test_poison },
+	   { "reading a file that costs too much ends", test_work },
+	   { "a section of notes of gigabytes is not read", test_notes })

@@ -17,31 +17,33 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define BUDGET_BASE (1ull << 26)
-#define BUDGET_PER_ADDRESS 2048
+#define WORK_BASE (1ull << 26)
+#define WORK_PER_ADDRESS 2048
+/* For the code that a process generated: two million lines. A tape reads them anew. */
+#define WORK_JIT (1ull << 24)
 /* For small tables: a build-id, the name of a debug file. */
-#define BUDGET_SMALL (1ull << 20)
+#define WORK_SMALL (1ull << 20)
 
-struct budget {
+struct work_limit {
 	uint64_t left;
 	bool spent;
 };
 
-static inline struct budget budget_of(uint64_t units)
+static inline struct work_limit work_limit_of(uint64_t units)
 {
-	return (struct budget){ .left = units };
+	return (struct work_limit){ .left = units };
 }
 
-static inline struct budget budget_for_names(size_t addresses)
+static inline struct work_limit work_limit_for_names(size_t addresses)
 {
-	return budget_of(BUDGET_BASE + BUDGET_PER_ADDRESS * (uint64_t)addresses);
+	return work_limit_of(WORK_BASE + WORK_PER_ADDRESS * (uint64_t)addresses);
 }
 
 /*
  * Spends units. Returns false if too few are left; then none are left any more. NULL stands for our
  * own bytes, which have no limit.
  */
-static inline bool budget_spend(struct budget *budget, uint64_t units)
+static inline bool work_spend(struct work_limit *budget, uint64_t units)
 {
 	if (!budget)
 		return true;
@@ -54,9 +56,10 @@ static inline bool budget_spend(struct budget *budget, uint64_t units)
 	return false;
 }
 
-/* Turns any other result into -ETIME if the budget is spent, because the answer may be wrong then.
+/*
+ * Turns any other result into -ETIME if the budget is spent, because the answer may be wrong then.
  */
-static inline int budget_check(const struct budget *budget, int r)
+static inline int work_check(const struct work_limit *budget, int r)
 {
 	return budget->spent && r != -ENOMEM ? -ETIME : r;
 }

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "store/disk/notes.h"
+#include "tests/fuzz/store/notes-record.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -39,14 +40,9 @@ static void round_trip(const void *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	_cleanup_(buffer_done) struct buffer record = { 0 };
-	uint8_t length[4];
 
 	round_trip(data, size);
-	memcpy(length, &(uint32_t){ htole32(size) }, sizeof(length));
-	buffer_bytes(&record, "\x9fnot", 4);
-	buffer_bytes(&record, length, sizeof(length));
-	buffer_u32(&record, crc32c(crc32c(0, length, sizeof(length)), data, size));
-	buffer_bytes(&record, data, size);
+	put_record(&record, data, size);
 	if (!buffer_failed(&record))
 		round_trip(record.data, record.size);
 	return 0;
