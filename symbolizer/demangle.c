@@ -12,6 +12,7 @@
 #include <libiberty/demangle.h>
 
 #include <ctype.h>
+#include <errno.h>
 #include <setjmp.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -85,22 +86,27 @@ bool demangle_is_mangled(const char *name)
 	return name[0] == '_' || is_ocaml(name);
 }
 
-char *demangle(const char *name)
+int demangle(const char *name, char **ret_name)
 {
 	struct output output = { 0 };
 	bool done = false;
 
+	*ret_name = NULL;
 	if (is_ocaml(name)) {
 		put_ocaml(&output.text, name + 4);
 		done = true;
 	} else if (name[0] == '_') {
 		done = demangle_into(&output, name);
 	}
-	if (done) {
+	if (done)
 		buffer_u8(&output.text, 0);
-		if (!buffer_failed(&output.text))
-			return (char *)output.text.data;
+	if (buffer_failed(&output.text)) {
+		buffer_done(&output.text);
+		return -ENOMEM;
 	}
-	buffer_done(&output.text);
-	return NULL;
+	if (done)
+		*ret_name = (char *)output.text.data;
+	else
+		buffer_done(&output.text);
+	return 0;
 }

@@ -54,7 +54,7 @@ int elf_debuglink(int fd, char ret_name[ELF_DEBUGLINK_MAX], uint32_t *ret_crc)
 
 	if (r == 0)
 		r = read_debuglink(&image, ret_name, ret_crc);
-	return r == 1 ? 1 : work_check(&budget, r);
+	return r == 1 && !budget.starved ? 1 : work_check(&budget, r);
 }
 
 bool elf_has_crc(int fd, uint32_t crc)

@@ -143,17 +143,18 @@ static int add_symbol(struct loading *loading, uint64_t offset, uint64_t size,
 	return symbols_add(loading->symbols, offset, size, binding, name, name_size);
 }
 
-/* Demangles a name if the budget allows its cost. The caller frees the result. */
-static char *demangle_within(struct work_limit *budget, const char *name)
+/* Demangles a name if the budget allows its cost. The caller frees *ret_name. */
+static int demangle_within(struct work_limit *budget, const char *name, char **ret_name)
 {
-	char *demangled;
+	int r;
 
+	*ret_name = NULL;
 	if (!demangle_is_mangled(name) || !work_spend(budget, DEMANGLE_UNITS * strlen(name)))
-		return NULL;
-	demangled = demangle(name);
-	if (demangled)
-		work_spend(budget, DEMANGLE_UNITS * strlen(demangled));
-	return demangled;
+		return 0;
+	r = demangle(name, ret_name);
+	if (*ret_name)
+		work_spend(budget, DEMANGLE_UNITS * strlen(*ret_name));
+	return r;
 }
 
 static int add_table_entry(struct loading *loading, struct elf_table *table,
@@ -163,6 +164,7 @@ static int add_table_entry(struct loading *loading, struct elf_table *table,
 	const char *name;
 	uint64_t offset;
 	bool code;
+	int r;
 
 	if (!symbol.name || symbol.name >= table->strings.source.size ||
 	    !symbol_place(loading, &symbol, &offset, &code))
@@ -180,7 +182,9 @@ static int add_table_entry(struct loading *loading, struct elf_table *table,
 	name = elf_table_name(table, symbol.name);
 	if (!name)
 		return 0;
-	demangled = demangle_within(loading->named->file.budget, name);
+	r = demangle_within(loading->named->file.budget, name, &demangled);
+	if (r < 0)
+		return r;
 	return add_symbol(loading, offset, symbol.size, binding_of(&symbol),
 			  demangled ? demangled : name);
 }
@@ -241,6 +245,7 @@ static int add_plt_entry(struct loading *loading, struct elf_table *dynsym, size
 	struct elf_symbol symbol;
 	char name[PLT_NAME_MAX + 1];
 	const char *plain;
+	int r;
 
 	if (!elf_table_at(dynsym, number, &symbol))
 		return 0;
@@ -249,7 +254,9 @@ static int add_plt_entry(struct loading *loading, struct elf_table *dynsym, size
 	plain = elf_table_name(dynsym, symbol.name);
 	if (!plain)
 		return 0;
-	demangled = demangle_within(loading->mapped->file.budget, plain);
+	r = demangle_within(loading->mapped->file.budget, plain, &demangled);
+	if (r < 0)
+		return r;
 	snprintf(name, sizeof(name), "%s@plt", demangled ? demangled : plain);
 	return add_symbol(loading, offset, plt->entry_size, SYMBOL_GLOBAL, name);
 }

@@ -556,5 +556,5 @@ int elf_build_id(int fd, uint8_t ret_id[ELF_BUILD_ID_MAX], size_t *ret_size)
 		r = notes_of_segments(&image, ret_id, ret_size);
 	if (r == 0)
 		r = notes_of_sections(&image, ret_id, ret_size);
-	return r == 1 ? 1 : work_check(&budget, r);
+	return r == 1 && !budget.starved ? 1 : work_check(&budget, r);
 }

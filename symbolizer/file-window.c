@@ -80,8 +80,11 @@ static size_t window_fill(struct window *window, uint64_t at, size_t size)
 	window->bytes.size = window->size = 0;
 	size = MAX(size, window->step);
 	room = buffer_room(&window->bytes, size);
-	if (!room)
+	if (!room) {
+		if (window->source.budget)
+			window->source.budget->starved = true;
 		return 0;
+	}
 	window->at = at;
 	window->size = file_window_read(&window->source, at, room, size);
 	return window->size;

@@ -27,6 +27,8 @@
 struct work_limit {
 	uint64_t left;
 	bool spent;
+	/* A read had no memory, so bytes are missing. */
+	bool starved;
 };
 
 static inline struct work_limit work_limit_of(uint64_t units)
@@ -57,9 +59,12 @@ static inline bool work_spend(struct work_limit *budget, uint64_t units)
 }
 
 /*
- * Turns any other result into -ETIME if the budget is spent, because the answer may be wrong then.
+ * Turns any other result into -ENOMEM if a read had no memory, and into -ETIME if the budget is
+ * spent, because the answer may be wrong then.
  */
 static inline int work_check(const struct work_limit *budget, int r)
 {
-	return budget->spent && r != -ENOMEM ? -ETIME : r;
+	if (budget->starved || r == -ENOMEM)
+		return -ENOMEM;
+	return budget->spent ? -ETIME : r;
 }

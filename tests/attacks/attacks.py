@@ -145,7 +145,11 @@ def wait_usage(process):
     return usage.ru_utime + usage.ru_stime
 
 
-def record(folder, attack, hostile):
+def copy_sparse(path, other):
+    subprocess.run(["cp", "--sparse=always", path, other], check=True)
+
+
+def record(folder, attack, hostile, seconds):
     """Records an attack beside a bystander."""
     folder.mkdir()
     recording = Recording(folder / "store", begin=time.time())
@@ -158,7 +162,7 @@ def record(folder, attack, hostile):
     bystander = subprocess.Popen([LOAD, str(CPUS[-1])])
     recording.bystander_pid = bystander.pid
     try:
-        time.sleep(SECONDS)  # how long the attack lasts; nothing is expected of this time
+        time.sleep(seconds)  # how long the attack lasts; nothing is expected of this time
     finally:
         end_all(attackers)
         bystander.kill()
@@ -207,8 +211,8 @@ def wrong_ending(recording):
     )
 
 
-def wrong_cost(harmless, hostile):
-    more = (hostile.cpu_seconds - harmless.cpu_seconds) / SECONDS
+def wrong_cost(harmless, hostile, seconds):
+    more = (hostile.cpu_seconds - harmless.cpu_seconds) / seconds
     print(
         f"# memory grew by {hostile.grown_bytes / 1e6:.1f} MB, {harmless.grown_bytes / 1e6:.1f} beside harmless"
         f" processes; CPU {hostile.cpu_seconds:.2f} s, {harmless.cpu_seconds:.2f} s"
@@ -253,13 +257,13 @@ def wrong_next_start(folder, attack):
     )
 
 
-def beside(folder, attack):
+def beside(folder, attack, seconds=SECONDS):
     """Returns what is wrong when a recorder is attacked, see above."""
-    harmless = record(folder / "harmless", attack, False)
-    hostile = record(folder / "hostile", attack, True)
+    harmless = record(folder / "harmless", attack, False, seconds)
+    hostile = record(folder / "hostile", attack, True, seconds)
     return (
         wrong_ending(hostile)
         + wrong_bystander(hostile)
-        + wrong_cost(harmless, hostile)
+        + wrong_cost(harmless, hostile, seconds)
         + wrong_next_start(folder / "next", attack)
     )

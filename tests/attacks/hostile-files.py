@@ -146,5 +146,31 @@ def test_jit_map(folder):
     return attacks.beside(folder, jit_map)
 
 
+MANY = 200
+
+
+def many(folder, hostile):
+    """Each kind of file, run by as many processes, which share what CPU time they get."""
+    makers = (poison, go_relocations, segments, debugdata, note)
+    started = []
+    for number, make in enumerate(makers):
+        place = folder / str(number)
+        place.mkdir()
+        started += make(place, hostile)
+        (path,) = [path for path in place.iterdir() if path.name != "inner"]
+        for copy in range(MANY // len(makers) - 1):
+            # another file with the same bytes, as each process may have its own
+            other = place / f"{copy:03d}{path.name[3:]}"
+            other.hardlink_to(path) if copy % 2 else attacks.copy_sparse(path, other)
+            started.append(attacks.run_mapped(other))
+    return started
+
+
+@live.test(long=True, alone=True)
+def test_many(folder):
+    """200 processes with hostile files for ten minutes."""
+    return attacks.beside(folder, many, seconds=600)
+
+
 if __name__ == "__main__":
     sys.exit(live.main())

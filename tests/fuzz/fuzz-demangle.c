@@ -19,7 +19,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!name)
 		abort();
-	result = demangle(name);
+	if (demangle(name, &result) < 0)
+		abort();
 	if (result && (strlen(result) > DEMANGLED_MAX || !demangle_is_mangled(name)))
 		abort();
 	return 0;

@@ -5,8 +5,9 @@
 
 static void check(const char *mangled, const char *wanted)
 {
-	char *name = demangle(mangled);
+	char *name;
 
+	CHECK_EQ(demangle(mangled, &name), 0);
 	if (wanted)
 		CHECK_STR(name, wanted);
 	else
