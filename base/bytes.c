@@ -77,9 +77,9 @@ uint8_t *buffer_room(struct buffer *buffer, size_t size)
 
 void buffer_bytes(struct buffer *buffer, const void *data, size_t size)
 {
-	uint8_t *at = buffer_room(buffer, size);
+	uint8_t *at = size ? buffer_room(buffer, size) : NULL;
 
-	if (!at || !size)
+	if (!at)
 		return;
 	memcpy(at, data, size);
 	buffer->size += size;
