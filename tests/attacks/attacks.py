@@ -6,7 +6,7 @@ starts processes and returns them. With `hostile` false, it starts processes tha
         make_file(folder / "file", functions=1_000_000 if hostile else 1)
         return [attacks.run_mapped(folder / "file")]
 
-    @live.test()
+    @live.test(alone=True)
     def test_poison(folder):
         \"\"\"What the attack is, in one line.\"\"\"
         return attacks.beside(folder, poison)
@@ -17,6 +17,8 @@ beside() records the harmless processes, then the hostile ones, each beside a by
 - The recorder and its helpers take over 64 MB of anonymous memory more than before the attack.
 - They take over 5 % of a CPU more than beside the harmless processes.
 - A recorder that is killed during the attack leaves a store on which the next recorder does not work.
+
+Other attacks on the machine disturb these measurements, so each has the machine alone.
 
 Usage of a script that includes this: SCRIPT PERFTAPE LOAD RUN_MAPPED
 """

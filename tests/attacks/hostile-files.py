@@ -31,7 +31,7 @@ def poison(folder, hostile):
     return [attacks.run_mapped(path)]
 
 
-@live.test()
+@live.test(alone=True)
 def test_poison(folder):
     """2 million functions in an unwind table contain one sampled address."""
     return attacks.beside(folder, poison)
@@ -67,7 +67,7 @@ def go_relocations(folder, hostile):
     return [attacks.run_mapped(path)]
 
 
-@live.test()
+@live.test(alone=True)
 def test_go_relocations(folder):
     """60,000 places of a Go program may be its module data, and 60,000 relocations may fill them."""
     return attacks.beside(folder, go_relocations)
@@ -96,7 +96,7 @@ def segments(folder, hostile):
     return [attacks.run_mapped(path)]
 
 
-@live.test()
+@live.test(alone=True)
 def test_segments(folder):
     """A million symbols, each of which must be found among 60,000 segments."""
     return attacks.beside(folder, segments)
@@ -114,7 +114,7 @@ def debugdata(folder, hostile):
     return [attacks.run_mapped(path)]
 
 
-@live.test()
+@live.test(alone=True)
 def test_debugdata(folder):
     """Some KB of packed symbols unpack to 31 MB."""
     return attacks.beside(folder, debugdata)
@@ -128,7 +128,7 @@ def note(folder, hostile):
     return [attacks.run_mapped(path)]
 
 
-@live.test()
+@live.test(alone=True)
 def test_note(folder):
     """A note section of 6 GB in a sparse file, before a program of somebody else is opened on that file system."""
     return attacks.beside(folder, note)
@@ -140,7 +140,7 @@ def jit_map(folder, hostile):
     return [process]
 
 
-@live.test()
+@live.test(alone=True)
 def test_jit_map(folder):
     """66 MB of a perf map, in which each function covers each address."""
     return attacks.beside(folder, jit_map)
