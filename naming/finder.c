@@ -11,8 +11,8 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/proc-maps.h"
 #include "naming/file-owner.h"
+#include "naming/proc-maps.h"
 #include "naming/process-root.h"
 #include "naming/process.h"
 #include "symbolizer/elf.h"

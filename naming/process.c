@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/proc-maps.h"
+#include "naming/proc-maps.h"
 #include "naming/process-root.h"
 
 #define STATUS_LIMIT (64u << 10)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/proc-maps.h"
+#include "naming/proc-maps.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "base/proc-maps.h"
+#include "naming/proc-maps.h"
 
 #include <string.h>
 #include <sys/sysmacros.h>
