@@ -3,35 +3,13 @@
 #include "tests/check.h"
 
 #include "recorder/kmsg/kmsg-intake.h"
+#include "tests/scarce.h"
 #include "tests/tapes.h"
 
 #define BOOT "11111111-2222-3333-4444-555555555555"
 #define STALL                                                                                   \
 	"ena 0000:20:03.0 eth0: TX q 5 is paused for too long (threshold 5000000). Time since " \
 	"last napi 6596000 usec. napi scheduled: 1"
-
-void *__real_realloc(void *old, size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-
-/* The number of allocations until the one that fails; 0: none fails, or it failed already. */
-static unsigned int until_failure;
-
-static bool fails(void)
-{
-	return until_failure && --until_failure == 0;
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-	return fails() ? NULL : __real_realloc(old, size);
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-	return fails() ? NULL : __real_calloc(count, size);
-}
 
 struct seen {
 	size_t lines, incidents;
@@ -75,12 +53,11 @@ static bool take_three(const struct tapes_store *store, const struct catalogue *
 	kmsg_intake_init(&intake, catalogue);
 	CHECK_EQ(kmsg_intake_find(&intake, BOOT, NULL), 0);
 	take(&intake, "6,7,2000000,-;usb 1-1: new device\n");
-	until_failure = failure;
+	scarce_begin(failure);
 	take(&intake, "6,8,2100000,-;usb 1-2: new device\n");
 	take(&intake, "4,9,2200000,-;" STALL "\n");
 	take(&intake, "6,10,2300000,-;usb 1-3: new device\n");
-	failed = failure && !until_failure;
-	until_failure = 0;
+	failed = scarce_end() && failure;
 	CHECK_EQ(ret_seen->lines + intake.dropped, 4);
 	CHECK_EQ(ret_seen->incidents + intake.dropped_incidents <= 1, true);
 	CHECK(!intake.dropped || intake.starved);
@@ -119,8 +96,9 @@ static void test_report_fails(void)
 		.put = see, .context = &seen, .dropped = 3, .next_sequence = 10
 	};
 
-	until_failure = 1;
+	scarce_begin(1);
 	kmsg_intake_report_dropped(&intake);
+	CHECK(scarce_end());
 	CHECK(intake.starved);
 	CHECK_EQ(seen.lines, 0);
 	intake.dropped = 4;
