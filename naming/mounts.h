@@ -13,7 +13,7 @@
 /*
  * Returns whether a file or a part of its path is on such a file system. The path is as in these
  * mounts; device 0 is unknown. `root_device` never counts as remote, because our own program runs
- * from it.
+ * from it. The layers of an overlay count, too; `host` lists the mounts in which their paths lie.
  */
-bool mounts_is_remote(const char *mountinfo, const char *path, uint64_t device,
+bool mounts_is_remote(const char *mountinfo, const char *host, const char *path, uint64_t device,
 		      uint64_t root_device);

@@ -23,7 +23,7 @@
  */
 int process_root_refuse_remote(int32_t pid, const char *path, uint64_t device)
 {
-	_cleanup_free_ char *text = NULL;
+	_cleanup_free_ char *text = NULL, *host = NULL;
 	char name[40] = "/proc/self/mountinfo";
 	struct stat root;
 	int r;
@@ -35,7 +35,12 @@ int process_root_refuse_remote(int32_t pid, const char *path, uint64_t device)
 		return r == -EINVAL ? -ENOENT : r;
 	if (stat("/", &root) < 0)
 		return -errno;
-	return mounts_is_remote(text, path, device, root.st_dev) ? -EREMOTE : 0;
+	/* The layers of a container's overlay lie in the mounts of the host. */
+	if (pid && strstr(text, " overlay "))
+		r = file_read("/proc/self/mountinfo", MOUNTS_LIMIT, &host, NULL);
+	if (r < 0)
+		return r;
+	return mounts_is_remote(text, host ? host : text, path, device, root.st_dev) ? -EREMOTE : 0;
 }
 
 /* Opens a path component by component, for kernels without openat2() (before 5.6). */

@@ -327,6 +327,9 @@ static void print_costs(struct field_lines *fields, const struct recorder_progre
 			   "about %s of one CPU in the kernel, %.1f us a sample",
 			   recorder_text_cost(samples * progress->sampling_ns, span_ns, lately),
 			   progress->sampling_ns / 1e3);
+	if (progress->files_held)
+		field_line(fields, "files", "holds %llu files of others, each for at most 90 s",
+			   (unsigned long long)progress->files_held);
 	if (progress->memory_bytes)
 		field_line(fields, "memory", "%s, %s with files, and %s of rings",
 			   size_format(progress->memory_bytes, memory, sizeof(memory)),

@@ -8,12 +8,13 @@
 
 #include "base/clock.h"
 #include "recorder/files/fd-cache.h"
+#include "recorder/files/mount-watch.h"
 #include "recorder/files/open-helper.h"
 
 /*
  * Invariants:
- *   (1) the lock guards all but `late`, which belongs to the naming thread, and `question`, which
- *       belongs to the draining thread;
+ *   (1) the lock guards all but `late`, which belongs to the naming thread, and `question` and
+ *       `mounts`, which belong to the draining thread;
  *   (2) a FD_CACHE_WAITING file is in `waiting` once, a FD_CACHE_ASKED file is in `asked` once, and
  *       no other file is in either; only other files are removed;
  *   (3) a helper answers in the order of `asked`.
@@ -58,6 +59,8 @@ struct opener {
 	struct open_helper early;
 	struct open_helper late;
 	struct open_helper_question question;
+	/* belongs to the draining thread */
+	struct mount_watch mounts;
 	uint64_t hold_ns;
 
 	pthread_mutex_t lock;
@@ -118,6 +121,7 @@ int opener_new(uint64_t hold_ns, struct opener **ret_opener)
 		return r;
 	}
 	pthread_mutex_init(&opener->lock, NULL);
+	mount_watch_init(&opener->mounts);
 	*ret_opener = opener;
 	return 0;
 }
@@ -129,6 +133,7 @@ struct opener *opener_free(struct opener *opener)
 	open_helper_stop(&opener->early);
 	open_helper_stop(&opener->late);
 	fd_cache_done(&opener->cache);
+	mount_watch_done(&opener->mounts);
 	pthread_mutex_destroy(&opener->lock);
 	free(opener);
 	return NULL;
@@ -373,9 +378,17 @@ static void keep_jit(struct opener *opener, struct fd_cache_file *file, uint64_t
 		try_again(opener, file);
 }
 
+/* An open file keeps the device of an unmounted file system busy. */
+static bool is_unmounted(const struct opener *opener, const struct fd_cache_file *file)
+{
+	return file->state == FD_CACHE_OPEN && file->files.fd >= 0 &&
+	       mount_watch_is_gone(&opener->mounts, file->about.st_dev);
+}
+
 static void opener_sweep(struct opener *opener, uint64_t now)
 {
 	opener->swept_ns = now;
+	mount_watch_update(&opener->mounts);
 	for (size_t i = 0; i < opener->cache.list.count; i++) {
 		struct fd_cache_file *file = &opener->cache.list.items[i];
 
@@ -383,7 +396,8 @@ static void opener_sweep(struct opener *opener, uint64_t now)
 			continue;
 		if (file->kind == FINDER_JIT)
 			keep_jit(opener, file, now);
-		if (file->state != FD_CACHE_WAITING && now - file->seen_ns >= opener->hold_ns)
+		if (is_unmounted(opener, file) ||
+		    (file->state != FD_CACHE_WAITING && now - file->seen_ns >= opener->hold_ns))
 			fd_cache_remove(&opener->cache, file);
 	}
 }

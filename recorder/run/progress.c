@@ -68,6 +68,7 @@ static const struct member members[] = {
 	NUMBER(dying_prefixes),
 	NUMBER(dying_unsure),
 	NUMBER(dying_lost),
+	NUMBER(files_held),
 	NUMBER(cpu_ns),
 	NUMBER(recent_ns),
 	NUMBER(recent_cpu_ns),

@@ -131,6 +131,8 @@ struct recorder_progress {
 	/* the highest count first */
 	struct progress_dying cgroups[PROGRESS_DYING_MAX];
 	size_t cgroup_count;
+	/* files of others that are open, so that their names can be found later */
+	uint64_t files_held;
 	/* CPU time of this process, all threads */
 	uint64_t cpu_ns;
 	/* length of the recent past: half a minute to one minute */

@@ -22,6 +22,8 @@
 
 /* Time to name a tape, in addition to two segments. */
 #define OPENER_SLACK_NS (60 * NSEC_PER_SEC)
+/* An open file keeps its file system busy and its disk space taken. */
+#define OPENER_HOLD_MAX_NS (90 * NSEC_PER_SEC)
 
 /* The time to write the last status. The status is at most a page of the store. */
 #define LAST_WORD_NS (10 * NSEC_PER_SEC)
@@ -84,6 +86,7 @@ static void recorder_report(struct recorder *recorder)
 {
 	struct recorder_progress *progress = &recorder->progress;
 	struct sealer_status status;
+	struct opener_counts files;
 
 	sealer_status(recorder->sealer, &status);
 	kmsg_watch_spooled(recorder->log, recorder->turned_ns, status.spooled_ns);
@@ -92,6 +95,10 @@ static void recorder_report(struct recorder *recorder)
 	take_status(recorder, &status);
 	progress->elapsed_ns = clock_ns(CLOCK_MONOTONIC) - recorder->started_monotonic_ns;
 	progress->cpus = perf_events_cpus(recorder->drain.events);
+	if (recorder->drain.opener) {
+		opener_counts(recorder->drain.opener, &files);
+		progress->files_held = files.descriptors;
+	}
 	progress->stalled_signal_ns = recorder->stall.signal_ns;
 	progress->stalled_cpu_ns = recorder->stall.cpu_ns;
 	self_stats_fill(&recorder->drain.stats, progress);
@@ -397,7 +404,8 @@ int recorder_open(struct recorder *recorder, struct error *error)
 	 * start the opener before large allocations, because it forks; without it, files are opened
 	 * only when a tape is named, and some are gone by then
 	 */
-	r = opener_new(2 * options->segment_ns + OPENER_SLACK_NS, &recorder->drain.opener);
+	r = opener_new(MIN(2 * options->segment_ns + OPENER_SLACK_NS, OPENER_HOLD_MAX_NS),
+		       &recorder->drain.opener);
 	return r < 0 ? r : perf_events_open(&events, &recorder->drain.events, error);
 }
 

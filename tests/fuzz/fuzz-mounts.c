@@ -17,9 +17,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!line)
 		return 0;
 	*line = 0;
-	mounts_is_remote(line + 1, text, 50, 1);
+	mounts_is_remote(line + 1, line + 1, text, 50, 1);
 	/* an empty path is on no mount */
-	if (mounts_is_remote("", text, 50, 1))
+	if (mounts_is_remote("", line + 1, text, 50, 1))
 		abort();
 	return 0;
 }

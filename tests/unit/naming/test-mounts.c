@@ -30,7 +30,7 @@ static const char mounts[] =
 
 static bool remote(const char *path, uint64_t device)
 {
-	return mounts_is_remote(mounts, path, device, ROOT_DEVICE);
+	return mounts_is_remote(mounts, mounts, path, device, ROOT_DEVICE);
 }
 
 static void test_told_apart(void)
@@ -48,9 +48,63 @@ static void test_told_apart(void)
 	CHECK(remote("/somewhere/else", makedev(0, 50)));
 	/* the file system of our own program */
 	CHECK(!remote("/bound/tool", makedev(8, 1)));
-	CHECK(mounts_is_remote("1 1 0:9 / / rw - nfs s:/ rw\n", "/bin/sh", 0, ROOT_DEVICE));
-	CHECK(!mounts_is_remote("1 1 0:9 / / rw - nfs s:/ rw\n", "/bin/sh", 0, makedev(0, 9)));
-	CHECK(!mounts_is_remote("", "/bin/sh", 0, ROOT_DEVICE));
+	CHECK(mounts_is_remote("1 1 0:9 / / rw - nfs s:/ rw\n", "", "/bin/sh", 0, ROOT_DEVICE));
+	CHECK(!mounts_is_remote("1 1 0:9 / / rw - nfs s:/ rw\n", "", "/bin/sh", 0, makedev(0, 9)));
+	CHECK(!mounts_is_remote("", "", "/bin/sh", 0, ROOT_DEVICE));
+}
+
+/* A lazy image: the layers of a container are files of a FUSE server of the host. */
+static void test_layers(void)
+{
+	static const char host[] =
+		"50 1 0:60 / /var/lib/stargz/1/fs rw - fuse.rawBridge stargz rw\n"
+		"51 1 8:2 / /var/lib/local rw - ext4 /dev/sda2 rw\n";
+	static const char *const remote_layers[] = {
+		"lowerdir=/var/lib/local/2:/var/lib/stargz/1/fs,upperdir=/u,workdir=/w",
+		"lowerdir+=/var/lib/local/2,lowerdir+=/var/lib/stargz/1/fs/x",
+		"lowerdir=/a\\:/b:/var/lib/stargz/1/fs",
+		"datadir+=/var/lib/stargz/1/fs",
+	};
+	static const char *const local_layers[] = {
+		"lowerdir=/var/lib/local/2:/var/lib/local/3,upperdir=/u,workdir=/w",
+		"lowerdir=/var/lib/stargz/10/fs",
+		"lowerdir=",
+		"lowerdir",
+	};
+	char line[512];
+
+	for (size_t i = 0; i < ARRAY_SIZE(remote_layers); i++) {
+		snprintf(line, sizeof(line), "9 1 0:70 / / rw - overlay overlay rw,%s\n",
+			 remote_layers[i]);
+		CHECK(mounts_is_remote(line, host, "/bin/sh", 0, ROOT_DEVICE));
+		CHECK(mounts_is_remote(line, host, "/bin/sh", makedev(0, 70), ROOT_DEVICE));
+		CHECK(!mounts_is_remote(line, host, "/bin/sh", 0, makedev(0, 70)));
+		CHECK(!mounts_is_remote(line, "", "/bin/sh", 0, ROOT_DEVICE));
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(local_layers); i++) {
+		snprintf(line, sizeof(line), "9 1 0:70 / / rw - overlay overlay rw,%s\n",
+			 local_layers[i]);
+		CHECK(!mounts_is_remote(line, host, "/bin/sh", 0, ROOT_DEVICE));
+	}
+}
+
+/* Each of 4,000 characters of a path may take four in the list. */
+static void test_long_lines(void)
+{
+	static char line[40000], path[4000];
+	size_t size = snprintf(line, sizeof(line), "9 1 0:70 ");
+
+	for (int field = 0; field < 2; field++) {
+		line[size++] = '/';
+		for (int i = 1; i < 3000; i++, size += 4)
+			memcpy(line + size, "\\040", 4);
+		line[size++] = ' ';
+	}
+	snprintf(line + size, sizeof(line) - size, "rw - fuse.sshfs me@there: rw\n");
+	path[0] = '/';
+	memset(path + 1, ' ', 2999);
+	CHECK(mounts_is_remote(line, "", path, 0, ROOT_DEVICE));
+	CHECK(!mounts_is_remote(line, "", "/bin/sh", 0, ROOT_DEVICE));
 }
 
 static char dir[] = "/tmp/perftape-mounts-XXXXXX";
@@ -103,5 +157,7 @@ static void test_opened(void)
 	rmdir(dir);
 }
 
-CHECK_MAIN({ "file systems that may hang are known", test_told_apart },
+CHECK_MAIN({ "layers of an overlay are looked at", test_layers },
+	   { "long lines are read whole", test_long_lines },
+	   { "file systems that may hang are known", test_told_apart },
 	   { "only regular files are opened", test_opened })

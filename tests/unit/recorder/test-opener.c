@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"
@@ -291,6 +292,38 @@ static void stop_both(const pid_t pids[2])
  * A stopped helper stands for one that hangs in a file system that does not answer. The opener
  * gives up on this file system alone and still opens files of others.
  */
+/* A lazy unmount frees the file system as soon as nobody has a file of it open. */
+static void test_unmounted(void)
+{
+	char folder[] = "/tmp/perftape-unmounted-XXXXXX";
+	struct opener *opener;
+	struct opener_counts counts;
+	struct place place, other;
+
+	CHECK(mkdtemp(folder));
+	if (mount("perftape-test", folder, "tmpfs", 0, "size=1m") < 0) {
+		printf("# may not mount: %s\n", strerror(errno));
+		rmdir(folder);
+		return;
+	}
+	opener = make_opener(HOLD_NS);
+	place = make_file(folder, "code");
+	other = make_file("/tmp", "other code");
+	see(opener, &place);
+	see(opener, &other);
+	counts = turn_until_tried(opener, 2);
+	CHECK_EQ(counts.descriptors, 2);
+	CHECK(umount2(folder, 0) < 0 && errno == EBUSY);
+	CHECK_EQ(umount2(folder, MNT_DETACH), 0);
+	fake_clock_pass(NSEC_PER_SEC);
+	turn(opener, &counts);
+	CHECK_EQ(counts.descriptors, 1);
+	CHECK_EQ(find(opener, &other), 0);
+	remove_file(&other);
+	CHECK_EQ(rmdir(folder), 0);
+	opener_free(opener);
+}
+
 static void test_stopped(void)
 {
 	_cleanup_(cleanup_opener) struct opener *opener = make_opener(HOLD_NS);
@@ -503,7 +536,8 @@ static void test_many(void)
 	CHECK_EQ(find(opener, &place), 0);
 }
 
-CHECK_MAIN({ "a file that is deleted after it was mapped still has names", test_in_time },
+CHECK_MAIN({ "files of an unmounted file system are closed", test_unmounted },
+	   { "a file that is deleted after it was mapped still has names", test_in_time },
 	   { "a file that was deleted too early has none", test_too_late },
 	   { "a file that was written to since is refused", test_changed },
 	   { "a file is closed after the hold time", test_let_go },
