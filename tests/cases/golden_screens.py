@@ -83,7 +83,7 @@ def mask(text):
 
 
 def plain_words(text):
-    text = SCALE.sub("", terminal.ESCAPES.sub("", text))
+    text = SCALE.sub("", terminal.ESCAPES.sub("", mask(text)))
     return [word for word in PICTURE.sub(" ", text).split() if WORD.search(word)]
 
 
