@@ -49,7 +49,7 @@ static inline struct selection *selections_new(double from, double to)
 		char _path[128], *_text = NULL;                          \
 		tapes_store_init(&_folder);                              \
 		snprintf(_path, sizeof(_path), "%s/text", _folder.path); \
-		CHECK_EQ(output_open(output, _path, NULL), 0);           \
+		CHECK_EQ(output_open(output, _path, false, NULL), 0);    \
 		CHECK_EQ(WRITE, 0);                                      \
 		CHECK_EQ(output_commit(output, NULL), 0);                \
 		CHECK_EQ(file_read(_path, 256 << 20, &_text, NULL), 0);  \

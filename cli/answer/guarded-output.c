@@ -33,14 +33,14 @@ static void guard_signals(void)
 			sigaction(numbers[i], &action, NULL);
 }
 
-int guarded_output_open(struct output *output, const char *path, struct error *error)
+int guarded_output_open(struct output *output, const char *path, bool force, struct error *error)
 {
 	sigset_t all, before;
 	int r;
 
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &before);
-	r = output_open(output, path, error);
+	r = output_open(output, path, force, error);
 	if (r == 0 && output_temporary(output)) {
 		snprintf(guarded, sizeof(guarded), "%s", output_temporary(output));
 		guard_signals();

@@ -9,4 +9,4 @@
  * Does what output_open() does. If the file has a hidden name, SIGINT, SIGTERM and SIGHUP remove
  * the file before they end the process. Protects only the output that was opened last.
  */
-int guarded_output_open(struct output *output, const char *path, struct error *error);
+int guarded_output_open(struct output *output, const char *path, bool force, struct error *error);

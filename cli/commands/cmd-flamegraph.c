@@ -25,6 +25,7 @@ static const struct option options[] = {
 	{ "min-share", 0, "PERCENT", "leave out narrower frames (default: 0.01)" },
 	{ "output", 'o', "FILE",
 	  "file to write, gzipped for .svgz and .gz (default: standard output)" },
+	OUTPUT_FORCE_OPTION,
 	{ 0 },
 };
 
@@ -81,7 +82,8 @@ static int write_graph(const struct invocation *invocation, const struct picture
 	int r = flame_make(fold->folded, tree, &flame);
 
 	if (r == 0)
-		r = guarded_output_open(&output, option_value(invocation, "output"), &error);
+		r = guarded_output_open(&output, option_value(invocation, "output"),
+					option_given(invocation, "force"), &error);
 	if (r < 0)
 		return fail(r, &error);
 	flamegraph_say_left_out(invocation, &flame);

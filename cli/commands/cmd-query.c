@@ -38,6 +38,7 @@ static const struct option options[] = {
 	{ "split", 0, "cpu|comm|pid",
 	  "with flamescope: a file for each cpu, comm or pid, in the folder -o" },
 	{ "output", 'o', "FILE", "file to write, gzipped for .gz (default: standard output)" },
+	OUTPUT_FORCE_OPTION,
 	{ 0 },
 };
 
@@ -163,8 +164,9 @@ static struct flamescope_options flamescope_options(const struct invocation *inv
 	};
 }
 
-static int write_part(const struct part *part, const struct flamescope_options *flamescope,
-		      const char *folder, struct error *error)
+static int write_part(const struct invocation *invocation, const struct part *part,
+		      const struct flamescope_options *flamescope, const char *folder,
+		      struct error *error)
 {
 	_cleanup_free_ char *path = NULL;
 	struct output output;
@@ -172,7 +174,7 @@ static int write_part(const struct part *part, const struct flamescope_options *
 
 	if (asprintf(&path, "%s/%s", folder, part->name) < 0)
 		return -ENOMEM;
-	r = guarded_output_open(&output, path, error);
+	r = guarded_output_open(&output, path, option_given(invocation, "force"), error);
 	if (r < 0)
 		return r;
 	r = flamescope_write(&part->selection, flamescope, &output);
@@ -204,14 +206,14 @@ static int write_parts(const struct invocation *invocation, const struct query *
 	const char *folder = option_value(invocation, "output");
 	int r = parts_make(selection, query->split_by, &parts);
 
-	if (r == 0 && mkdir(folder, 0777) < 0 && errno != EEXIST) {
+	if (r == 0 && mkdir(folder, 0700) < 0 && errno != EEXIST) {
 		r = -errno;
 		error_set(error, r, "cannot make the folder %s: %s", folder, strerror(-r));
 	}
 	flamescope.of_samples = selection->rows.count;
 	for (size_t i = 0; r == 0 && i < parts.list.count; i++) {
 		flamescope.part = parts.list.items[i].title;
-		r = write_part(&parts.list.items[i], &flamescope, folder, error);
+		r = write_part(invocation, &parts.list.items[i], &flamescope, folder, error);
 	}
 	if (r == 0)
 		say(invocation, "%zu file%s in %s", parts.list.count, plural(parts.list.count),
@@ -277,7 +279,8 @@ static int answer_flamescope(const struct invocation *invocation, const struct q
 		say(invocation, "segments opened: %zu", selection->opened);
 	if (query->split)
 		return answer_split(invocation, query, selection);
-	r = guarded_output_open(&output, option_value(invocation, "output"), &error);
+	r = guarded_output_open(&output, option_value(invocation, "output"),
+				option_given(invocation, "force"), &error);
 	if (r < 0)
 		return fail(r, &error);
 	r = flamescope_write(selection, &flamescope, &output);
@@ -295,7 +298,8 @@ static int answer_folded(const struct invocation *invocation, const struct query
 
 	if (r != EXIT_DONE)
 		return r;
-	r = guarded_output_open(&output, option_value(invocation, "output"), &error);
+	r = guarded_output_open(&output, option_value(invocation, "output"),
+				option_given(invocation, "force"), &error);
 	if (r < 0)
 		return fail(r, &error);
 	r = folded_write(fold.folded, &output);
@@ -314,7 +318,8 @@ static int answer_json(const struct invocation *invocation, const struct query *
 	int r = cursor_open(reader, &query->args.question, &cursor, &error), code;
 
 	if (r == 0)
-		r = guarded_output_open(&output, option_value(invocation, "output"), &error);
+		r = guarded_output_open(&output, option_value(invocation, "output"),
+					option_given(invocation, "force"), &error);
 	if (r < 0)
 		return fail(r, &error);
 	r = json_samples_write(cursor, window, &output, &samples, &error);

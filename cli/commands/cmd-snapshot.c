@@ -23,6 +23,7 @@
 static const struct option options[] = {
 	WINDOW_OPTIONS,
 	{ "output", 'o', "FILE", "the .tape file to write" },
+	OUTPUT_FORCE_OPTION,
 	{ 0 },
 };
 
@@ -144,7 +145,8 @@ static int write_file(const struct invocation *invocation, struct snapshot *snap
 	const struct window *window = &snapshot->loader.question.window;
 	struct error error = { 0 };
 	char size[32];
-	int r = guarded_output_open(&snapshot->output, path, &error);
+	int r = guarded_output_open(&snapshot->output, path, option_given(invocation, "force"),
+				    &error);
 
 	if (r < 0)
 		return fail(r, &error);

@@ -215,7 +215,7 @@ int query_events(const struct invocation *invocation, const struct question *que
 	screen_read_lines(NULL, &answer.terminal);
 	if (path && strcmp(path, "-") != 0)
 		answer.terminal.wrap = 0;
-	r = guarded_output_open(&answer.output, path, &error);
+	r = guarded_output_open(&answer.output, path, option_given(invocation, "force"), &error);
 	if (r == 0)
 		r = event_cursor_run(reader, &options, &answer.totals, &error);
 	if (r == -EPIPE)

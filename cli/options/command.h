@@ -41,6 +41,12 @@ struct option {
 		"json", 0, NULL, "print JSON, an object on each line" \
 	}
 
+/* The row for commands with --output. */
+#define OUTPUT_FORCE_OPTION                                                 \
+	{                                                                   \
+		"force", 0, NULL, "with -o: replace a file of another user" \
+	}
+
 #define OPTIONS_MAX 32
 
 struct invocation;

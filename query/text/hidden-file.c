@@ -18,21 +18,6 @@
 #define NAME_PART 200
 #define TRIES 100
 
-static const char *hidden_file_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-/* Returns the folder of the path, which the caller frees, or NULL without memory. */
-static char *hidden_file_folder(const char *path)
-{
-	size_t size = hidden_file_name(path) - path;
-
-	return size ? strndup(path, size) : strdup("./");
-}
-
 /*
  * Returns true if the file is a hidden file for that name, and passes the pid of the process that
  * made it.
@@ -65,9 +50,10 @@ static bool hidden_file_is_stale(int folder, const char *hidden, int pid)
 	       about.st_uid == geteuid() && fcntl(fd, F_OFD_SETLK, &lock) == 0;
 }
 
-static void hidden_file_sweep(const char *folder, const char *name)
+static void hidden_file_sweep(int folder, const char *name)
 {
-	DIR *dir = opendir(folder);
+	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *entry;
 	int pid;
 
@@ -77,16 +63,16 @@ static void hidden_file_sweep(const char *folder, const char *name)
 			unlinkat(dirfd(dir), entry->d_name, 0);
 	if (dir)
 		closedir(dir);
+	else if (fd >= 0)
+		close(fd);
 }
 
 /* Returns the hidden name, or NULL without memory. */
-static char *hidden_file_make_name(const char *path, int number)
+static char *hidden_file_make_name(const char *name, int number)
 {
-	const char *name = hidden_file_name(path);
 	char *hidden = NULL;
 
-	if (asprintf(&hidden, "%.*s.%.*s.%d-%d", (int)(name - path), path, NAME_PART, name,
-		     getpid(), number) < 0)
+	if (asprintf(&hidden, ".%.*s.%d-%d", NAME_PART, name, getpid(), number) < 0)
 		return NULL;
 	return hidden;
 }
@@ -95,7 +81,7 @@ static char *hidden_file_make_name(const char *path, int number)
  * Creates a file with a hidden name. If `fd` is a file without a name, gives it the hidden name
  * instead.
  */
-static int hidden_file_create(const char *path, mode_t mode, int fd, char **ret_name)
+static int hidden_file_create(int folder, const char *name, mode_t mode, int fd, char **ret_name)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	char self[40];
@@ -103,14 +89,14 @@ static int hidden_file_create(const char *path, mode_t mode, int fd, char **ret_
 
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
 	for (int i = 0; i < TRIES; i++) {
-		_cleanup_free_ char *hidden = hidden_file_make_name(path, i);
+		_cleanup_free_ char *hidden = hidden_file_make_name(name, i);
 
 		if (!hidden)
 			return -ENOMEM;
 		if (fd >= 0)
-			r = linkat(AT_FDCWD, self, AT_FDCWD, hidden, AT_SYMLINK_FOLLOW);
+			r = linkat(AT_FDCWD, self, folder, hidden, AT_SYMLINK_FOLLOW);
 		else
-			r = open(hidden, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+			r = openat(folder, hidden, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
 		if (r >= 0) {
 			if (fd < 0)
 				(void)fcntl(r, F_OFD_SETLK, &lock);
@@ -132,24 +118,21 @@ static bool hidden_file_can_link(int fd)
 	return access(self, F_OK) == 0;
 }
 
-int hidden_file_open(const char *path, mode_t mode, char **ret_name)
+int hidden_file_open(int folder, const char *name, mode_t mode, char **ret_name)
 {
-	_cleanup_free_ char *folder = hidden_file_folder(path);
 	int fd;
 
-	if (!folder)
-		return -ENOMEM;
-	hidden_file_sweep(folder, hidden_file_name(path));
+	hidden_file_sweep(folder, name);
 	*ret_name = NULL;
-	fd = open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, mode);
+	fd = openat(folder, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, mode);
 	if (fd >= 0 && hidden_file_can_link(fd))
 		return fd;
 	if (fd >= 0)
 		close(fd);
-	return hidden_file_create(path, mode, -1, ret_name);
+	return hidden_file_create(folder, name, mode, -1, ret_name);
 }
 
-int hidden_file_link(int fd, const char *path, char **ret_name)
+int hidden_file_link(int fd, int folder, const char *name, char **ret_name)
 {
-	return hidden_file_create(path, 0, fd, ret_name);
+	return hidden_file_create(folder, name, 0, fd, ret_name);
 }

@@ -10,13 +10,13 @@
 #include <sys/types.h>
 
 /*
- * Opens a file in the folder of `path`. First removes hidden files for the same name, if our user
- * owns them and the process that wrote them has ended. Returns a descriptor or a negative errno.
- * *ret_name becomes the hidden name, which the caller frees, or NULL.
+ * Opens a file in the folder, for the final name `name`. First removes hidden files for the same
+ * name, if our user owns them and the process that wrote them has ended. Returns a descriptor or a
+ * negative errno. *ret_name becomes the hidden name, which the caller frees, or NULL.
  */
-int hidden_file_open(const char *path, mode_t mode, char **ret_name);
+int hidden_file_open(int folder, const char *name, mode_t mode, char **ret_name);
 /*
  * Gives a file without a name a hidden one. The caller blocks signals until it has renamed the
  * file. Returns 0 or a negative errno.
  */
-int hidden_file_link(int fd, const char *path, char **ret_name);
+int hidden_file_link(int fd, int folder, const char *name, char **ret_name);

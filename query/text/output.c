@@ -24,95 +24,55 @@
 
 static const char *output_name(const struct output *output)
 {
-	return output->path ? output->path : "standard output";
+	return output->place.path ? output->place.path : "standard output";
 }
 
-/*
- * Returns the path of NAME in the folder of PATH, or NAME itself if it is absolute. The caller
- * frees it. Returns NULL without memory.
- */
-static char *output_beside(const char *path, const char *name)
+/* Remembers the hidden name as a path. Removes the file without memory for that. */
+static int output_set_temporary(struct output *output, const char *hidden)
 {
-	const char *slash = strrchr(path, '/');
-	char *text = NULL;
+	const struct output_place *place = &output->place;
 
-	if (*name == '/' || !slash)
-		return strdup(name);
-	if (asprintf(&text, "%.*s%s", (int)(slash - path) + 1, path, name) < 0)
-		return NULL;
-	return text;
+	if (asprintf(&output->temporary, "%.*s%s", (int)(place->name - place->path), place->path,
+		     hidden) >= 0)
+		return 0;
+	output->temporary = NULL;
+	unlinkat(place->folder, hidden, 0);
+	return -ENOMEM;
 }
 
 /*
  * Opens the file for the answer. Until the answer is complete, this file has no name, or a hidden
- * one.
+ * one. Only its owner can read a new file. A file that is replaced passes its mode on, so that no
+ * additional users can read the answer.
  */
-static int open_temporary(struct output *output, mode_t mode)
+static int output_open_file(struct output *output)
 {
-	int fd = hidden_file_open(output->path, mode, &output->temporary);
+	const struct output_place *place = &output->place;
+	_cleanup_free_ char *hidden = NULL;
 
-	if (fd < 0)
-		return fd;
-	output->fd = fd;
+	output->fd = hidden_file_open(place->folder, place->name, 0600, &hidden);
+	if (output->fd < 0)
+		return output->fd;
 	output->replaces = true;
-	return 0;
+	if (hidden && output_set_temporary(output, hidden) < 0)
+		return -ENOMEM;
+	return place->there && fchmod(output->fd, place->mode) < 0 ? -errno : 0;
 }
 
-/* Resolves symbolic links: the answer replaces the file that they lead to, and the links stay. */
-static int follow_links(struct output *output)
+static int output_open_path(struct output *output, const char *path, bool force)
 {
-	for (int i = 0; i < 40; i++) {
-		char target[PATH_MAX];
-		ssize_t size = readlink(output->path, target, sizeof(target) - 1);
-		char *next;
-
-		if (size < 0) /* the path is not a link, or does not exist */
-			return errno == EINVAL || errno == ENOENT ? 0 : -errno;
-		target[size] = 0;
-		next = output_beside(output->path, target);
-		if (!next)
-			return -ENOMEM;
-		free(output->path);
-		output->path = next;
-	}
-	return -ELOOP;
-}
-
-/* Gives the new file the mode of the old one, so that no additional users can read the answer. */
-static int replace_file(struct output *output, mode_t mode)
-{
-	int r = open_temporary(output, 0600);
+	int r = output_place_find(path, force, &output->place);
 
 	if (r < 0)
 		return r;
-	if (fchmod(output->fd, mode & 0777) < 0)
-		r = -errno;
-	return r;
-}
-
-/*
- * Writes to an existing special file (/dev/full, a pipe) directly, because a rename would replace
- * the special file.
- */
-static int output_open_path(struct output *output)
-{
-	struct stat about;
-	bool there = stat(output->path, &about) == 0;
-	int r;
-
-	if (there && S_ISDIR(about.st_mode))
-		return -EISDIR;
-	if (there && !S_ISREG(about.st_mode)) {
-		output->fd = open(output->path, O_WRONLY | O_CLOEXEC);
+	if (output->place.is_standard_output) {
+		output->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 		return output->fd < 0 ? -errno : 0;
 	}
-	r = follow_links(output);
-	if (r < 0)
-		return r;
-	/* the path of a removed file in /proc/self/fd leads nowhere */
-	if (there && access(output->path, F_OK) < 0)
-		return -errno;
-	return there ? replace_file(output, about.st_mode) : open_temporary(output, 0666);
+	if (output->place.special < 0)
+		return output_open_file(output);
+	output->fd = take_fd(output->place.special);
+	return 0;
 }
 
 static bool output_ends_with(const char *path, const char *end)
@@ -122,20 +82,29 @@ static bool output_ends_with(const char *path, const char *end)
 	return size > end_size && !strcmp(path + size - end_size, end);
 }
 
-int output_open(struct output *output, const char *path, struct error *error)
+static int output_error(int r, const char *path, struct error *error)
+{
+	if (r == -EPERM)
+		return error_set(
+			error, r,
+			"cannot write %s: another user owns it; give another name, or --force",
+			path);
+	return error_set(error, r, "cannot write %s: %s", path, strerror(-r));
+}
+
+int output_open(struct output *output, const char *path, bool force, struct error *error)
 {
 	int r;
 
-	*output = (struct output){ .fd = STDOUT_FILENO };
+	*output = (struct output){ .fd = STDOUT_FILENO, .place = { .folder = -1, .special = -1 } };
 	if (!path || !strcmp(path, "-"))
 		return 0;
 	output->fd = -1;
-	output->path = strdup(path);
-	r = output->path ? output_open_path(output) : -ENOMEM;
+	r = output_open_path(output, path, force);
 	if (r == 0 && (output_ends_with(path, ".gz") || output_ends_with(path, ".svgz")))
 		r = gzip_writer_new(output->fd, &output->gz);
 	if (r < 0) {
-		error_set(error, r, "cannot write %s: %s", path, strerror(-r));
+		output_error(r, path, error);
 		output_done(output);
 	}
 	return r;
@@ -197,7 +166,7 @@ void output_flush(struct output *output)
  */
 static int output_close_file(struct output *output)
 {
-	if (!output->path)
+	if (!output->place.path)
 		return 0;
 	return close(take_fd(output->fd)) < 0 ? -errno : 0;
 }
@@ -217,17 +186,32 @@ static void hold_signals(sigset_t *before)
 	pthread_sigmask(SIG_BLOCK, &signals, before);
 }
 
+/* Gives a file without a name the hidden one, which it needs for the rename. */
+static int output_name_hidden(struct output *output)
+{
+	const struct output_place *place = &output->place;
+	_cleanup_free_ char *hidden = NULL;
+	int r = hidden_file_link(output->fd, place->folder, place->name, &hidden);
+
+	return r < 0 ? r : output_set_temporary(output, hidden);
+}
+
+/* Returns the hidden name in the folder of the file. */
+static const char *output_hidden(const struct output *output)
+{
+	return output->temporary + (output->place.name - output->place.path);
+}
+
 /* Closes the file before the rename: if close() fails, the old file must stay. */
 static int output_rename(struct output *output)
 {
-	int r = output->temporary ? 0
-				  : hidden_file_link(output->fd, output->path, &output->temporary);
+	int r = output->temporary ? 0 : output_name_hidden(output);
 	int closed = output_close_file(output);
 
 	if (r == 0)
 		r = closed;
-	if (r == 0 && rename(output->temporary, output->path) < 0)
-		r = -errno;
+	if (r == 0)
+		r = output_place_take(&output->place, output_hidden(output));
 	if (r == 0)
 		free(take_ptr(output->temporary));
 	return r;
@@ -245,7 +229,7 @@ int output_commit(struct output *output, struct error *error)
 	if (r == 0)
 		r = output->replaces ? output_rename(output) : output_close_file(output);
 	if (r < 0 && r != -EPIPE)
-		error_set(error, r, "cannot write %s: %s", output_name(output), strerror(-r));
+		output_error(r, output_name(output), error);
 	output_done(output);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return r;
@@ -259,11 +243,11 @@ const char *output_temporary(const struct output *output)
 void output_done(struct output *output)
 {
 	output->gz = gzip_writer_free(output->gz);
-	if (output->path && output->fd >= 0)
+	if (output->place.path && output->fd >= 0)
 		close(take_fd(output->fd));
 	if (output->temporary)
-		unlink(output->temporary);
+		unlinkat(output->place.folder, output_hidden(output), 0);
 	free(take_ptr(output->temporary));
-	free(take_ptr(output->path));
+	output_place_done(&output->place);
 	buffer_done(&output->text);
 }

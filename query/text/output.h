@@ -14,6 +14,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "query/text/output-place.h"
 
 struct gzip_writer;
 
@@ -25,19 +26,21 @@ struct output {
 	int failed;
 	/* end of the disk space that was allocated in advance; 0: none */
 	uint64_t expected_end;
-	char *path;
-	/* the hidden name of the file; NULL: none */
+	/* where the file appears; without a path: standard output */
+	struct output_place place;
+	/* the path of the file's hidden name; NULL: none */
 	char *temporary;
-	/* output_commit() gives the file the name `path` */
+	/* output_commit() gives the file its name */
 	bool replaces;
 	struct gzip_writer *gz;
 };
 
 /*
- * Opens the output. A path of NULL or "-" is standard output. Returns 0, or a negative errno with a
- * message.
+ * Opens the output. A path of NULL or "-" is standard output. A new file is only for its owner. A
+ * file of another user is replaced only with `force` (query/text/output-place.h). Returns 0, or a
+ * negative errno with a message.
  */
-int output_open(struct output *output, const char *path, struct error *error);
+int output_open(struct output *output, const char *path, bool force, struct error *error);
 /*
  * Announces about how many bytes will follow. A file may then allocate disk space at once, which is
  * cheaper than page by page. Never fails: a lack of disk space shows when the bytes are written.

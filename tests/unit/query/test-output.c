@@ -17,11 +17,11 @@
 
 static bool no_tmpfile;
 
-int __real_open64(const char *path, int flags, mode_t mode);
-int __wrap_open64(const char *path, int flags, ...);
+int __real_openat64(int folder, const char *path, int flags, mode_t mode);
+int __wrap_openat64(int folder, const char *path, int flags, ...);
 
 /* On request, makes every file system look as if it lacked O_TMPFILE. */
-int __wrap_open64(const char *path, int flags, ...)
+int __wrap_openat64(int folder, const char *path, int flags, ...)
 {
 	mode_t mode = 0;
 	va_list args;
@@ -34,7 +34,7 @@ int __wrap_open64(const char *path, int flags, ...)
 		errno = EOPNOTSUPP;
 		return -1;
 	}
-	return __real_open64(path, flags, mode);
+	return __real_openat64(folder, path, flags, mode);
 }
 
 static size_t files_in(const char *path)
@@ -52,7 +52,7 @@ static size_t files_in(const char *path)
 static int write_text(const char *path, const char *text, size_t times, struct error *error)
 {
 	struct output output;
-	int r = output_open(&output, path, error);
+	int r = output_open(&output, path, false, error);
 
 	for (size_t i = 0; r == 0 && i < times; i++) {
 		buffer_text(&output.text, text);
@@ -73,7 +73,7 @@ static void test_expected(void)
 
 	tapes_store_init(&folder);
 	snprintf(path, sizeof(path), "%s/answer", folder.path);
-	CHECK_EQ(output_open(&output, path, NULL), 0);
+	CHECK_EQ(output_open(&output, path, false, NULL), 0);
 	output_expect(&output, 0);
 	output_expect(&output, 1 << 20);
 	output_expect(&output, UINT64_MAX);
@@ -85,7 +85,7 @@ static void test_expected(void)
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
 		snprintf(path, sizeof(path), "%s%s%s", *others[i] == '/' ? "" : folder.path,
 			 *others[i] == '/' ? "" : "/", others[i]);
-		CHECK_EQ(output_open(&output, path, NULL), 0);
+		CHECK_EQ(output_open(&output, path, false, NULL), 0);
 		output_expect(&output, 1 << 20);
 		CHECK_EQ(output_commit(&output, NULL), 0);
 	}
@@ -128,7 +128,7 @@ static void test_not_before_it_is_whole(void)
 	snprintf(path, sizeof(path), "%s/answer", folder.path);
 	for (int i = 0; i < 2; i++) {
 		no_tmpfile = i == 1;
-		CHECK_EQ(output_open(&output, path, NULL), 0);
+		CHECK_EQ(output_open(&output, path, false, NULL), 0);
 		buffer_text(&output.text, "half");
 		CHECK(access(path, F_OK) < 0);
 		CHECK(no_tmpfile ? strstr(output_temporary(&output), "/.answer.") != NULL
@@ -156,7 +156,7 @@ static void interrupt(const char *path, int number)
 		struct output output;
 
 		signal(number, SIG_DFL);
-		if (guarded_output_open(&output, path, NULL) < 0)
+		if (guarded_output_open(&output, path, false, NULL) < 0)
 			_exit(1);
 		buffer_text(&output.text, "half");
 		raise(number);
@@ -244,7 +244,7 @@ static void test_gzip(void)
 
 	tapes_store_init(&folder);
 	snprintf(path, sizeof(path), "%s/answer.gz", folder.path);
-	CHECK_EQ(output_open(&output, path, NULL), 0);
+	CHECK_EQ(output_open(&output, path, false, NULL), 0);
 	for (int i = 0; i < 100000; i++) {
 		buffer_printf(&output.text, "line %d\n", i);
 		output_flush(&output);
@@ -314,10 +314,10 @@ static void test_rights(void)
 	tapes_store_init(&folder);
 	snprintf(path, sizeof(path), "%s/answer", folder.path);
 	CHECK_EQ(write_text(path, "x", 1, NULL), 0);
-	CHECK_EQ(mode_of(path), 0644);
-	CHECK_EQ(chmod(path, 0600), 0);
-	CHECK_EQ(write_text(path, "x", 1, NULL), 0);
 	CHECK_EQ(mode_of(path), 0600);
+	CHECK_EQ(chmod(path, 0400), 0);
+	CHECK_EQ(write_text(path, "x", 1, NULL), 0);
+	CHECK_EQ(mode_of(path), 0400);
 	CHECK_EQ(chmod(path, 0664), 0);
 	CHECK_EQ(write_text(path, "x", 1, NULL), 0);
 	CHECK_EQ(mode_of(path), 0664);
@@ -355,6 +355,90 @@ static void test_links(void)
 	CHECK_EQ(symlink("link", link), 0);
 	CHECK_EQ(write_text(link, "x", 1, NULL), -ELOOP);
 	CHECK(is_link(link));
+}
+
+#define SOMEBODY 65534
+
+/* A file of another user stays, unless it is forced. */
+static void test_file_of_another(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store folder;
+	char path[128], text[256];
+	struct output output;
+	struct error error;
+
+	tapes_store_init(&folder);
+	snprintf(path, sizeof(path), "%s/answer", folder.path);
+	CHECK_EQ(file_replace(folder.path, "answer", "theirs", 6), 0);
+	/* only root can give files away */
+	if (chown(path, SOMEBODY, SOMEBODY) < 0)
+		return;
+	CHECK_EQ(write_text(path, "x", 1, &error), -EPERM);
+	snprintf(text, sizeof(text),
+		 "cannot write %s: another user owns it; give another name, or --force", path);
+	CHECK_STR(error.text, text);
+	CHECK_EQ(output_open(&output, path, true, NULL), 0);
+	CHECK_EQ(output_commit(&output, NULL), 0);
+	CHECK_EQ(unlink(path), 0);
+	/* the same if the other file appears later */
+	CHECK_EQ(output_open(&output, path, false, NULL), 0);
+	CHECK_EQ(file_replace(folder.path, "answer", "theirs", 6), 0);
+	CHECK_EQ(chown(path, SOMEBODY, SOMEBODY), 0);
+	CHECK_EQ(output_commit(&output, NULL), -EPERM);
+	CHECK_EQ(files_in(folder.path), 1);
+	CHECK_EQ(unlink(path), 0);
+	/* a named pipe would give the answer to them */
+	CHECK_EQ(mkfifo(path, 0666), 0);
+	CHECK_EQ(chown(path, SOMEBODY, SOMEBODY), 0);
+	CHECK_EQ(write_text(path, "x", 1, &error), -EPERM);
+}
+
+/* A link that another user put into a shared folder is refused, wherever it leads. */
+static void test_link_of_another(void)
+{
+	static const char *const targets[] = { "inner/file", "inner/none" };
+	_cleanup_(tapes_store_done) struct tapes_store folder;
+	char link[128], inner[128];
+
+	tapes_store_init(&folder);
+	snprintf(inner, sizeof(inner), "%s/inner", folder.path);
+	snprintf(link, sizeof(link), "%s/link", folder.path);
+	CHECK_EQ(mkdir(inner, 0700), 0);
+	CHECK_EQ(file_replace(inner, "file", "ours", 4), 0);
+	CHECK_EQ(chmod(folder.path, 01777), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(targets); i++) {
+		CHECK_EQ(symlink(targets[i], link), 0);
+		if (lchown(link, SOMEBODY, SOMEBODY) < 0)
+			return;
+		CHECK_EQ(write_text(link, "x", 1, NULL), -EACCES);
+		CHECK_EQ(files_in(inner), 1);
+		CHECK_EQ(lchown(link, geteuid(), -1), 0);
+		CHECK_EQ(write_text(link, "x", 1, NULL), 0);
+		CHECK(is_link(link));
+		CHECK_EQ(unlink(link), 0);
+	}
+}
+
+/* A file behind standard output is written to, not replaced: it may hold more already. */
+static void test_file_of_standard_output(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store folder;
+	_cleanup_free_ char *data = NULL;
+	int kept = dup(STDOUT_FILENO), fd;
+	char path[128];
+
+	tapes_store_init(&folder);
+	snprintf(path, sizeof(path), "%s/answer", folder.path);
+	CHECK_EQ(file_replace(folder.path, "answer", "more ", 5), 0);
+	fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+	fflush(stdout);
+	dup2(fd, STDOUT_FILENO);
+	CHECK_EQ(write_text("/dev/stdout", "x", 1, NULL), 0);
+	dup2(kept, STDOUT_FILENO);
+	close(kept);
+	close(fd);
+	CHECK_EQ(file_read(path, 100, &data, NULL), 0);
+	CHECK_STR(data, "more x");
 }
 
 /* Runs with the descriptor as standard output. Returns what output_commit() returned. */
@@ -399,4 +483,7 @@ CHECK_MAIN({ "an announced size that does not come", test_expected },
 	   { "errors of writing are reported", test_failures },
 	   { "the longest name works", test_longest_name },
 	   { "the file keeps its mode", test_rights }, { "symbolic links stay", test_links },
+	   { "a file of another user stays", test_file_of_another },
+	   { "a link of another user is refused", test_link_of_another },
+	   { "a file behind standard output is kept", test_file_of_standard_output },
 	   { "standard output works", test_standard_output })

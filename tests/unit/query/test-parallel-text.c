@@ -52,7 +52,7 @@ static void test_no_memory(void)
 			};
 			struct output output;
 
-			CHECK_EQ(output_open(&output, "/dev/null", NULL), 0);
+			CHECK_EQ(output_open(&output, "/dev/null", false, NULL), 0);
 			CHECK_EQ(parallel_text_write(&parallel, &output), -ENOMEM);
 			output_done(&output);
 		}
@@ -64,7 +64,7 @@ static void test_full(void)
 	struct parallel_text parallel = { .make = make, .count = 1000000, .threads = 3 };
 	struct output output;
 
-	CHECK_EQ(output_open(&output, "/dev/full", NULL), 0);
+	CHECK_EQ(output_open(&output, "/dev/full", false, NULL), 0);
 	CHECK_EQ(parallel_text_write(&parallel, &output), 0);
 	CHECK_EQ(output_commit(&output, NULL), -ENOSPC);
 }
