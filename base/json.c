@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
-#include "base/utf8.h"
+#include "base/foreign.h"
 
 #define REPLACEMENT 0xfffd
 
@@ -50,7 +50,7 @@ static void put_escaped(struct buffer *out, const char *text, size_t size)
 
 	while (at < end) {
 		const uint8_t *plain = at;
-		uint32_t code = 0;
+		uint32_t code;
 		size_t wide;
 
 		while (at < end && *at >= ' ' && *at < 0x7f && *at != '"' && *at != '\\')
@@ -58,18 +58,16 @@ static void put_escaped(struct buffer *out, const char *text, size_t size)
 		buffer_bytes(out, plain, at - plain);
 		if (at == end)
 			break;
-		wide = *at < ' ' || *at == 0x7f ? 0 : utf8_take(at, end - at, &code);
+		wide = foreign_take((const char *)at, end - at, &code);
 		if (*at == '"' || *at == '\\')
 			buffer_printf(out, "\\%c", *at);
-		else if (*at < ' ' || *at == 0x7f)
-			buffer_printf(out, "\\u%04x", *at);
-		else if (wide && utf8_is_hidden(code))
-			put_hidden(out, code);
-		else if (wide)
-			buffer_bytes(out, at, wide);
-		else
+		else if (code == FOREIGN_BROKEN)
 			buffer_text(out, "\xef\xbf\xbd");
-		at += wide ? wide : 1;
+		else if (foreign_is_hidden(code))
+			put_hidden(out, code);
+		else
+			buffer_bytes(out, at, wide);
+		at += wide;
 	}
 }
 

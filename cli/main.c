@@ -21,6 +21,7 @@
 #include "cli/options/did-you-mean.h"
 #include "cli/options/conf.h"
 #include "cli/options/help.h"
+#include "cli/options/print.h"
 #include "cli/options/time-zone.h"
 #include "cli/version.h"
 
@@ -333,7 +334,7 @@ int main(int argc, char **argv)
 	if (r != EXIT_DONE)
 		return r;
 	if (option_given(&invocation, "version")) {
-		printf("perftape %s\n", PERFTAPE_VERSION);
+		print_string(stdout, "perftape " PERFTAPE_VERSION "\n");
 		return close_output(EXIT_DONE);
 	}
 	if (option_given(&invocation, "help")) {

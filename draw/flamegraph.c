@@ -15,7 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/number.h"
-#include "base/utf8.h"
+#include "base/foreign.h"
 #include "draw/flamegraph-controls.h"
 #include "draw/flamegraph-script.h"
 #include "draw/flamegraph-style.h"
@@ -31,18 +31,6 @@
 static const char letters[FLAME_KINDS] = { 'a', 'c', 'k', 'p', 'g', 'j', 'v', 'u' };
 static const char *const kind_names[FLAME_KINDS] = { "",   "thread", "kernel", "program",
 						     "Go", "JIT",    "vdso",   "unknown" };
-
-/*
- * XML allows only three control characters, and names do not contain these either. The other
- * characters in this list are invisible or change the direction of writing.
- */
-static bool flamegraph_is_shown(uint32_t code)
-{
-	return code >= 0x20 && !(code >= 0x7f && code < 0xa0) && code != 0xfffe && code != 0xffff &&
-	       !(code >= 0x200b && code <= 0x200f) && !(code >= 0x2028 && code <= 0x202e) &&
-	       !(code >= 0x2060 && code <= 0x206f) && code != 0x61c && code != 0xfeff &&
-	       !(code >= 0xe0000 && code <= 0xe0fff);
-}
 
 static void put_character(struct buffer *text, const char *at, size_t size, uint32_t code)
 {
@@ -71,24 +59,24 @@ static void flamegraph_put_name(struct buffer *text, const char *name, size_t ch
 	size_t characters = 0;
 
 	for (; at < end; characters++) {
-		size_t size = utf8_take((const uint8_t *)at, end - at, NULL);
+		uint32_t code;
 
-		at += MAX(size, (size_t)1);
+		at += foreign_take(at, end - at, &code);
 	}
 	for (at = name; at < end;) {
-		uint32_t code = 0;
-		size_t size = utf8_take((const uint8_t *)at, end - at, &code);
+		uint32_t code;
+		size_t size = foreign_take(at, end - at, &code);
 
 		if (characters > characters_max && characters_max-- <= 2) {
 			buffer_text(text, "..");
 			return;
 		}
 		characters--;
-		if (size && flamegraph_is_shown(code))
-			put_character(text, at, size, code);
-		else
+		if (foreign_is_hidden(code))
 			buffer_text(text, "\ufffd");
-		at += MAX(size, (size_t)1);
+		else
+			put_character(text, at, size, code);
+		at += size;
 	}
 }
 

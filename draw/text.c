@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/utf8.h"
+#include "base/foreign.h"
 
 struct range {
 	uint32_t first, last;
@@ -36,12 +36,12 @@ struct shown {
 static const char *take_character(const struct terminal *terminal, const char *at,
 				  struct shown *ret_shown)
 {
-	uint32_t code = 0;
-	size_t size = utf8_take((const uint8_t *)at, strlen(at), &code);
+	uint32_t code;
+	size_t size = foreign_take(at, strnlen(at, 4), &code);
 
-	if (!size || utf8_is_hidden(code) || (code >= 0x80 && !terminal->unicode)) {
+	if (foreign_is_hidden(code) || (code >= 0x80 && !terminal->unicode)) {
 		*ret_shown = (struct shown){ "?", 1, 1 };
-		return at + MAX(size, (size_t)1);
+		return at + size;
 	}
 	*ret_shown = (struct shown){ at, size, 1 };
 	if (is_in(wide, ARRAY_SIZE(wide), code))

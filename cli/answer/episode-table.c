@@ -8,7 +8,9 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/foreign.h"
 #include "cli/answer/screen.h"
+#include "cli/options/print.h"
 
 #define UNKNOWN "-"
 #define WHERE_MIN 12
@@ -53,12 +55,6 @@ static const char *number_text(bool known, uint64_t number, char text[32])
 	return text;
 }
 
-/* Replaces control characters, because users choose the names of processes and marks. */
-static char episode_table_printable(char byte)
-{
-	return (uint8_t)byte < 0x20 || byte == 0x7f ? '?' : byte;
-}
-
 /* Puts "0000:20:03.0 eth0", or the task if no device is known. */
 static void where_text(const struct episode *episode, char where[112])
 {
@@ -69,8 +65,7 @@ static void where_text(const struct episode *episode, char where[112])
 		 : *episode->comm ? episode->comm
 				  : UNKNOWN,
 		 named ? " " : "", named ? episode->ifname : "");
-	for (; *where; where++)
-		*where = episode_table_printable(*where);
+	foreign_clean(where);
 }
 
 /* The kind has the colour, too: a narrow table has no column of severities. */
@@ -154,8 +149,7 @@ int episode_table_end(struct episode_table *table)
 	columns_done(&table->columns);
 	if (buffer_failed(&out))
 		return -ENOMEM;
-	if (out.size)
-		fwrite(out.data, 1, out.size, stdout);
+	print_text(stdout, &out, false);
 	/* write the table before the messages about it */
 	fflush(stdout);
 	return 0;

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "cli/options/print.h"
 
 #define STEP_NS (200 * NSEC_PER_MSEC)
 
@@ -39,16 +40,17 @@ size_t progress_line_fits(const char *text, size_t width)
 void progress_line_line(const char *text)
 {
 	struct winsize size;
+	char shown[512];
 	int width = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
 
-	fprintf(stderr, "\r%-*.*s", width - 1, (int)progress_line_fits(text, width - 1), text);
-	fflush(stderr);
+	snprintf(shown, sizeof(shown), "%.*s", (int)progress_line_fits(text, width - 1), text);
+	print_over(shown, width - 1);
 }
 
 void progress_line_clear(void)
 {
 	progress_line_line("");
-	fputc('\r', stderr);
+	print_string(stderr, "\r");
 }
 
 void progress_line_start(struct progress_line *progress, const char *what, bool quiet)

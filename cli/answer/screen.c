@@ -13,6 +13,7 @@
 #include "base/number.h"
 #include "cli/answer/coverage-line.h"
 #include "cli/answer/host-name.h"
+#include "cli/options/print.h"
 
 /* More threads would not help, because the kernel's clearing of memory limits the speed. */
 #define THREADS_MAX 16
@@ -134,22 +135,31 @@ int screen_nothing(const struct invocation *invocation, struct store_reader *rea
 				 : code;
 }
 
-int screen_print(const struct buffer *text)
+static int screen_write(struct buffer *text, bool styles)
 {
 	struct error error;
-	int r;
+	int r = print_text(stdout, text, styles);
 
-	if (buffer_failed(text))
-		return fail(-ENOMEM, NULL);
-	if (!text->size)
-		return EXIT_DONE;
+	if (r == -ENOMEM)
+		return fail(r, NULL);
 	/* flush here, because errno describes the write only now */
-	if (fwrite(text->data, 1, text->size, stdout) == text->size && fflush(stdout) == 0)
+	if (r == 0 && fflush(stdout) < 0)
+		r = -errno;
+	if (r == 0)
 		return EXIT_DONE;
-	r = errno;
 	clearerr(stdout);
-	if (r == EPIPE)
+	if (r == -EPIPE)
 		return EXIT_DONE;
-	error_set(&error, -r, "cannot write standard output: %s", strerror(r));
-	return fail(-r, &error);
+	error_set(&error, r, "cannot write standard output: %s", strerror(-r));
+	return fail(r, &error);
+}
+
+int screen_print(struct buffer *text)
+{
+	return screen_write(text, false);
+}
+
+int screen_print_drawing(const struct terminal *terminal, struct buffer *text)
+{
+	return screen_write(text, terminal->color);
 }

@@ -45,5 +45,10 @@ void screen_put_filter(const struct filter *filter, struct buffer *text);
 int screen_nothing(const struct invocation *invocation, struct store_reader *reader,
 		   const struct window *window, const struct coverage *coverage);
 
-/* Writes a whole answer to standard output. Returns EXIT_DONE, or EXIT_FAILED after a message. */
-int screen_print(const struct buffer *text);
+/*
+ * Writes a whole answer to standard output, and cleans it in its place (cli/options/print.h).
+ * Returns EXIT_DONE, or EXIT_FAILED after a message.
+ */
+int screen_print(struct buffer *text);
+/* Does the same for a drawing, with the colours of the terminal. */
+int screen_print_drawing(const struct terminal *terminal, struct buffer *text);

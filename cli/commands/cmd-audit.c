@@ -180,7 +180,7 @@ static int audit_print(struct audit *audit)
 		audit_put_json(&audit->report, &text);
 	else
 		audit_put_text(&audit->report, &terminal, &text);
-	r = screen_print(&text);
+	r = screen_print_drawing(&terminal, &text);
 	if (r == EXIT_DONE && !any_checked(&audit->report) && !audit->report.findings.count) {
 		error_set(&error, -ENOENT, "%s: no data of a host could be read there",
 			  *audit->options.root ? audit->options.root : "/");

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <errno.h>
-#include <stdio.h>
-
 #include "base/cleanup.h"
+#include "cli/answer/screen.h"
 #include "cli/options/command.h"
 #include "cli/options/completion.h"
 
@@ -21,10 +19,7 @@ static int completion_run(const struct invocation *invocation)
 	if (!completion_put(invocation->words[0], &text))
 		return usage_error("completion: '%s' is not a known shell; use bash, zsh or fish",
 				   invocation->words[0]);
-	if (buffer_failed(&text))
-		return fail(-ENOMEM, NULL);
-	fwrite(text.data, 1, text.size, stdout);
-	return EXIT_DONE;
+	return screen_print(&text);
 }
 
 const struct command command_completion = {

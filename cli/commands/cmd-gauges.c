@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/foreign.h"
 #include "base/json.h"
 #include "base/number.h"
 #include "cli/answer/coverage-line.h"
@@ -146,22 +147,6 @@ static int see_for_json(void *context, const struct series_step *step)
 	return text->size > FLUSH_SIZE ? gauges_flush(answer) : 0;
 }
 
-/* Quotes a value if necessary. */
-static void put_csv(struct buffer *text, const char *value)
-{
-	if (!strpbrk(value, "\",\r\n")) {
-		buffer_text(text, value);
-		return;
-	}
-	buffer_u8(text, '"');
-	for (; *value; value++) {
-		if (*value == '"')
-			buffer_u8(text, '"');
-		buffer_u8(text, *value);
-	}
-	buffer_u8(text, '"');
-}
-
 static int see_for_csv(void *context, const struct series_step *step)
 {
 	struct gauges_answer *answer = context;
@@ -172,7 +157,7 @@ static int see_for_csv(void *context, const struct series_step *step)
 		buffer_text(text, "time,name,value,figure,unit\n");
 	buffer_printf(text, "%s,",
 		      time_format(step->to_ns, option_given(answer->invocation, "utc"), 6, time));
-	put_csv(text, step->name);
+	foreign_put_cell(text, step->name);
 	buffer_printf(text, ",%lld,", (long long)step->value);
 	if (step->has_figure)
 		buffer_printf(text, "%.6g,%s", figure_of(step), units[step->unit]);
@@ -398,7 +383,7 @@ static int gauges_print_table(struct gauges_answer *answer)
 	if (onces.size > 1)
 		lines_put(&answer->terminal, (struct lines_shape){ .indent = HEAD_INDENT },
 			  (const char *)onces.data, &text);
-	r = text.size ? screen_print(&text) : EXIT_DONE;
+	r = screen_print_drawing(&answer->terminal, &text);
 	gauges_say_left_out(answer, &left_out);
 	return r;
 }

@@ -188,7 +188,7 @@ static int heatmap_print(const struct invocation *invocation, const struct heatm
 		return fail(-ENOMEM, NULL);
 	picture.head = (const char *)head.data;
 	heat_draw(&picture, &map->terminal, &text);
-	return screen_print(&text);
+	return screen_print_drawing(&map->terminal, &text);
 }
 
 /* A line for each column, then the incidents, then the coverage. */

@@ -18,6 +18,7 @@
 #include "cli/commands/record-options.h"
 #include "cli/commands/recording.h"
 #include "cli/commands/snapshot-keeper.h"
+#include "cli/options/print.h"
 #include "cli/version.h"
 #include "recorder/perf/perf-events.h"
 #include "recorder/run/recorder.h"
@@ -225,6 +226,9 @@ static void print_command(const struct invocation *invocation, const char *comma
 		warn("out of memory");
 }
 
+static const char commands_head[] =
+	"The first command lists the recording, the second writes a file for Flamescope:\n";
+
 static void print_commands(const struct invocation *invocation, uint64_t from_ns, uint64_t to_ns)
 {
 	bool utc = option_given(invocation, "utc");
@@ -232,8 +236,7 @@ static void print_commands(const struct invocation *invocation, uint64_t from_ns
 
 	snprintf(window, sizeof(window), " --from %s --to %s -o perftape.stacks",
 		 time_format(from_ns, utc, 3, from), time_format(to_ns, utc, 3, to));
-	fputs("The first command lists the recording, the second writes a file for Flamescope:\n",
-	      stderr);
+	print_string(stderr, commands_head);
 	print_command(invocation, "segments", "");
 	print_command(invocation, "query", window);
 }

@@ -10,6 +10,7 @@
 #include "cli/answer/host-name.h"
 #include "cli/answer/screen.h"
 #include "cli/options/command.h"
+#include "cli/options/print.h"
 #include "cli/window/window-options.h"
 #include "draw/columns.h"
 #include "query/read/recorded.h"
@@ -221,7 +222,7 @@ static int segments_print_json(struct store_reader *reader, const struct store_s
 	coverage_put_json(coverage, window, &json);
 	if (buffer_failed(&json))
 		return fail(-ENOMEM, NULL);
-	fwrite(json.data, 1, json.size, stdout);
+	print_text(stdout, &json, false);
 	return EXIT_DONE;
 }
 

@@ -147,7 +147,7 @@ static int spikes_print(const struct answer *answer)
 	spikes_table_draw(&(struct spikes_table){ spikes, answer->incidents.list.items,
 						  option_given(answer->invocation, "utc") },
 			  &answer->terminal, &text);
-	return screen_print(&text);
+	return screen_print_drawing(&answer->terminal, &text);
 }
 
 static void say_found(const struct answer *answer)

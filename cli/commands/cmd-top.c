@@ -112,7 +112,7 @@ static int top_print(const struct invocation *invocation, struct top *top, bool 
 	else
 		r = top_put_screen(invocation, top, is_file,
 				   screen_lines_below(invocation, &top->scanned.coverage), &text);
-	return r < 0 ? fail(r, NULL) : screen_print(&text);
+	return r < 0 ? fail(r, NULL) : screen_print_drawing(&top->terminal, &text);
 }
 
 static int top_answer(const struct invocation *invocation, struct top *top)

@@ -9,6 +9,7 @@
 #include "base/number.h"
 #include "cli/answer/episode-table.h"
 #include "cli/answer/host-name.h"
+#include "cli/options/print.h"
 #include "cli/window/incident-choice.h"
 #include "cli/window/window-options.h"
 
@@ -132,7 +133,7 @@ static int show_json(struct list *list)
 	if (r == 0 && buffer_failed(&out))
 		r = -ENOMEM;
 	if (r == 0)
-		fwrite(out.data, 1, out.size, stdout);
+		print_text(stdout, &out, false);
 	return r;
 }
 

@@ -12,6 +12,7 @@
 #include "cli/answer/episode-table.h"
 #include "cli/incidents/log-input.h"
 #include "cli/answer/progress-line.h"
+#include "cli/options/print.h"
 #include "cli/window/queue-map.h"
 #include "query/window/when.h"
 
@@ -71,7 +72,7 @@ static int incidents_scan_print_json(struct scan *scan, const struct incident *i
 	incident_json(incident, source_text(scan, incident, source), covered, &scan->out);
 	if (buffer_failed(&scan->out))
 		return -ENOMEM;
-	fwrite(scan->out.data, 1, scan->out.size, stdout);
+	print_text(stdout, &scan->out, false);
 	return 0;
 }
 
@@ -276,7 +277,7 @@ static void print_coverage(struct scan *scan, const struct scan_summary *summary
 	json_close(out, '}');
 	json_close(out, '}');
 	buffer_u8(out, '\n');
-	fwrite(out->data, 1, out->size, stdout);
+	print_text(stdout, out, false);
 }
 
 static void print_losses(const struct scan *scan, const struct scan_summary *summary)

@@ -10,7 +10,9 @@
 
 #include "base/bytes.h"
 #include "base/cleanup.h"
+#include "base/foreign.h"
 #include "cli/options/conf.h"
+#include "cli/options/print.h"
 #include "draw/lines.h"
 #include "store/disk/files.h"
 
@@ -128,23 +130,19 @@ static void message_print(const char *format, va_list args)
 
 	if (vasprintf(&text, format, args) < 0) {
 		text = NULL;
-		fputs("perftape: out of memory\n", stderr);
+		print_string(stderr, "perftape: out of memory\n");
 		return;
 	}
+	foreign_clean(text);
 	buffer_printf(&message, "perftape: %s", text);
-	if (isatty(STDERR_FILENO)) {
-		buffer_u8(&message, 0);
-		if (!buffer_failed(&message))
-			message_put((const char *)message.data, &lines, &rows);
-	} else {
-		buffer_bytes(&lines, message.data, message.size);
-		buffer_u8(&lines, '\n');
-	}
+	buffer_u8(&message, 0);
+	if (isatty(STDERR_FILENO) && !buffer_failed(&message))
+		message_put((const char *)message.data, &lines, &rows);
 	/* without memory for the layout, print the message unwrapped */
-	if (buffer_failed(&message) || buffer_failed(&lines))
-		fprintf(stderr, "perftape: %s\n", text);
+	if (lines.size && !buffer_failed(&lines))
+		print_text(stderr, &lines, false);
 	else
-		fwrite(lines.data, 1, lines.size, stderr);
+		print_message("perftape: ", text);
 }
 
 void say(const struct invocation *invocation, const char *format, ...)
@@ -180,9 +178,9 @@ void print_shell_command(const char *command)
 	lines_put_command(&terminal, (struct lines_shape){ 2, 2 * MESSAGE_INDENT, false }, command,
 			  &lines);
 	if (buffer_failed(&lines))
-		fprintf(stderr, "  %s\n", command);
+		print_message("  ", command);
 	else
-		fwrite(lines.data, 1, lines.size, stderr);
+		print_text(stderr, &lines, false);
 }
 
 int fail(int code, const struct error *error)

@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/cleanup.h"
+#include "cli/options/print.h"
 #include "draw/lines.h"
 
 #define LEFT_WIDTH 29
@@ -120,6 +121,6 @@ void help_print(const struct command *command)
 		help_put_program(&help);
 	buffer_text(&help.text, "\nOptions of every command:\n");
 	help_put_options(&help, global_options);
-	fwrite(help.text.data, 1, help.text.size, stdout);
+	print_text(stdout, &help.text, false);
 	buffer_done(&help.text);
 }

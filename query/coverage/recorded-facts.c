@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "query/coverage/recorded-facts.h"
+#include "base/foreign.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -30,17 +31,14 @@ static bool recorded_facts_find(const char *list, const char *value, size_t *ret
 	return true;
 }
 
-/* The text goes to a terminal unescaped, and a tape may come from anybody. */
+/* A comma separates the values of the list. */
 static void recorded_facts_clean(const char *value, char *text, size_t size)
 {
-	size_t i;
-
-	for (i = 0; value[i] && i + 1 < size; i++) {
-		bool plain = value[i] >= ' ' && value[i] != 0x7f && value[i] != ',';
-
-		text[i] = plain ? value[i] : '?';
-	}
-	text[i] = 0;
+	snprintf(text, size, "%s", value);
+	foreign_clean(text);
+	for (; *text; text++)
+		if (*text == ',')
+			*text = '?';
 }
 
 static void recorded_facts_add_to(char *list, size_t list_size, const char *fact)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/foreign.h"
 #include "base/json.h"
 
 /*
@@ -37,12 +38,15 @@ static void add_reason(struct unnamed_text *unnamed, const char *why, size_t siz
 	unnamed->items[i].frames += frames;
 }
 
-/* The text goes to a terminal unescaped, and an attacker may have written the tape. */
+/* An attacker may have written the tape. Our reasons contain nothing hidden. */
 static bool unnamed_text_is_reason(const char *text, size_t size)
 {
-	for (size_t i = 0; i < size; i++)
-		if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
-			return false;
+	uint32_t code = ' ';
+
+	for (size_t at = 0; at < size && !foreign_is_hidden(code);)
+		at += foreign_take(text + at, size - at, &code);
+	if (foreign_is_hidden(code))
+		return false;
 	return size && size < sizeof(((struct unnamed_text *)NULL)->items[0].why);
 }
 

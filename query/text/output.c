@@ -17,6 +17,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/foreign.h"
 #include "pack/gzip.h"
 #include "query/text/hidden-file.h"
 
@@ -72,6 +73,7 @@ static int output_open_path(struct output *output, const char *path, bool force)
 	if (output->place.special < 0)
 		return output_open_file(output);
 	output->fd = take_fd(output->place.special);
+	output->is_terminal = isatty(output->fd);
 	return 0;
 }
 
@@ -97,8 +99,10 @@ int output_open(struct output *output, const char *path, bool force, struct erro
 	int r;
 
 	*output = (struct output){ .fd = STDOUT_FILENO, .place = { .folder = -1, .special = -1 } };
-	if (!path || !strcmp(path, "-"))
+	if (!path || !strcmp(path, "-")) {
+		output->is_terminal = isatty(STDOUT_FILENO);
 		return 0;
+	}
 	output->fd = -1;
 	r = output_open_path(output, path, force);
 	if (r == 0 && (output_ends_with(path, ".gz") || output_ends_with(path, ".svgz")))
@@ -142,6 +146,18 @@ static void output_trim(const struct output *output)
 		return; /* the disk space stays allocated until the file is removed */
 }
 
+/* Writers clean names by the rules of their format. A terminal needs more than some formats do. */
+static int output_write(struct output *output, bool last)
+{
+	struct buffer *text = &output->text;
+
+	if (output->gz)
+		return gzip_write(output->gz, text->data, text->size, last);
+	if (output->is_terminal)
+		text->size = foreign_clean_lines((char *)text->data, text->size, false);
+	return file_write_all(output->fd, text->data, text->size);
+}
+
 static void write_text(struct output *output, bool last)
 {
 	struct buffer *text = &output->text;
@@ -149,8 +165,7 @@ static void write_text(struct output *output, bool last)
 	if (!output->failed && buffer_failed(text))
 		output->failed = -ENOMEM;
 	if (!output->failed)
-		output->failed = output->gz ? gzip_write(output->gz, text->data, text->size, last)
-					    : file_write_all(output->fd, text->data, text->size);
+		output->failed = output_write(output, last);
 	text->size = 0;
 }
 

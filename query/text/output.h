@@ -33,6 +33,8 @@ struct output {
 	/* output_commit() gives the file its name */
 	bool replaces;
 	struct gzip_writer *gz;
+	/* a person sees the text: nothing hidden may reach the terminal */
+	bool is_terminal;
 };
 
 /*

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/foreign.h"
 #include "query/window/when-forms.h"
 
 #define FIRST_SECOND 31536000ll /* 1971-01-01T00:00:00Z */
@@ -228,9 +229,9 @@ static int when_refuse(const char *text, const char *wrong, struct error *error)
 	 */
 	while (text[size] && size && (text[size] & 0xc0) == 0x80)
 		size--;
-	for (size_t i = 0; i < size; i++)
-		shown[i] = iscntrl((unsigned char)text[i]) ? '?' : text[i];
+	memcpy(shown, text, size);
 	shown[size] = 0;
+	foreign_clean(shown);
 	if (*wrong)
 		return error_set(error, -EINVAL, "cannot read \"%s\": %s", shown, wrong);
 	return error_set(error, -EINVAL, "cannot read \"%s\". Like %s; all forms: man perftape",

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/utf8.h"
+#include "base/foreign.h"
 #include "flamescope-export/flamescope.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -45,7 +45,7 @@ static size_t check_utf8(const char *text)
 		assert(value >= least[follow] && value <= 0x10ffff);
 		assert(value < 0xd800 || value > 0xdfff);
 		assert(value >= ' ' && !(value >= 0x7f && value <= 0xa0));
-		assert(!utf8_is_hidden(value));
+		assert(!foreign_is_hidden(value));
 	}
 	return count;
 }
