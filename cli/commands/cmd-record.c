@@ -348,13 +348,14 @@ static int keep_snapshots(const struct invocation *invocation, struct snapshot_k
 {
 	const char *folder = option_value(invocation, "snapshot-dir");
 	struct error error = { 0 };
+	uint64_t max_bytes;
 	bool there;
 	int r;
 
-	if (!folder)
+	if (!folder || record_options_snapshot_max(invocation, &max_bytes) != EXIT_DONE)
 		return 0;
 	there = access(folder, F_OK) == 0;
-	r = snapshot_keeper_start(store_path(invocation), folder, ret_keeper, &error);
+	r = snapshot_keeper_start(store_path(invocation), folder, max_bytes, ret_keeper, &error);
 	if (r == 1)
 		warn("%s", error.text);
 	/* Warns that the folder is new, because its name may be a typing error. */

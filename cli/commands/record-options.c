@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/cpu-list.h"
 #include "base/size.h"
+#include "cli/commands/snapshot-shelf.h"
 #include "cli/options/limit-options.h"
 #include "recorder/perf/perf-events.h"
 #include "recorder/trace/trace-set.h"
@@ -39,6 +40,8 @@ const struct option record_options[] = {
 	  "drop root, become that user and keep only the rights to sample and to name" },
 	{ "patterns", 0, "DIR", "folder of own patterns (default: /etc/perftape/incidents.d)" },
 	{ "snapshot-dir", 0, "DIR", "folder for a .tape of each incident's window" },
+	{ "snapshot-max", 0, "SIZE",
+	  "size of all snapshots in that folder, the oldest go first (default: 1G)" },
 	{ "trust-user-kmsg", 0, NULL,
 	  "trust lines that users write into the kernel's log, for rehearsals" },
 	{ 0 },
@@ -161,6 +164,24 @@ static int parse_events(const struct invocation *invocation, struct recorder_opt
 	return r;
 }
 
+int record_options_snapshot_max(const struct invocation *invocation, uint64_t *ret_bytes)
+{
+	const char *text = option_value(invocation, "snapshot-max");
+	int r;
+
+	*ret_bytes = SNAPSHOT_SHELF_BYTES;
+	if (!text)
+		return EXIT_DONE;
+	r = size_parse(text, ret_bytes);
+	if (r == -EDOM)
+		return option_error(invocation, "snapshot-max", "'%s': size needs a unit, as 1G",
+				    text);
+	if (r < 0 || !*ret_bytes)
+		return option_error(invocation, "snapshot-max", "'%s' is not a size, such as 1G",
+				    text);
+	return EXIT_DONE;
+}
+
 static int record_options_parse_all(const struct invocation *invocation,
 				    struct recorder_options *ret)
 {
@@ -185,8 +206,11 @@ static int record_options_parse_all(const struct invocation *invocation,
 int record_options_parse(const struct invocation *invocation, struct recorder_options *options,
 			 struct buffer *trace)
 {
+	uint64_t snapshot_bytes;
 	int r = record_options_parse_all(invocation, options);
 
+	if (r == EXIT_DONE)
+		r = record_options_snapshot_max(invocation, &snapshot_bytes);
 	if (r == EXIT_DONE)
 		r = parse_trace(invocation, trace);
 	options->trace = (const char *)trace->data;

@@ -15,3 +15,6 @@ extern const struct option record_options[];
  */
 int record_options_parse(const struct invocation *invocation, struct recorder_options *options,
 			 struct buffer *trace);
+
+/* Sets the limit of --snapshot-max, or its default. Returns EXIT_DONE, or EXIT_USAGE. */
+int record_options_snapshot_max(const struct invocation *invocation, uint64_t *ret_bytes);

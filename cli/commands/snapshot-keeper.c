@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -17,6 +16,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mutation.h"
+#include "cli/commands/snapshot-shelf.h"
 #include "cli/options/command.h"
 #include "cli/window/incident-book.h"
 #include "query/window/window.h"
@@ -65,6 +65,7 @@ struct taken {
 struct snapshot_keeper {
 	const char *store;
 	const char *folder;
+	uint64_t max_bytes;
 	/* A time on the wall clock. Earlier incidents get no snapshot. */
 	uint64_t since_ns;
 	pthread_t thread;
@@ -228,6 +229,14 @@ static bool name_file(const struct snapshot_keeper *keeper, const struct book *b
 			(unsigned long long)episode->id) < PATH_MAX;
 }
 
+static void snapshot_keeper_removed(void *context, const char *name)
+{
+	const struct snapshot_keeper *keeper = context;
+
+	warn("removed the oldest snapshot, %s/%s; --snapshot-max sets the limit", keeper->folder,
+	     name);
+}
+
 static void snapshot_keeper_take(struct snapshot_keeper *keeper, const struct book *book,
 				 const struct episode *episode, uint64_t until_ns,
 				 struct taken *taken)
@@ -250,6 +259,8 @@ static void snapshot_keeper_take(struct snapshot_keeper *keeper, const struct bo
 	taken->until_ns = until_ns;
 	taken->failed = 0;
 	write_taken(keeper);
+	snapshot_shelf_trim(keeper->folder, keeper->max_bytes, SNAPSHOT_SHELF_FILES,
+			    snapshot_keeper_removed, keeper);
 }
 
 /*
@@ -356,18 +367,18 @@ static int start_thread(struct snapshot_keeper *keeper)
 	return r;
 }
 
-int snapshot_keeper_start(const char *store, const char *folder,
+int snapshot_keeper_start(const char *store, const char *folder, uint64_t max_bytes,
 			  struct snapshot_keeper **ret_keeper, struct error *error)
 {
 	struct snapshot_keeper *keeper = calloc(1, sizeof(*keeper));
 	pthread_condattr_t clock;
-	struct stat about = { .st_mode = S_IFDIR };
 	int r;
 
 	if (!keeper)
 		return -ENOMEM;
 	keeper->store = store;
 	keeper->folder = folder;
+	keeper->max_bytes = max_bytes;
 	keeper->since_ns = clock_ns(CLOCK_REALTIME) - LOOK_BACK_NS;
 	pthread_mutex_init(&keeper->lock, NULL);
 	pthread_condattr_init(&clock);
@@ -381,9 +392,7 @@ int snapshot_keeper_start(const char *store, const char *folder,
 		return error_set(error, r, "cannot start a thread: %s", strerror(-r));
 	}
 	*ret_keeper = keeper;
-	r = file_make_dirs(folder, 0755);
-	if (r == 0 && (stat(folder, &about) < 0 || access(folder, W_OK | X_OK) < 0))
-		r = S_ISDIR(about.st_mode) ? -errno : -ENOTDIR;
+	r = snapshot_shelf_make(folder);
 	return r < 0 ? error_set(
 			       error, 1,
 			       "no snapshots in %s: %s; perftape tries again at the next incident",

@@ -11,6 +11,8 @@
  * moved away is not written again.
  */
 
+#include <stdint.h>
+
 #include "base/cleanup.h"
 #include "base/error.h"
 
@@ -18,9 +20,10 @@ struct snapshot_keeper;
 
 /*
  * Starts the thread. Returns 0; 1 if the folder cannot be written now, with the reason in `error`;
- * or a negative errno. Borrows the texts.
+ * or a negative errno. Borrows the texts. Beyond
+ * max_bytes, the oldest snapshots go (cli/commands/snapshot-shelf.h).
  */
-int snapshot_keeper_start(const char *store, const char *folder,
+int snapshot_keeper_start(const char *store, const char *folder, uint64_t max_bytes,
 			  struct snapshot_keeper **ret_keeper, struct error *error);
 /*
  * Reports a new incident, which the store will contain in a moment. Any thread may call it;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -15,7 +16,12 @@
 #include "pack/unpack.h"
 
 #define PIECE_BYTES (1 << 20)
-#define UNPACKED_MAX (1ull << 40)
+/*
+ * A packed log may unpack to this much more than its size. Logs reach 100. It also may take at most
+ * half of what is free in the folder for temporary files.
+ */
+#define UNPACK_RATIO 1000
+#define UNPACK_FREE (64ull << 20)
 #define IDLE_MS 1000
 
 static const char *temporary_folder(void)
@@ -120,6 +126,17 @@ static int refuse_others(const struct log_input *input, struct error *error)
 	return 0;
 }
 
+static uint64_t log_input_unpack_limit(uint64_t packed_bytes)
+{
+	uint64_t limit = MIN(packed_bytes, UINT64_MAX / UNPACK_RATIO - UNPACK_FREE) * UNPACK_RATIO +
+			 UNPACK_FREE;
+	struct statvfs about;
+
+	if (statvfs(temporary_folder(), &about) == 0)
+		limit = MIN(limit, about.f_bavail * about.f_frsize / 2);
+	return limit;
+}
+
 static int open_file(struct log_input *input, const char *path, bool as_it_comes,
 		     struct error *error)
 {
@@ -140,7 +157,10 @@ static int open_file(struct log_input *input, const char *path, bool as_it_comes
 	r = S_ISREG(about.st_mode) ? 0 : keep_pipe(input, as_it_comes, error);
 	if (r < 0)
 		return r;
-	r = unpack_file(&input->fd, temporary_folder(), UNPACKED_MAX, &input->damaged, error);
+	if (fstat(input->fd, &about) < 0)
+		return error_set(error, -errno, "cannot read %s: %s", input->name, strerror(errno));
+	r = unpack_file(&input->fd, temporary_folder(), log_input_unpack_limit(about.st_size),
+			&input->damaged, error);
 	if (r < 0)
 		return error_prefix(error, r, "%s", input->name);
 	if (fstat(input->fd, &about) < 0)

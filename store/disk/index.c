@@ -2,11 +2,10 @@
 #include "store/disk/index.h"
 
 #include <limits.h>
-#include <sqlite3.h>
-#include <stdio.h>
 #include <sys/stat.h>
 
 #include "store/disk/index-columns.h"
+#include "store/disk/index-guard.h"
 
 /* How long to wait for another process's transaction, which takes milliseconds. */
 #define BUSY_MS 10000
@@ -20,24 +19,9 @@
  */
 #define WAL_PRAGMAS "PRAGMA wal_autocheckpoint = 16; PRAGMA journal_size_limit = 65536;"
 
-/* Times are signed 64-bit nanoseconds, which last until 2262. */
-static const char schema[] =
-	"CREATE TABLE IF NOT EXISTS segments (name TEXT PRIMARY KEY, boot_id TEXT NOT NULL,\n"
-	"  sequence INTEGER NOT NULL, begin_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL,\n"
-	"  perf_begin_ns INTEGER NOT NULL, perf_end_ns INTEGER NOT NULL,\n"
-	"  samples INTEGER NOT NULL, lost INTEGER NOT NULL, incidents INTEGER NOT NULL,\n"
-	"  bytes INTEGER NOT NULL, checksum INTEGER NOT NULL) WITHOUT ROWID;\n"
-	"CREATE TABLE IF NOT EXISTS incidents (segment TEXT NOT NULL, number INTEGER NOT NULL,\n"
-	"  id INTEGER NOT NULL, time_ns INTEGER NOT NULL, stall_ns INTEGER NOT NULL,\n"
-	"  error_ns INTEGER NOT NULL, perf_ns INTEGER NOT NULL, severity INTEGER NOT NULL,\n"
-	"  kind TEXT NOT NULL, text TEXT NOT NULL, source TEXT NOT NULL, fields TEXT NOT NULL,\n"
-	"  boot_id TEXT NOT NULL, checksum INTEGER NOT NULL,\n"
-	"  PRIMARY KEY (segment, number)) WITHOUT ROWID;\n"
-	"CREATE TABLE IF NOT EXISTS busy (segment TEXT PRIMARY KEY, cpus BLOB NOT NULL,\n"
-	"  checksum INTEGER NOT NULL) WITHOUT ROWID;\n";
-
 struct index {
 	sqlite3 *db;
+	struct index_guard guard;
 	/* Reads busy CPUs, between index_begin_reading() and index_end_reading(). */
 	sqlite3_stmt *ask_busy;
 	/* The path of the WAL if the index was opened without it. That file must stay empty. */
@@ -67,6 +51,8 @@ static int index_error(struct index *index, int code, struct error *error)
 		     : code == SQLITE_CANTOPEN			       ? -ENOENT
 		     : code == SQLITE_BUSY			       ? -EBUSY
 		     : code == SQLITE_CORRUPT || code == SQLITE_NOTADB ? -EBADMSG
+		     /* more work than an index can take, or a value that is too long */
+		     : code == SQLITE_INTERRUPT || code == SQLITE_TOOBIG ? -EBADMSG
 		     /* SQLite reports a table that does not exist in this way */
 		     : code == SQLITE_ERROR ? -EBADMSG
 					    : -EIO;
@@ -113,7 +99,19 @@ static int index_number(struct index *index, const char *sql, int64_t *ret, stru
 	return code == SQLITE_ROW ? 0 : index_error(index, code, error);
 }
 
-/* Checks the version. A new file has no tables and no version yet. */
+/* Checks that the tables are ours. On any doubt the segments answer, or the writer makes it anew.
+ */
+static int index_check_tables(struct index *index, struct error *error)
+{
+	int code = index_guard_check(index->db, &index->guard);
+
+	if (code == SQLITE_MISMATCH)
+		return error_set(error, -EBADMSG,
+				 "index.sqlite: its tables are not those of perftape");
+	return code == SQLITE_OK ? 0 : index_error(index, code, error);
+}
+
+/* Checks the version and the tables. A new file has no tables and no version yet. */
 static int index_check_version(struct index *index, struct error *error)
 {
 	int64_t version = 0, tables = 0;
@@ -132,7 +130,7 @@ static int index_check_version(struct index *index, struct error *error)
 		return error_set(error, -ESTALE,
 				 "index.sqlite: version %lld is from an older perftape",
 				 (long long)version);
-	return 0;
+	return tables ? index_check_tables(index, error) : 0;
 }
 
 static int index_prepare_writing(struct index *index, struct error *error)
@@ -143,7 +141,7 @@ static int index_prepare_writing(struct index *index, struct error *error)
 		NULL, NULL, NULL);
 
 	if (code == SQLITE_OK)
-		code = sqlite3_exec(index->db, schema, NULL, NULL, NULL);
+		code = index_guard_make_tables(index->db, &index->guard);
 	snprintf(version, sizeof(version), "PRAGMA user_version = %d", SCHEMA_VERSION);
 	if (code == SQLITE_OK)
 		code = sqlite3_exec(index->db, version, NULL, NULL, NULL);
@@ -181,6 +179,7 @@ static int index_try(struct index *index, const char *path, int flags, const cha
 	code = sqlite3_open_v2(uri, &index->db, flags | SQLITE_OPEN_URI, NULL);
 	if (code != SQLITE_OK)
 		return code;
+	index_guard_set(index->db, &index->guard, path);
 	sqlite3_busy_timeout(index->db, BUSY_MS);
 	return sqlite3_exec(index->db, "SELECT count(*) FROM sqlite_schema", NULL, NULL, NULL);
 }
@@ -270,6 +269,7 @@ static int index_statement(struct index *index, const char *sql, sqlite3_stmt **
 
 	if (r < 0)
 		return r;
+	index_guard_begin(&index->guard);
 	code = sqlite3_prepare_v2(index->db, sql, -1, ret_statement, NULL);
 	return code == SQLITE_OK ? 0 : index_error(index, code, error);
 }

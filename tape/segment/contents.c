@@ -179,6 +179,21 @@ static int get_entries(struct contents *contents, const void *data, size_t secti
 	return offset == contents->summary.bytes ? 0 : -EBADMSG;
 }
 
+bool contents_fit(const struct contents *contents)
+{
+	const struct segment_summary *summary = &contents->summary;
+	uint64_t raw = 0;
+
+	for (size_t i = 0; i < contents->entries.count; i++) {
+		if (contents->entries.items[i].raw > UINT64_MAX - raw)
+			return false;
+		raw += contents->entries.items[i].raw;
+	}
+	return summary->samples <=
+		       CONTENTS_SAMPLES_FREE + CONTENTS_SAMPLES_A_BYTE * summary->bytes &&
+	       raw <= CONTENTS_RAW_FREE + CONTENTS_RAW_A_BYTE * summary->bytes;
+}
+
 int contents_read(struct contents *contents, const struct segment_input *input, struct error *error)
 {
 	uint8_t header[CONTENTS_HEADER] = { 0 };
@@ -198,10 +213,6 @@ int contents_read(struct contents *contents, const struct segment_input *input, 
 				 "the file is truncated: it has %llu of %llu bytes",
 				 (unsigned long long)input->size,
 				 (unsigned long long)contents->summary.bytes);
-	if (!contents_samples_fit(&contents->summary))
-		return error_set(error, -EBADMSG, "damaged header: %llu samples in %llu bytes",
-				 (unsigned long long)contents->summary.samples,
-				 (unsigned long long)contents->summary.bytes);
 	size = table_end(sections) - CONTENTS_HEADER;
 	table = malloc(size);
 	if (!table)
@@ -210,7 +221,14 @@ int contents_read(struct contents *contents, const struct segment_input *input, 
 	if (r < 0)
 		return error_set(error, r, "cannot read the table of contents: %s", strerror(-r));
 	r = get_entries(contents, table, sections);
-	return r == -EBADMSG ? error_set(error, r, "damaged table of contents at offset %u",
-					 CONTENTS_HEADER)
-			     : r;
+	if (r == -EBADMSG)
+		return error_set(error, r, "damaged table of contents at offset %u",
+				 CONTENTS_HEADER);
+	if (r == 0 && !contents_fit(contents))
+		return error_set(
+			error, -EBADMSG,
+			"damaged: %llu samples in %llu bytes, or more than those unpack to",
+			(unsigned long long)contents->summary.samples,
+			(unsigned long long)contents->summary.bytes);
+	return r;
 }

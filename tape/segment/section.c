@@ -82,7 +82,7 @@ int section_take(struct section_reader *section, struct reader *ret_column)
 	const void *plain;
 
 	if (reader_failed(&section->stored) || stored > reader_left(&section->stored) ||
-	    stored > size ||
+	    stored > size || size > section->raw_limit - section->raw_bytes ||
 	    (size > COLUMN_RAW_FREE && size - COLUMN_RAW_FREE > stored * COLUMN_RAW_RATIO))
 		return -EBADMSG;
 	section->raw_bytes += size;

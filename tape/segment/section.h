@@ -47,8 +47,8 @@ int section_put_planes(struct section_writer *writer, const uint32_t *numbers, s
 struct section_reader {
 	struct zstd_unpacker *unpacker;
 	struct reader stored;
-	/* The unpacked bytes so far. */
-	uint64_t raw_bytes;
+	/* The unpacked bytes so far, and how many the table of contents announces. */
+	uint64_t raw_bytes, raw_limit;
 	void *owned[SECTION_COLUMNS_MAX];
 	size_t owned_count;
 };

@@ -318,6 +318,8 @@ int busy_decode(struct busy_decoder *decoder, const void *data, size_t size, str
 {
 	_cleanup_(section_reader_done) struct section_reader section = {
 		.unpacker = decoder->unpacker,
+		/* the index does not announce a size */
+		.raw_limit = CONTENTS_RAW_FREE,
 	};
 	int r;
 

@@ -170,6 +170,7 @@ int decoding_section(const struct decoding *decoding, const struct contents_entr
 {
 	_cleanup_(section_reader_done) struct section_reader section = {
 		.unpacker = decoding->unpacker,
+		.raw_limit = entry->raw,
 	};
 	_cleanup_free_ uint8_t *stored = NULL;
 	int r = decoding_read(decoding, entry, &stored);

@@ -77,7 +77,7 @@ int segment_encode(const struct tape *tape, enum segment_effort effort, size_t l
 	buffer_bytes(bytes, encoding.body.data, encoding.body.size);
 	if (buffer_failed(bytes))
 		return -ENOMEM;
-	if (bytes->size - start <= limit && contents_samples_fit(&encoding.contents.summary))
+	if (bytes->size - start <= limit && contents_fit(&encoding.contents))
 		return 0;
 	bytes->size = start;
 	return -EFBIG;

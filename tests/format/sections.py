@@ -8,6 +8,7 @@ from typing import NamedTuple
 HEADER = 136
 ENTRY = 40
 EMPTY_ALLOWANCE, MOST_EXPANSION = 1048576, 1024
+MOST_SAMPLES, RAW_ALLOWANCE, MOST_RAW = 4, 16777216, 16
 # The known sections, and the number of columns of each.
 COLUMNS = {
     "strings": 1,
@@ -152,7 +153,7 @@ def read_header(data):
     check(HEADER + ENTRY * header.sections + 4 <= header.size <= len(data), "size of the segment")
     check(header.wall_begin <= header.wall_end, "wall clock")
     check(header.begin <= header.end and header.begin % 1000 == 0 and header.end % 1000 == 0, "perf clock")
-    check(header.samples < EMPTY_ALLOWANCE + MOST_EXPANSION * header.size, "number of samples")
+    check(header.samples <= EMPTY_ALLOWANCE + MOST_SAMPLES * header.size, "number of samples")
     boot_id = header.boot_id.rstrip(b"\0")
     check(len(boot_id) < 40 and b"\0" not in boot_id and b"/" not in boot_id, "boot id")
     check(header.zero == 0, "the header's zero")
@@ -164,6 +165,8 @@ def read_sections(data, header):
     end = HEADER + ENTRY * header.sections
     contents = data[HEADER:end]
     check(crc32c(contents) == struct.unpack_from("<I", data, end)[0], "checksum of the table of contents")
+    raw = sum(entry[5] for entry in struct.iter_unpack("<8sIIQQQ", contents))
+    check(raw <= RAW_ALLOWANCE + MOST_RAW * header.size, "raw size of the segment")
     sections = []
     at = end + 4
     for name, flags, crc, offset, size, raw_size in struct.iter_unpack("<8sIIQQQ", contents):
