@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/foreign.h"
 
 /* Hides the cursor, and keeps what was on the screen for the end. */
 static const char enter_screen[] = "\033[?1049h\033[?25l\033[2J";
@@ -168,9 +169,12 @@ int top_terminal_show(const struct buffer *lines, unsigned int height, const cha
 	buffer_text(&screen, "\033[H");
 	for (unsigned int row = 1; row < height && at < end; row++) {
 		const char *newline = memchr(at, '\n', end - at);
-		size_t size = newline ? newline - at : end - at;
+		size_t size = newline ? newline - at : end - at, begin = screen.size;
 
 		buffer_bytes(&screen, at, size);
+		if (buffer_failed(&screen))
+			return -ENOMEM;
+		screen.size = begin + foreign_clean_lines((char *)screen.data + begin, size, true);
 		buffer_text(&screen, "\033[K\n");
 		at += size + (newline != NULL);
 	}
