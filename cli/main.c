@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "recorder/run/capabilities.h"
 #include "base/cleanup.h"
 #include "cli/options/command.h"
 #include "cli/options/did-you-mean.h"
@@ -246,7 +247,7 @@ static int load_settings(struct invocation *invocation, struct conf *settings)
 	struct error error = { 0 };
 	int r;
 
-	environment = getenv("PERFTAPE_CONFIG");
+	environment = secure_getenv("PERFTAPE_CONFIG");
 	if (!path && environment && *environment) {
 		path = environment;
 		by = "$PERFTAPE_CONFIG";
@@ -267,12 +268,27 @@ static int load_settings(struct invocation *invocation, struct conf *settings)
 /* Warns about an unknown TZ. All times would be wrong by hours and still look right. */
 static void check_time_zone(const struct invocation *invocation)
 {
-	const char *zone = getenv("TZ");
+	const char *zone = secure_getenv("TZ");
 
 	if (!option_given(invocation, "utc") && !time_zone_is_known(zone))
 		say(invocation,
 		    "TZ: this host does not know the time zone \"%.60s\"; local times are UTC",
 		    zone);
+}
+
+/*
+ * Warns that the environment does not count. The caller chose it, but not the rights that the
+ * program's file gives.
+ */
+static void check_environment(const struct invocation *invocation)
+{
+	static const char *const names[] = { "PERFTAPE_STORE", "PERFTAPE_CONFIG" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (capabilities_come_from_file() && getenv(names[i]))
+			say(invocation,
+			    "%s is ignored, as this program has file capabilities; use an option",
+			    names[i]);
 }
 
 static int main_run(struct invocation *invocation)
@@ -282,6 +298,7 @@ static int main_run(struct invocation *invocation)
 
 	if (r == EXIT_DONE) {
 		check_time_zone(invocation);
+		check_environment(invocation);
 		r = invocation->command->run(invocation);
 	}
 	conf_done(&settings);
@@ -314,12 +331,22 @@ static int close_output(int code)
 	return fail(r, &error);
 }
 
+static int main_cannot_drop(void)
+{
+	warn("cannot give up the program's rights: %s; check its file capabilities",
+	     strerror(errno));
+	return EXIT_FAILED;
+}
+
 int main(int argc, char **argv)
 {
 	char *words[argc + 1];
 	struct invocation invocation = { .words = words };
 	int r;
 
+	/* Files that the caller names are opened with the caller's own rights. */
+	if (capabilities_lower() < 0)
+		return main_cannot_drop();
 	open_standard_files();
 	/* Makes a write to a closed pipe fail with EPIPE, which is not an error for commands. */
 	signal(SIGPIPE, SIG_IGN);
@@ -333,6 +360,9 @@ int main(int argc, char **argv)
 	r = main_parse(&invocation, argv + 1);
 	if (r != EXIT_DONE)
 		return r;
+	/* Only a recording needs more rights than its caller has. */
+	if (invocation.command != &command_record && capabilities_drop() < 0)
+		return main_cannot_drop();
 	if (option_given(&invocation, "version")) {
 		print_string(stdout, "perftape " PERFTAPE_VERSION "\n");
 		return close_output(EXIT_DONE);

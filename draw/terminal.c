@@ -26,7 +26,7 @@ int terminal_parse_color(const char *text, enum terminal_color *ret_color)
 
 static unsigned int terminal_number_of(const char *variable, unsigned int otherwise)
 {
-	const char *text = getenv(variable);
+	const char *text = secure_getenv(variable);
 	unsigned long number = text ? strtoul(text, NULL, 10) : 0;
 
 	return number && number <= SIZE_MAX_SHOWN ? number : otherwise;
@@ -38,7 +38,7 @@ static bool locale_is_utf8(void)
 	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		const char *value = getenv(names[i]);
+		const char *value = secure_getenv(names[i]);
 
 		if (value && *value)
 			return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
@@ -70,7 +70,7 @@ static const struct {
 
 static enum depth depth_of_terminal(void)
 {
-	const char *term = getenv("TERM"), *color = getenv("COLORTERM");
+	const char *term = secure_getenv("TERM"), *color = secure_getenv("COLORTERM");
 
 	if (!term || !*term)
 		return DEPTH_NONE;
@@ -85,7 +85,7 @@ static enum depth depth_of_terminal(void)
 
 static bool is_set(const char *variable)
 {
-	const char *value = getenv(variable);
+	const char *value = secure_getenv(variable);
 
 	return value && *value;
 }
@@ -95,7 +95,7 @@ static bool are_colors_forced(enum terminal_color color)
 {
 	return color == TERMINAL_COLOR_ALWAYS ||
 	       (color == TERMINAL_COLOR_AUTO && !is_set("NO_COLOR") && is_set("CLICOLOR_FORCE") &&
-		strcmp(getenv("CLICOLOR_FORCE"), "0") != 0);
+		strcmp(secure_getenv("CLICOLOR_FORCE"), "0") != 0);
 }
 
 static void terminal_read_colors(struct terminal *terminal, int fd, enum terminal_color color)
@@ -111,7 +111,7 @@ static void terminal_read_colors(struct terminal *terminal, int fd, enum termina
 
 void terminal_read(struct terminal *terminal, int fd, enum terminal_color color)
 {
-	const char *columns = getenv("COLUMNS");
+	const char *columns = secure_getenv("COLUMNS");
 	struct winsize size = { 0 };
 
 	if (ioctl(fd, TIOCGWINSZ, &size) < 0)

@@ -290,7 +290,7 @@ static int import_parse_options(const struct invocation *invocation, struct impo
 /* perf keeps the files of recorded programs under ~/.debug. */
 static void find_debug_dir(char path[PATH_MAX], struct import_options *import)
 {
-	const char *home = getenv("HOME");
+	const char *home = secure_getenv("HOME");
 
 	if (home && *home && snprintf(path, PATH_MAX, "%s/.debug", home) < PATH_MAX)
 		import->debug_dir = path;
@@ -300,7 +300,7 @@ static int import_run(const struct invocation *invocation)
 {
 	struct import_options import = {
 		.event = option_value(invocation, "event"),
-		.folder = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp",
+		.folder = secure_getenv("TMPDIR") ? secure_getenv("TMPDIR") : "/tmp",
 		.segment_ns = RECORDER_SEGMENT_NS,
 		.version = PERFTAPE_VERSION,
 	};

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "recorder/run/capabilities.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/number.h"
@@ -452,16 +453,23 @@ static int record_into_store(struct recording *recording, struct recorder_option
 	_cleanup_(cleanup_snapshot_keeper) struct snapshot_keeper *keeper = NULL;
 	struct recorder_progress progress = { 0 };
 	struct error error = { 0 };
-	int r = recorder_new(settings, &recorder, &error);
+	int r;
 
+	/* its helpers keep the rights that it has now */
+	capabilities_raise();
+	r = recorder_new(settings, &recorder, &error);
 	if (r == 0)
 		r = become_user(invocation, &error);
+	/* the caller names the patterns and the store, and must have the right to open them */
+	capabilities_lower();
 	if (r == 0)
 		r = load_patterns(invocation, &catalogue, &error);
 	settings->catalogue = catalogue;
 	settings->trust_users = option_given(invocation, "trust-user-kmsg");
+	capabilities_raise();
 	if (r == 0)
 		r = recorder_open(recorder, &error);
+	capabilities_lower();
 	if (r == 0)
 		r = store_writer_open(store_path(invocation), &writer, &error);
 	if (r < 0)
@@ -475,7 +483,9 @@ static int record_into_store(struct recording *recording, struct recorder_option
 	recording->keeper = keeper;
 	if (recording->live)
 		say(invocation, "recording into %s; Ctrl-C ends it", store_path(invocation));
+	capabilities_raise();
 	r = recorder_run(recorder, store_path(invocation), writer, &progress, &error);
+	capabilities_lower();
 	recording_stopping(recording);
 	if (recording->live)
 		progress_line_clear();

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "recorder/run/capabilities.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/mutation.h"
@@ -237,9 +238,12 @@ int recording_reload(void *context, struct store_limits *ret_limits)
 	int r;
 
 	service_reloading(&recording->service);
+	/* the caller named these files */
+	capabilities_lower();
 	r = recording_reread(recording->invocation, ret_limits);
 	if (r == 0)
 		r = check_reread(recording->invocation, ret_limits);
+	capabilities_raise();
 	if (r == 0) {
 		limits_describe(ret_limits, &text);
 		say(recording->invocation, "settings reread: %s", buffer_shown(&text));

@@ -26,7 +26,7 @@
 
 static const char *temporary_folder(void)
 {
-	const char *folder = getenv("TMPDIR");
+	const char *folder = secure_getenv("TMPDIR");
 
 	return folder && *folder ? folder : "/tmp";
 }

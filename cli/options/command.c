@@ -2,10 +2,12 @@
 #include "cli/options/command.h"
 
 #include <limits.h>
+#include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
@@ -59,14 +61,26 @@ static bool is_of_host(const struct invocation *invocation, const char *own)
 	       access(own, F_OK) < 0 && access(STORE_OF_HOST, F_OK) == 0;
 }
 
+/* With file capabilities the environment does not count, so the user's own folder is asked for. */
+static const char *home_folder(void)
+{
+	const char *home = secure_getenv("HOME");
+	const struct passwd *user;
+
+	if (home && *home)
+		return home;
+	user = getauxval(AT_SECURE) ? getpwuid(geteuid()) : NULL;
+	return user && *user->pw_dir ? user->pw_dir : ".";
+}
+
 const char *store_path(const struct invocation *invocation)
 {
-	const char *given = given_value(invocation, "store"), *state, *home;
+	const char *given = given_value(invocation, "store"), *state;
 	static char path[PATH_MAX];
 
 	if (given)
 		return given;
-	given = getenv("PERFTAPE_STORE");
+	given = secure_getenv("PERFTAPE_STORE");
 	if (given && *given)
 		return given;
 	given = option_value(invocation, "store");
@@ -74,19 +88,17 @@ const char *store_path(const struct invocation *invocation)
 		return given;
 	if (geteuid() == 0)
 		return STORE_OF_HOST;
-	state = getenv("XDG_STATE_HOME");
-	home = getenv("HOME");
+	state = secure_getenv("XDG_STATE_HOME");
 	if (state && *state)
 		snprintf(path, sizeof(path), "%s/perftape", state);
 	else
-		snprintf(path, sizeof(path), "%s/.local/state/perftape",
-			 home && *home ? home : ".");
+		snprintf(path, sizeof(path), "%s/.local/state/perftape", home_folder());
 	return is_of_host(invocation, path) ? STORE_OF_HOST : path;
 }
 
 const char *program_name(void)
 {
-	const char *wrapper = getenv("PERFTAPE_CALLED_AS");
+	const char *wrapper = secure_getenv("PERFTAPE_CALLED_AS");
 
 	return wrapper && *wrapper ? wrapper : called;
 }

@@ -33,7 +33,7 @@ static bool is_rule(const char *zone)
 
 static bool is_file_of_zone(const char *zone)
 {
-	const char *folder = getenv("TZDIR");
+	const char *folder = secure_getenv("TZDIR");
 	_cleanup_close_ int fd = -1;
 	char path[PATH_MAX], magic[4];
 	int size = *zone == '/' ? snprintf(path, sizeof(path), "%s", zone)

@@ -12,11 +12,11 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "recorder/run/capabilities.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/mutation.h"
@@ -75,28 +75,6 @@ static uint64_t rights_wanted(void)
 	return bits;
 }
 
-static int get_permitted(uint64_t *ret_permitted)
-{
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct data[2] = { 0 };
-
-	if (syscall(SYS_capget, &header, data) < 0)
-		return -errno;
-	*ret_permitted = (uint64_t)data[1].permitted << 32 | data[0].permitted;
-	return 0;
-}
-
-static int set_capabilities(uint64_t bits)
-{
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct data[2] = {
-		{ .permitted = bits, .effective = bits },
-		{ .permitted = bits >> 32, .effective = bits >> 32 },
-	};
-
-	return syscall(SYS_capset, &header, data) < 0 ? -errno : 0;
-}
-
 static void raise_limits(void)
 {
 	struct rlimit files;
@@ -112,7 +90,7 @@ static int rights_become_here(const struct passwd *user)
 {
 	uint64_t permitted = 0, kept = rights_wanted();
 	unsigned int last = last_capability();
-	int r = get_permitted(&permitted);
+	int r = capabilities_permitted(&permitted);
 
 	if (r < 0)
 		return r;
@@ -124,7 +102,7 @@ static int rights_become_here(const struct passwd *user)
 	    setresgid(user->pw_gid, user->pw_gid, user->pw_gid) < 0 ||
 	    setresuid(user->pw_uid, user->pw_uid, user->pw_uid) < 0)
 		return -errno;
-	r = set_capabilities(kept);
+	r = capabilities_set(kept, kept);
 	if (r == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		r = -errno;
 	return r;
@@ -229,11 +207,12 @@ int rights_become(const char *name, struct error *error)
 
 /*
  * A process with these capabilities hides its /proc files from other processes of its user, which
- * would need the same capabilities.
+ * would need the same capabilities. It stays hidden if its rights come from its file: its caller
+ * could have a core dump of it, with what only these rights may read.
  */
 void rights_settle(void)
 {
-	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+	prctl(PR_SET_DUMPABLE, !capabilities_come_from_file(), 0, 0, 0);
 }
 
 int rights_see_host(struct error *error)

@@ -34,7 +34,8 @@ int rights_make_folder(const char *user, const char *path, struct error *error);
 
 /*
  * Lets this process and other processes of its user read its /proc files. The kernel forbids that
- * to a program with file capabilities.
+ * to a process that became another user. Changes nothing if the rights come from the program's
+ * file, because the caller could then have a core dump of what only these rights may read.
  */
 void rights_settle(void);
 

@@ -40,7 +40,7 @@ static int connect_socket(const char *name)
 /* Half of the time after which the manager considers us dead. */
 static uint64_t watchdog_ns(void)
 {
-	const char *pid = getenv("WATCHDOG_PID"), *usec = getenv("WATCHDOG_USEC");
+	const char *pid = secure_getenv("WATCHDOG_PID"), *usec = secure_getenv("WATCHDOG_USEC");
 
 	if (!usec || (pid && atoi(pid) != getpid()))
 		return 0;
@@ -49,7 +49,7 @@ static uint64_t watchdog_ns(void)
 
 void service_init(struct service *service)
 {
-	const char *name = getenv("NOTIFY_SOCKET");
+	const char *name = secure_getenv("NOTIFY_SOCKET");
 
 	*service = (struct service){ .fd = name ? connect_socket(name) : -1 };
 	if (service->fd >= 0)
