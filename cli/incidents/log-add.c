@@ -56,6 +56,8 @@ int log_add_put(struct log_add *log_add, const struct incident *incident,
 {
 	if (place->how == LOG_PLACE_LINE && !mutated("add-what-is-known"))
 		log_add->known++;
+	else if (incident->fields.quoted)
+		log_add->quoted++;
 	else if (!place->moment.has_time)
 		log_add->timeless++;
 	else
@@ -89,4 +91,7 @@ void log_add_print_summary(const struct log_add *log_add, const struct invocatio
 	if (log_add->timeless)
 		say(invocation, "%llu not added: their time is unknown; see --boot-time",
 		    (unsigned long long)log_add->timeless);
+	if (log_add->quoted)
+		say(invocation, "%llu not added: other text quotes them, which users may choose",
+		    (unsigned long long)log_add->quoted);
 }

@@ -14,6 +14,8 @@ struct log_add {
 	uint64_t known;
 	/* Number of incidents whose time is unknown, even to the store. */
 	uint64_t timeless;
+	/* Number of incidents within text that another program or a user may have chosen. */
+	uint64_t quoted;
 };
 
 int log_add_put(struct log_add *log_add, const struct incident *incident,

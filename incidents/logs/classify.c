@@ -163,6 +163,15 @@ const struct kind *classify_match(const struct classify *classify, const struct 
 	return kind;
 }
 
+/* Returns whether the message is that of a user, be it that the kernel only quotes the user. */
+static bool is_of_user(const struct classify *classify, const struct log_prefix *prefix,
+		       const struct kind *kind, const struct fields *fields)
+{
+	if (classify->options.own_words && fields->quoted)
+		return true;
+	return is_forged(prefix, kind) && !classify->options.trust_users;
+}
+
 void classify_take(struct classify *classify, const struct log_prefix *prefix,
 		   const struct line *line)
 {
@@ -176,7 +185,7 @@ void classify_take(struct classify *classify, const struct log_prefix *prefix,
 	kind = classify_match(classify, prefix, true, &fields);
 	if (!kind)
 		return;
-	if (is_forged(prefix, kind) && !classify->options.trust_users)
+	if (is_of_user(classify, prefix, kind, &fields))
 		classify->summary.forged++;
 	else
 		classify_give(classify, prefix, kind, &fields, &moment, line);

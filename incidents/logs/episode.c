@@ -186,6 +186,7 @@ int episodes_add(struct episodes *episodes, const struct incident *incident, siz
 	struct episode episode = { .id = incident->id,
 				   .first = incident->moment,
 				   .boot = incident->boot,
+				   .quoted = incident->fields.quoted,
 				   .line_number = incident->line_number };
 
 	/* a user set the mark for exactly this moment */
@@ -194,7 +195,8 @@ int episodes_add(struct episodes *episodes, const struct incident *incident, siz
 	for (size_t i = episodes->list.count; i-- > least;) {
 		struct episode *open = &episodes->list.items[i];
 
-		if (!episode_is_near(open, incident, order))
+		if (open->quoted != incident->fields.quoted ||
+		    !episode_is_near(open, incident, order))
 			continue;
 		if (is_prelude(open, incident) ||
 		    (same_family(open->kind->name, incident->kind->name) &&

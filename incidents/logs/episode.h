@@ -33,6 +33,8 @@ struct episode {
 	bool has_queue;
 	uint64_t queue;
 	uint64_t incidents;
+	/* All its lines are quoted; see struct fields. */
+	bool quoted;
 	/* The number of resets that began. */
 	uint64_t resets;
 	uint32_t boot;

@@ -119,6 +119,10 @@ void incident_json(const struct incident *incident, const char *source, enum cov
 	put_stall_start(out, incident);
 	json_key(out, "fields");
 	incident_json_put_fields(out, &incident->fields);
+	if (incident->fields.quoted) {
+		json_key(out, "quoted");
+		json_bool(out, true);
+	}
 	json_key(out, "line");
 	json_text(out, incident->line, line_size < LINE_SHOWN_MAX ? line_size : LINE_SHOWN_MAX);
 	json_key(out, "source");

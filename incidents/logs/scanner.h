@@ -43,6 +43,11 @@ struct scanner_options {
 	struct log_clock_options clock;
 	/* Treat lines that users wrote into the kernel's log as the kernel's. */
 	bool trust_users;
+	/*
+	 * Only the kernel's own words are incidents. Text that it quotes counts as forged. Without
+	 * it, the fields of such an incident say that it is quoted.
+	 */
+	bool own_words;
 	void (*give)(void *context, const struct incident *incident);
 	void *context;
 };

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "incidents/kinds.h"
+#include "incidents/patterns/kernel-words.h"
 
 #define CONF_LIMIT (1 << 20)
 #define CANDIDATES_MAX 32
@@ -299,20 +300,40 @@ static size_t find_candidates(const struct catalogue *catalogue, const struct me
 	return count;
 }
 
+/* Tries the candidates in their order. A kind of another writer than the kernel is never quoted. */
+static const struct kind *match_one(const struct catalogue *catalogue,
+				    const struct message *message, const uint32_t *candidates,
+				    bool quoted, bool truncated, struct fields *ret_fields)
+{
+	bool of_task = kernel_words_name_task(message->text, message->size);
+
+	for (; *candidates != UINT32_MAX; candidates++) {
+		const struct kind *kind = &catalogue->kinds.items[*candidates];
+		struct fields fields;
+
+		if (!pattern_match(&kind->pattern, message->text, message->size, !message->whole,
+				   truncated, &fields))
+			continue;
+		fields.quoted = !strcmp(kind->writer, "kernel") &&
+				(of_task || !kernel_words_only(message->text, fields.begin));
+		if (fields.quoted && !quoted)
+			continue;
+		*ret_fields = fields;
+		return kind;
+	}
+	return NULL;
+}
+
 const struct kind *catalogue_match(const struct catalogue *catalogue, const struct message *message,
 				   bool truncated, struct fields *ret_fields)
 {
 	uint32_t candidates[CANDIDATES_MAX + 1];
-	size_t count = find_candidates(catalogue, message, candidates);
+	const struct kind *kind = NULL;
 
-	for (int allow_truncated = 0; allow_truncated <= truncated; allow_truncated++) {
-		for (size_t i = 0; i < count; i++) {
-			const struct kind *kind = &catalogue->kinds.items[candidates[i]];
-
-			if (pattern_match(&kind->pattern, message->text, message->size,
-					  !message->whole, allow_truncated, ret_fields))
-				return kind;
-		}
-	}
-	return NULL;
+	candidates[find_candidates(catalogue, message, candidates)] = UINT32_MAX;
+	/* a match in the kernel's own words comes first, so that no quoted text can hide it */
+	for (int quoted = 0; !kind && quoted < 2; quoted++)
+		for (int cut = 0; !kind && cut <= truncated; cut++)
+			kind = match_one(catalogue, message, candidates, quoted, cut, ret_fields);
+	return kind;
 }

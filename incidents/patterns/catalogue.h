@@ -71,7 +71,7 @@ struct message {
 /*
  * Returns the kind of a message and its fields, or NULL if the message matches no kind. The fields
  * are valid as long as the text and the catalogue. With `truncated`, also accepts a message that
- * ends too early.
+ * ends too early. A match in the kernel's own words comes before one that is quoted.
  */
 const struct kind *catalogue_match(const struct catalogue *catalogue, const struct message *message,
 				   bool truncated, struct fields *ret_fields);

@@ -93,6 +93,12 @@ static bool match_accepts(enum piece_type type, char c)
 		return !match_is_blank(c) && c != ',';
 	case PIECE_PART:
 		return c != ',' && c != '\n';
+	case PIECE_COMM:
+		/*
+		 * the kernel puts what it quotes into quotation marks: "process '/tmp/x' started"
+		 * begins with what would pass for a task's name
+		 */
+		return c != '\n' && !strchr("'\"`", c);
 	default:
 		return c != '\n';
 	}
@@ -366,7 +372,7 @@ static bool match_from(struct match *match, size_t index, const char *at)
 
 static bool try_at(struct match *match, const char *at)
 {
-	match->fields = (struct fields){ 0 };
+	match->fields = (struct fields){ .begin = at - match->text };
 	return match_from(match, 0, at);
 }
 

@@ -15,7 +15,7 @@
  *   {name:text}    any text, as short as possible
  *   {name:most}    any text, as long as possible
  *   {name:line}    the rest of the line
- *   {name:comm}    the name of a task: at most 15 bytes
+ *   {name:comm}    the name of a task: at most 15 bytes, without quotation marks
  *   {name=a|b}     one of these texts
  *   {=a|b}         one of these texts, without a field
  *   {*}            any text, without a field
@@ -56,6 +56,10 @@ struct fields {
 	uint64_t age_ns;
 	/* The line ended before the pattern did. */
 	bool truncated;
+	/* Where the match begins in the message. */
+	size_t begin;
+	/* It begins within words that are not the kernel's own; see kernel-words.h. */
+	bool quoted;
 };
 
 enum piece_type {

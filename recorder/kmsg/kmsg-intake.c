@@ -336,6 +336,7 @@ void kmsg_intake_init(struct kmsg_intake *intake, const struct catalogue *catalo
 	const struct scanner_options options = {
 		.catalogue = catalogue,
 		.trust_users = intake->trust_users,
+		.own_words = true,
 		.give = kmsg_intake_judged,
 		.context = intake,
 	};

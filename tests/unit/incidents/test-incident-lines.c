@@ -158,6 +158,9 @@ static void check_row(char *row)
 		CHECK_FAIL("%s: %s", columns[LINE], found.list.items[0].kind);
 	if (!none)
 		check_fields(columns[LINE], &found.list.items[0], columns[FIELDS]);
+	/* an event of Kubernetes is the only one that puts words of its own before the kernel's */
+	if (!none && found.list.items[0].quoted != !strcmp(columns[FORMAT], "k8s-event"))
+		CHECK_FAIL("%s: quoted or not", columns[LINE]);
 	found_done(&found);
 }
 
@@ -245,6 +248,49 @@ static void test_ordinary(void)
 	CHECK(messages > 2000);
 }
 
-CHECK_MAIN({ "each line is what the table says", test_lines },
+static void check_quote(const char *message)
+{
+	struct found_list found = { 0 };
+	struct scan_summary summary;
+	char line[1024];
+	const struct scanner_options options = { .catalogue = scan_catalogue(),
+						 .own_words = true,
+						 .give = scan_keep,
+						 .context = &found };
+	_cleanup_(cleanup_scanner) struct scanner *scanner = NULL;
+
+	snprintf(line, sizeof(line), "3,1,2,-;%s\n", message);
+	scan(line, &found);
+	for (size_t i = 0; i < found.list.count; i++)
+		if (!found.list.items[i].quoted)
+			CHECK_FAIL("%s: %s", message, found.list.items[i].kind);
+	found_done(&found);
+	found = (struct found_list){ 0 };
+	CHECK_EQ(scanner_new(&options, &scanner), 0);
+	CHECK_EQ(scanner_feed(scanner, line, strlen(line)), 0);
+	CHECK_EQ(scanner_finish(scanner, &summary), 0);
+	CHECK_EQ(found.list.count, 0);
+	found_done(&found);
+}
+
+/* Messages of the kernel in which a user chose the name of a file, a mount or a task. */
+static void test_quotes(void)
+{
+	_cleanup_free_ char *text = NULL;
+	char path[4096], *rest, *message;
+	size_t messages = 0;
+
+	snprintf(path, sizeof(path), "%s/data/quoted-messages.txt", getenv("PERFTAPE_TESTS"));
+	CHECK_EQ(file_read(path, 1 << 24, &text, NULL), 0);
+	rest = text;
+	while ((message = strsep(&rest, "\n")) && *message) {
+		check_quote(message);
+		messages++;
+	}
+	CHECK(messages > 20);
+}
+
+CHECK_MAIN({ "what the kernel quotes is no incident of its own", test_quotes },
+	   { "each line is what the table says", test_lines },
 	   { "a truncated line has no other kind", test_cut },
 	   { "ordinary messages are not incidents", test_ordinary })

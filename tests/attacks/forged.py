@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Users without rights who make the kernel quote text that looks like an incident.
+
+Usage: forged.py PERFTAPE
+"""
+
+import os
+import pathlib
+import platform
+import struct
+import subprocess
+import sys
+import time
+
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(TESTS / "tools"))
+import live  # noqa: E402
+import recorders  # noqa: E402
+from recorders import WAIT, expect, perftape, reached, start_sampling, stop, wait_for  # noqa: E402
+
+NOBODY = "65534"
+CRASH = b"\x31\xc0\x8b\x00"  # reads from address 0
+CODE = 0x400000
+
+
+def as_nobody(*words):
+    return subprocess.run(
+        ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "env", *map(str, words)],
+        capture_output=True,
+        check=False,
+        timeout=WAIT,
+    )
+
+
+def kernel_log():
+    return subprocess.run(["dmesg"], capture_output=True, check=True, text=True, errors="replace").stdout
+
+
+def lies(mark):
+    """Messages of the kernel, each with a mark of this test."""
+    return (
+        f"ena 0000:{mark}:05.0 eth0: TX q 5 is paused for too long (threshold 5000000). "
+        "Time since last napi 6500000 usec. napi scheduled: 1",
+        f"INFO: task kube-{mark}:4711 blocked for more than 999 seconds.",
+    )
+
+
+def mount_overlay(lie):
+    """The kernel quotes the folder that it does not find."""
+    options = f'lowerdir=/tmp,upperdir="/nonexistent/{lie}",workdir=/tmp'
+    as_nobody("unshare", "-Urm", "mount", "-t", "overlay", "overlay", "-o", options, "/mnt")
+
+
+def crash(folder, lie):
+    """The kernel names the file in which a program crashed."""
+    header = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\2\1\1", 2, 62, 1, CODE + 120, 64, 0, 0, 64, 56, 1, 64, 0, 0)
+    segment = struct.pack("<IIQQQQQQ", 1, 5, 0, CODE, CODE, 124, 124, 0x1000)
+    path = folder / lie.replace("/", "_")
+    path.write_bytes(header + segment + CRASH)
+    path.chmod(0o755)
+    as_nobody(path)
+
+
+@live.test()
+def test_quoted(folder):
+    """the kernel quotes users in two ways; no quote is an incident, neither live nor, unmarked, in a scan"""
+    folder.chmod(0o755)
+    store, mark = folder / "store", os.urandom(1).hex()
+    recorder = start_sampling(store)
+    for lie in lies(mark):
+        mount_overlay(lie)
+        if platform.machine() == "x86_64":
+            crash(folder, lie)
+    quotes = [line for line in kernel_log().splitlines() if mark in line and ("0000:" in line or "kube" in line)]
+    after = time.time()
+    wrong = expect("the kernel quotes users", len(quotes) >= 2, quotes)
+    wrong += expect("the recorder goes on", wait_for(lambda: reached(store) > after + 2), reached(store), after)
+    stop(recorder)
+    listed = perftape("incidents", "--store", store, "--json", "-q").stdout
+    rows = recorders.parse_json(listed)[0]
+    found = [row for row in rows if mark in row["line"] and row["kind"] in ("ena.tx_stall", "task.hung")]
+    wrong += expect("0 incidents forged", found == [], found)
+    log = folder / "log"
+    log.write_text("\n".join(quotes) + "\n")
+    rows = recorders.parse_json(perftape("incidents", "scan", "--json", "-q", log).stdout)[0]
+    wrong += expect("a scan marks each as quoted", all(row.get("quoted") for row in rows), rows)
+    table = perftape("incidents", "scan", log).stdout
+    return wrong + expect("its table does, too", not rows or "(quoted)" in table, table)
+
+
+if __name__ == "__main__":
+    sys.exit(live.main())
