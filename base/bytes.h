@@ -51,10 +51,11 @@ static inline bool reader_require(struct reader *reader, size_t size)
 /* Returns the next `size` bytes, or NULL if there are fewer. Valid as long as the reader's data. */
 static inline const void *reader_take(struct reader *reader, size_t size)
 {
-	const uint8_t *at = reader->data + reader->position;
+	const uint8_t *at;
 
-	if (!reader_require(reader, size))
+	if (!reader_require(reader, size) || !reader->data)
 		return NULL;
+	at = reader->data + reader->position;
 	reader->position += size;
 	return at;
 }

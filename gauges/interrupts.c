@@ -246,7 +246,7 @@ int interrupts_read(const char *root, struct interrupts *ret_interrupts)
 	*ret_interrupts = (struct interrupts){ { 0 } };
 	source_file_init(&file, root, "/proc/interrupts");
 	r = source_file_read(&file, LIMIT);
-	text = (struct words){ file.text, file.text + file.size };
+	text = r == 0 ? (struct words){ file.text, file.text + file.size } : (struct words){ 0 };
 	while (r == 0 && words_line(&text, &line))
 		if (interrupts_parse_line(line, &interrupt))
 			r = add_interrupt(root, ret_interrupts, &interrupt);

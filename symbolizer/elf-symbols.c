@@ -212,11 +212,12 @@ struct plt {
 static bool plt_find(const struct elf_image *image, const char *name, struct plt *ret_plt)
 {
 	size_t i = elf_image_find_name(image, name);
-	const struct elf_section *section = &image->sections.items[i];
+	const struct elf_section *section;
 	uint64_t entry_size = 16, header_size = 16;
 
 	if (!i)
 		return false;
+	section = &image->sections.items[i];
 	switch (image->machine) {
 	case EM_ARM:
 		header_size = 20;

@@ -64,9 +64,12 @@ const char *elf_table_name(struct elf_table *table, uint32_t at)
 bool elf_relocations_open(const struct elf_image *image, size_t i,
 			  struct elf_relocations *relocations)
 {
-	const struct elf_section *section = &image->sections.items[i];
+	const struct elf_section *section;
 
-	if (i >= image->sections.count || (section->type != SHT_RELA && section->type != SHT_REL))
+	if (i >= image->sections.count)
+		return false;
+	section = &image->sections.items[i];
+	if (section->type != SHT_RELA && section->type != SHT_REL)
 		return false;
 	relocations->entries.source = elf_image_section(image, i);
 	relocations->entries.step = TABLE_STEP;

@@ -460,14 +460,20 @@ bool elf_image_address(const struct elf_image *image, uint64_t offset, uint64_t 
 
 struct file_window elf_image_section(const struct elf_image *image, size_t i)
 {
-	const struct elf_section *section = &image->sections.items[i];
+	const struct elf_section *section;
 
 	for (size_t k = 0; k < image->unpacked.count; k++)
-		if (image->unpacked.items[k].section == i)
-			return file_window_of_memory(image->unpacked.items[k].bytes,
-						     image->unpacked.items[k].size);
-	if (i >= image->sections.count || section->type == SHT_NOBITS ||
-	    section->flags & SHF_COMPRESSED || image->foreign)
+		if (image->unpacked.items[k].section == i) {
+			struct file_window bytes = file_window_of_memory(
+				image->unpacked.items[k].bytes, image->unpacked.items[k].size);
+
+			bytes.budget = image->file.budget;
+			return bytes;
+		}
+	if (i >= image->sections.count || image->foreign)
+		return file_window_of_memory(NULL, 0);
+	section = &image->sections.items[i];
+	if (section->type == SHT_NOBITS || section->flags & SHF_COMPRESSED)
 		return file_window_of_memory(NULL, 0);
 	return file_window_part(&image->file, section->offset, MIN(section->size, SECTION_MAX));
 }

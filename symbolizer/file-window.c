@@ -96,7 +96,7 @@ static const uint8_t *window_bytes(const struct window *window, uint64_t at)
 
 	if (window->source.memory)
 		bytes = window->source.memory + window->source.offset;
-	return bytes + (at - window->at);
+	return bytes ? bytes + (at - window->at) : NULL;
 }
 
 struct reader window_reader(struct window *window, uint64_t at, size_t size)

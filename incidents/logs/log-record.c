@@ -265,9 +265,12 @@ static bool log_record_number_of(const struct log_record *record, enum log_recor
 {
 	size_t size;
 	const char *value = value_of(record, field, &size);
-	struct text_cursor cursor = { value, value + size };
+	struct text_cursor cursor;
 
-	return value && take_number(&cursor, 1, 16, ret_number) && cursor.at == cursor.end;
+	if (!value)
+		return false;
+	cursor = (struct text_cursor){ value, value + size };
+	return take_number(&cursor, 1, 16, ret_number) && cursor.at == cursor.end;
 }
 
 static bool is_value(const struct log_record *record, enum log_record_field field, const char *text)
@@ -325,13 +328,14 @@ static void set_time(const struct log_record *record, struct log_prefix *prefix)
 {
 	size_t size;
 	const char *value = value_of(record, LOG_RECORD_TIME, &size);
-	struct text_cursor cursor = { value, value + size };
+	struct text_cursor cursor;
 	struct stamp stamp;
 	uint64_t seconds, unit;
 	uint32_t fraction;
 
 	if (!value)
 		return;
+	cursor = (struct text_cursor){ value, value + size };
 	if (stamp_from_number(value, size, &stamp) || (stamp_take(&cursor, &stamp) && stamp.year)) {
 		log_prefix_offer_wall(prefix, &stamp, WALL_SHIPPER);
 	} else if (log_record_has(record, LOG_RECORD_PRIORITY) &&
