@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Processes that make the recorder work and remember: each attack is run against a recorder, beside a bystander.
+
+Usage: hostile-processes.py PERFTAPE LOAD RUN_MAPPED
+"""
+
+import pathlib
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import attacks  # noqa: E402
+import live  # noqa: E402
+
+# longer than any recording; the end of the recording ends it
+LONG = "100000"
+
+
+def attacker(folder, hostile, name, *words):
+    """A process that attacks, or one that only computes."""
+    program = pathlib.Path(attacks.LOAD).parent / f"attack-{name}"
+    command = [program, LONG, *words] if hostile else [attacks.LOAD, str(attacks.CPUS[0])]
+    return [subprocess.Popen(list(map(str, command)), cwd=folder)]
+
+
+@live.test(alone=True)
+def test_map_down(folder):
+    """Mappings at ever lower addresses, which a sorted array would move all the time."""
+    return attacks.beside(folder, lambda place, hostile: attacker(place, hostile, "map-down"))
+
+
+@live.test(alone=True)
+def test_forged_stacks(folder):
+    """126 forged callers for each sample, chosen for the hash of old versions."""
+    return attacks.beside(folder, lambda place, hostile: attacker(place, hostile, "forged-stacks", 12))
+
+
+if __name__ == "__main__":
+    sys.exit(live.main())
