@@ -37,12 +37,34 @@ static void demangle_put(const char *text, size_t size, void *opaque)
 }
 
 /*
+ * Returns whether libiberty would count the lifetimes of a Rust type for years: it counts each of
+ * them, up to 2^64, also where it prints none. The number follows "FG" or "DG", in base 62. No
+ * type has more than 62 * 62 lifetimes. A name that only looks so stays mangled.
+ */
+static bool has_many_lifetimes(const char *name)
+{
+	for (const char *at = strchr(name, 'G'); at; at = strchr(at + 1, 'G')) {
+		size_t digits = 1;
+
+		if (at == name || (at[-1] != 'F' && at[-1] != 'D'))
+			continue;
+		while (isalnum((unsigned char)at[digits]))
+			digits++;
+		if (digits > 3 && at[digits] == '_')
+			return true;
+	}
+	return false;
+}
+
+/*
  * Returns false if the name is not mangled or is too long. The output may then contain a part of
  * the name.
  */
 static bool demangle_into(struct output *output, const char *name)
 {
 	if (setjmp(output->too_much))
+		return false;
+	if (strncmp(name, "_R", 2) == 0 && has_many_lifetimes(name))
 		return false;
 	/*
 	 * try Rust first: its older mangling is also valid C++, but C++ would show the hash and the

@@ -15,6 +15,12 @@ static void check(const char *mangled, const char *wanted)
 	free(name);
 }
 
+/* libFuzzer found this name: libiberty counts lifetimes for years. */
+static void test_lifetimes(void)
+{
+	check("_RXYFGtB4GtB4_", NULL);
+}
+
 static void test_plain(void)
 {
 	check("main", NULL);
@@ -79,6 +85,7 @@ static void test_bomb(void)
 	check(name, NULL);
 }
 
-CHECK_MAIN({ "plain names stay", test_plain }, { "C++ names are demangled", test_cplusplus },
+CHECK_MAIN({ "a name with too many lifetimes stays", test_lifetimes },
+	   { "plain names stay", test_plain }, { "C++ names are demangled", test_cplusplus },
 	   { "Rust names are demangled", test_rust }, { "OCaml names are demangled", test_ocaml },
 	   { "names that expand absurdly stay", test_bomb })
