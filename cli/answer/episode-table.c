@@ -149,7 +149,7 @@ int episode_table_end(struct episode_table *table)
 	columns_done(&table->columns);
 	if (buffer_failed(&out))
 		return -ENOMEM;
-	print_text(stdout, &out, false);
+	print_text(stdout, &out, terminal.color);
 	/* write the table before the messages about it */
 	fflush(stdout);
 	return 0;

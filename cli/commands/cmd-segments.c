@@ -146,7 +146,7 @@ static int segments_print_table(const struct invocation *invocation, struct stor
 	screen_read_lines(invocation, &terminal);
 	columns_put(&columns, &terminal, &text);
 	columns_done(&columns);
-	code = screen_print(&text);
+	code = screen_print_drawing(&terminal, &text);
 	if (code != EXIT_DONE)
 		return code;
 	say(invocation, "%s%zu segment%s, %s in %s", host_name_prefix(&coverage->facts, host),

@@ -420,7 +420,8 @@ static int status_run(const struct invocation *invocation)
 	dying_state_done(&status.dying);
 	if (r < 0)
 		return fail(r, &error);
-	return screen_print(&fields.lines);
+	return option_given(invocation, "json") ? screen_print(&fields.lines)
+						: screen_print_drawing(&terminal, &fields.lines);
 }
 
 const struct command command_status = {
