@@ -18,6 +18,7 @@
 
 #include "recorder/run/capabilities.h"
 #include "base/cleanup.h"
+#include "process/helper.h"
 #include "cli/options/command.h"
 #include "cli/options/did-you-mean.h"
 #include "cli/options/conf.h"
@@ -25,6 +26,8 @@
 #include "cli/options/print.h"
 #include "cli/options/time-zone.h"
 #include "cli/version.h"
+#include "namer/name-server.h"
+#include "recorder/files/open-helper.h"
 
 const struct option global_options[] = {
 	{ "store", 0, "DIR|FILE",
@@ -338,15 +341,25 @@ static int main_cannot_drop(void)
 	return EXIT_FAILED;
 }
 
+/* What helper processes do. */
+static const struct helper_job jobs[] = {
+	{ NAME_SERVER_JOB, name_server_run },
+	{ OPEN_HELPER_JOB, open_helper_run },
+	{ OPEN_KEEPER_JOB, open_helper_keep },
+	{ 0 },
+};
+
 int main(int argc, char **argv)
 {
 	char *words[argc + 1];
 	struct invocation invocation = { .words = words };
 	int r;
 
+	helper_enter(argc, argv, jobs);
 	/* Files that the caller names are opened with the caller's own rights. */
 	if (capabilities_lower() < 0)
 		return main_cannot_drop();
+
 	open_standard_files();
 	/* Makes a write to a closed pipe fail with EPIPE, which is not an error for commands. */
 	signal(SIGPIPE, SIG_IGN);

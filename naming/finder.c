@@ -57,35 +57,37 @@ static bool same_inode(int fd, const struct stat *about, const struct tape_modul
 /*
  * Verifies that an open file is that of the module. A build-id alone is no proof, because anybody
  * can copy it: it counts only at a `place` where no stranger can have put the file. NULL: such a
- * place is not known. Returns 0, -ESTALE or -EBADMSG.
+ * place is not known. A file with the right inode needs no build-id. Returns 0, -ESTALE, -EBADMSG,
+ * or the errors of the naming helper.
  */
-static int same_file(int fd, struct tape_module *module, const char *place, uint64_t until_ns)
+static int same_file(const struct finder *finder, int fd, struct tape_module *module,
+		     const char *place, uint64_t until_ns)
 {
-	uint8_t build_id[ELF_BUILD_ID_MAX];
+	struct name_identity identity = { 0 };
 	struct stat about;
-	size_t size = 0;
-	int r = elf_build_id(fd, build_id, &size);
+	int r = name_helper_identity(finder->helper, fd, &identity);
 
-	if (r <= 0)
-		size = 0;
-	if (module->build_id_size && !same_build_id(module, build_id, size))
-		return r == -EBADMSG ? r : -ESTALE;
+	if (r == -ENOMEM)
+		return r;
+	if (module->build_id_size &&
+	    !same_build_id(module, identity.build_id, identity.build_id_size))
+		return r < 0 ? r : -ESTALE;
 	if (module->build_id_size && place && file_owner_vouches(fd, place))
 		return 0;
 	if (fstat(fd, &about) < 0 || !same_inode(fd, &about, module) ||
 	    !finder_unchanged(&about, until_ns))
 		return -ESTALE;
-	module->build_id_size = size;
-	memcpy(module->build_id, build_id, size);
+	module->build_id_size = identity.build_id_size;
+	memcpy(module->build_id, identity.build_id, identity.build_id_size);
 	return 0;
 }
 
 /* Verifies an open file and returns its descriptor. If it is not the module's file, closes it. */
-static int open_checked(int opened, struct tape_module *module, const char *place,
-			uint64_t until_ns)
+static int open_checked(const struct finder *finder, int opened, struct tape_module *module,
+			const char *place, uint64_t until_ns)
 {
 	_cleanup_close_ int fd = opened;
-	int r = fd < 0 ? fd : same_file(fd, module, place, until_ns);
+	int r = fd < 0 ? fd : same_file(finder, fd, module, place, until_ns);
 
 	return r < 0 ? r : take_fd(fd);
 }
@@ -96,7 +98,8 @@ static int open_checked(int opened, struct tape_module *module, const char *plac
  */
 static int finder_best_error(int r, int other)
 {
-	static const int order[] = { -ESTALE, -EBADMSG, -EACCES, -EREMOTE, -ENOENT };
+	static const int order[] = { -EPROTO,  -ETIME,	-EFBIG,	  -ECHILD, -ESTALE,
+				     -EBADMSG, -EACCES, -EREMOTE, -ENOENT };
 
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
 		if (r == order[i] || other == order[i])
@@ -117,8 +120,8 @@ static int plain_error(int r)
  * whatever its name is now. The file is the right one if the target of the link is the mapping's
  * path.
  */
-static int open_link(const char *link, struct tape_module *module, const char *path,
-		     uint64_t until_ns)
+static int open_link(const struct finder *finder, const char *link, struct tape_module *module,
+		     const char *path, uint64_t until_ns)
 {
 	_cleanup_close_ int fd = -1, path_fd = -1;
 	char target[PATH_MAX];
@@ -147,12 +150,12 @@ static int open_link(const char *link, struct tape_module *module, const char *p
 	 * deleting a file changes its ctime, but not its content, so ignore the ctime of a deleted
 	 * file
 	 */
-	return open_checked(take_fd(fd), &here, NULL, about.st_nlink ? until_ns : 0);
+	return open_checked(finder, take_fd(fd), &here, NULL, about.st_nlink ? until_ns : 0);
 }
 
 /* Opens a file through the process's mapping of it. */
-static int open_map_file(int32_t pid, struct tape_module *module, const char *path,
-			 uint64_t until_ns)
+static int open_map_file(const struct finder *finder, int32_t pid, struct tape_module *module,
+			 const char *path, uint64_t until_ns)
 {
 	_cleanup_free_ char *maps = NULL;
 	char name[40], link[80], *rest;
@@ -169,7 +172,7 @@ static int open_map_file(int32_t pid, struct tape_module *module, const char *pa
 			continue;
 		snprintf(link, sizeof(link), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid,
 			 map.start, map.end);
-		return open_link(link, module, path, until_ns);
+		return open_link(finder, link, module, path, until_ns);
 	}
 	return -ENOENT;
 }
@@ -187,8 +190,8 @@ static int open_mapped(const struct finder *finder, int32_t pid, struct tape_mod
 	if (r < 0)
 		return r;
 	snprintf(link, sizeof(link), "/proc/%d/exe", pid);
-	fd = open_link(link, module, path, until_ns);
-	return fd == -ENOENT ? open_map_file(pid, module, path, until_ns) : fd;
+	fd = open_link(finder, link, module, path, until_ns);
+	return fd == -ENOENT ? open_map_file(finder, pid, module, path, until_ns) : fd;
 }
 
 static unsigned int remote_flag(const struct finder *finder)
@@ -200,10 +203,9 @@ static unsigned int remote_flag(const struct finder *finder)
 static int open_by_build_id(const struct finder *finder, const char *dir,
 			    const struct tape_module *module, const char *suffix)
 {
-	uint8_t build_id[ELF_BUILD_ID_MAX];
+	struct name_identity identity;
 	_cleanup_close_ int fd = -1;
 	char path[PATH_MAX];
-	size_t size = 0;
 	int used;
 
 	if (module->build_id_size < 2)
@@ -218,7 +220,8 @@ static int open_by_build_id(const struct finder *finder, const char *dir,
 	if (fd < 0)
 		return fd;
 	/* the folder is trusted, so the build-id is enough */
-	if (elf_build_id(fd, build_id, &size) <= 0 || !same_build_id(module, build_id, size))
+	if (name_helper_identity(finder->helper, fd, &identity) < 0 || !identity.build_id_size ||
+	    !same_build_id(module, identity.build_id, identity.build_id_size))
 		return -ESTALE;
 	return take_fd(fd);
 }
@@ -237,7 +240,8 @@ static int open_module(const struct finder *finder, struct finder_request *reque
 	    !strcmp(name + strlen(name) - strlen(DELETED), DELETED))
 		name[strlen(name) - strlen(DELETED)] = 0;
 	if (finder->live && request->pid > 0) {
-		fd = open_checked(process_root_open(request->pid, name, module->device, flags),
+		fd = open_checked(finder,
+				  process_root_open(request->pid, name, module->device, flags),
 				  module, NULL, request->until_ns);
 		if (fd < 0 && fd != -EREMOTE) {
 			other = open_mapped(finder, request->pid, module, name, request->until_ns);
@@ -248,8 +252,8 @@ static int open_module(const struct finder *finder, struct finder_request *reque
 	if (fd < 0 && name[0] == '/') {
 		if (!finder->live)
 			flags |= PROCESS_ROOT_LINKS;
-		other = open_checked(process_root_open(0, name, module->device, flags), module,
-				     name, request->until_ns);
+		other = open_checked(finder, process_root_open(0, name, module->device, flags),
+				     module, name, request->until_ns);
 		fd = other >= 0 ? other : finder_best_error(fd, plain_error(other));
 	}
 	if (fd < 0 && finder->debug_dir) {
@@ -269,7 +273,10 @@ static int open_by_crc(const struct finder *finder, int32_t pid, const char *pat
 	_cleanup_close_ int fd =
 		process_root_open(pid, path, 0, PROCESS_ROOT_LINKS | remote_flag(finder));
 
-	return fd >= 0 && file_owner_is_of(fd, of) && elf_has_crc(fd, crc) ? take_fd(fd) : -ENOENT;
+	return fd >= 0 && file_owner_is_of(fd, of) &&
+			       name_helper_has_crc(finder->helper, fd, crc) == 0
+		       ? take_fd(fd)
+		       : -ENOENT;
 }
 
 /*
@@ -300,18 +307,21 @@ static int open_debuglink(const struct finder *finder, const struct finder_reque
 {
 	const char *slash = strrchr(request->path, '/');
 	_cleanup_free_ char *dir = NULL;
-	char name[ELF_DEBUGLINK_MAX];
-	uint32_t crc;
+	struct name_identity identity;
 	int debug_fd = -ENOENT;
 
-	if (request->path[0] != '/' || elf_debuglink(fd, name, &crc) <= 0)
+	if (request->path[0] != '/' || name_helper_identity(finder->helper, fd, &identity) < 0 ||
+	    !*identity.debuglink)
 		return -ENOENT;
 	dir = strndup(request->path, slash - request->path);
 	if (!dir)
 		return -ENOMEM;
 	if (finder->live && request->pid > 0)
-		debug_fd = open_linked(finder, request->pid, dir, name, crc, fd);
-	return debug_fd < 0 ? open_linked(finder, 0, dir, name, crc, fd) : debug_fd;
+		debug_fd = open_linked(finder, request->pid, dir, identity.debuglink,
+				       identity.debuglink_crc, fd);
+	return debug_fd < 0
+		       ? open_linked(finder, 0, dir, identity.debuglink, identity.debuglink_crc, fd)
+		       : debug_fd;
 }
 
 /*

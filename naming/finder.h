@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "namer/name-helper.h"
 #include "tape/tape.h"
 
 enum finder_kind {
@@ -56,6 +57,8 @@ struct finder {
 	 * contains a folder .build-id.
 	 */
 	const char *debug_dir;
+	/* Reads what files say about themselves, for finder_find_here(). Borrowed. */
+	struct name_helper *helper;
 	/*
 	 * Finds files in another process, like finder_find_here(). NULL: finds them in this
 	 * process.
@@ -69,7 +72,8 @@ struct finder {
  * Finds the files of a request. Returns 0 with at least one file, or an error for the reason why
  * there is none. -ENOENT: the file is gone. -EACCES: access denied. -ESTALE: another file has its
  * place, or it changed. -EBADMSG: it is damaged. -EREMOTE: it is on a file system that may hang.
- * -ETIMEDOUT: it did not answer. The caller closes *ret_files.
+ * -ETIMEDOUT: it did not answer. Also the errors of the naming helper. The caller closes
+ * *ret_files.
  */
 int finder_find(const struct finder *finder, struct finder_request *request,
 		struct finder_files *ret_files);

@@ -10,13 +10,13 @@
 #include <sys/vfs.h>
 
 #include "base/file.h"
+#include "naming/fair-order.h"
 #include "naming/first-samples.h"
 #include "naming/frame-uses.h"
 #include "naming/kernel.h"
+#include "naming/known-files.h"
 #include "naming/process.h"
 #include "naming/unnamed.h"
-#include "symbolizer/elf.h"
-#include "symbolizer/jit.h"
 #include "symbolizer/addresses.h"
 
 /*
@@ -33,33 +33,21 @@
  * The largest map that is read. Maps grow while their process lives, but after a day they have only
  * some MB.
  */
-#define JIT_FILE_MAX (256u << 20)
-/* This many addresses of a module are kept although the current tape lacks them. */
-#define ANSWERS_SPARE 4096
-
-struct known {
-	char *path;
-	/* The module as in the tape. */
-	struct tape_module module;
-	/* The module with the build-id of its file. */
-	struct tape_module found;
-	struct addresses answers;
-	/* The file was searched for the current tape. */
-	bool searched;
-	/* enum unnamed_reason, for addresses without a name. */
-	uint8_t reason;
-	/* The current tape uses the module. */
-	bool used;
-};
 
 struct namer {
 	struct finder finder;
 	/* Borrowed; may be NULL. */
 	struct name_cache *cache;
-	array_of(struct known) known;
+	struct name_helper *helper;
+	uint64_t budget_ns;
+	void (*step)(void *context, const char *path, size_t number, size_t count);
+	void *step_context;
+	/* When the time for the current tape ends, CLOCK_MONOTONIC. */
+	uint64_t until_ns;
+	struct known_files files;
 	struct kernel kernel;
-	/* The image of the vdso. */
-	struct buffer vdso;
+	/* A file with the image of the vdso; -1: none. */
+	int vdso;
 	struct tape_module vdso_module;
 	bool vdso_read;
 	/* The frames of the module are being named a second time for the current tape. */
@@ -115,62 +103,47 @@ static int apply_answers(const struct addresses *answers, struct tape *tape,
 
 int namer_new(const struct finder *finder, struct name_cache *cache, struct namer **ret_namer)
 {
+	static const struct name_helper_patience patience = NAME_HELPER_PATIENCE;
 	struct namer *namer = calloc(1, sizeof(*namer));
+	int r = namer ? name_helper_new(&patience, &namer->helper) : -ENOMEM;
 
-	if (!namer)
-		return -ENOMEM;
+	if (r < 0) {
+		free(namer);
+		return r;
+	}
 	namer->finder = *finder;
+	namer->finder.helper = namer->helper;
 	namer->cache = cache;
+	namer->budget_ns = NAMER_BUDGET_NS;
+	namer->vdso = -1;
 	*ret_namer = namer;
 	return 0;
 }
 
-static void known_done(struct known *known)
+void namer_set_budget(struct namer *namer, uint64_t budget_ns)
 {
-	free(known->path);
-	addresses_done(&known->answers);
+	namer->budget_ns = budget_ns;
+}
+
+void namer_observe(struct namer *namer,
+		   void (*step)(void *context, const char *path, size_t number, size_t count),
+		   void *context)
+{
+	namer->step = step;
+	namer->step_context = context;
 }
 
 struct namer *namer_free(struct namer *namer)
 {
 	if (!namer)
 		return NULL;
-	for (size_t i = 0; i < namer->known.count; i++)
-		known_done(&namer->known.items[i]);
-	array_done(&namer->known);
+	known_files_done(&namer->files);
 	kernel_done(&namer->kernel);
-	buffer_done(&namer->vdso);
+	if (namer->vdso >= 0)
+		close(namer->vdso);
+	name_helper_free(namer->helper);
 	free(namer);
 	return NULL;
-}
-
-static struct known *namer_find_known(struct namer *namer, const struct tape_module *module,
-				      const char *path)
-{
-	for (size_t i = 0; i < namer->known.count; i++) {
-		struct known *known = &namer->known.items[i];
-
-		if (known->module.inode == module->inode &&
-		    known->module.device == module->device &&
-		    known->module.build_id_size == module->build_id_size &&
-		    memcmp(known->module.build_id, module->build_id, TAPE_BUILD_ID_MAX) == 0 &&
-		    strcmp(known->path, path) == 0)
-			return known;
-	}
-	return NULL;
-}
-
-static int add_known(struct namer *namer, const struct tape_module *module, const char *path,
-		     struct known **ret)
-{
-	struct known fresh = { .path = strdup(path), .module = *module, .found = *module };
-
-	if (!fresh.path || array_push(&namer->known, fresh) < 0) {
-		free(fresh.path);
-		return -ENOMEM;
-	}
-	*ret = &namer->known.items[namer->known.count - 1];
-	return 0;
 }
 
 static const char *base_name(const char *path)
@@ -194,7 +167,8 @@ static bool has_true_identity(int fd, const struct tape_module *module)
 }
 
 /* Names addresses from the cache first, then from the file and its debug file. */
-static int look_up_names(struct namer *namer, struct known *known, const struct finder_files *files)
+static int look_up_names(struct namer *namer, struct known_file *known,
+			 const struct finder_files *files)
 {
 	struct name_key key;
 	struct stat about;
@@ -202,18 +176,45 @@ static int look_up_names(struct namer *namer, struct known *known, const struct 
 
 	if (!namer->cache || fstat(files->fd, &about) < 0 ||
 	    !has_true_identity(files->fd, &known->module))
-		return elf_names(files->fd, files->other_fd, &known->answers, NULL);
+		return name_helper_elf(namer->helper, files->fd, files->other_fd,
+				       base_name(known->path), &known->answers);
 	name_key_make(&known->found, &about, files->other_fd >= 0, &key);
 	r = name_cache_load(namer->cache, &key, &known->answers);
 	if (r == 0 && known->answers.open) {
-		r = elf_names(files->fd, files->other_fd, &known->answers, NULL);
+		r = name_helper_elf(namer->helper, files->fd, files->other_fd,
+				    base_name(known->path), &known->answers);
 		name_cache_save(namer->cache, &key, &known->answers);
 	}
 	return r;
 }
 
+static bool namer_is_late(const struct namer *namer)
+{
+	return clock_ns(CLOCK_MONOTONIC) >= namer->until_ns;
+}
+
+/*
+ * Takes note of the result of naming a file. The addresses of a file that the helper cannot cope
+ * with are not asked for again. Returns 0 or -ENOMEM.
+ */
+static int namer_note_result(struct namer *namer, struct known_file *known, int r)
+{
+	if (r == -ENOMEM)
+		return r;
+	known->reason = r < 0 ? unnamed_by_error(r) : UNNAMED_NO_SYMBOLS;
+	if (r == -ETIME && namer_is_late(namer)) {
+		known->reason = UNNAMED_LATE;
+		return 0;
+	}
+	known->feared = r == -ETIME || r == -EPROTO || r == -EFBIG;
+	if (r == 0 || r == -EBADMSG || r == -E2BIG || known->feared)
+		addresses_close(&known->answers);
+	return 0;
+}
+
 /* Names the open addresses of a module. If its file is gone, they stay open. */
-static int look_up_file(struct namer *namer, struct known *known, int32_t pid, uint64_t until_ns)
+static int look_up_file(struct namer *namer, struct known_file *known, int32_t pid,
+			uint64_t until_ns)
 {
 	struct finder_request request = {
 		FINDER_FILE, pid, until_ns, known->found, known->path, 0
@@ -222,20 +223,19 @@ static int look_up_file(struct namer *namer, struct known *known, int32_t pid, u
 	int r;
 
 	known->searched = true;
+	if (known->feared) {
+		addresses_close(&known->answers);
+		return 0;
+	}
+	if (namer_is_late(namer))
+		return namer_note_result(namer, known, -ETIME);
 	r = finder_find(&namer->finder, &request, &files);
 	known->found = request.module;
+	if (r == 0)
+		return namer_note_result(namer, known, look_up_names(namer, known, &files));
+	if (r == -ETIME || r == -EPROTO || r == -EFBIG || r == -ENOMEM)
+		return namer_note_result(namer, known, r);
 	known->reason = unnamed_by_error(r);
-	if (r < 0)
-		return r == -ENOMEM ? r : 0;
-	r = look_up_names(namer, known, &files);
-	known->reason = r < 0 ? unnamed_by_error(r) : UNNAMED_NO_SYMBOLS;
-	if (r != -ENOMEM && known->answers.open)
-		r = elf_function_starts(files.fd, base_name(known->path), &known->answers);
-	if (r == -ENOMEM)
-		return r;
-	if (r == -ETIME || r == -E2BIG)
-		known->reason = unnamed_by_error(r);
-	addresses_close(&known->answers);
 	return 0;
 }
 
@@ -255,8 +255,8 @@ static int name_elf(struct namer *namer, struct tape *tape, const struct frame_t
 {
 	struct tape_module *module = &tape->modules.items[frames->module];
 	const char *path = tape_string(tape, module->path);
-	struct known *known = namer_find_known(namer, module, path);
-	int r = known ? 0 : add_known(namer, module, path, &known);
+	struct known_file *known;
+	int r = known_files_get(&namer->files, module, path, &known);
 
 	if (r == 0)
 		r = add_frames(&known->answers, tape, frames);
@@ -294,7 +294,8 @@ static int read_vdso(struct namer *namer)
 	const void *image = (const void *)getauxval(AT_SYSINFO_EHDR);
 	const Elf64_Ehdr *header = image;
 	_cleanup_close_ int fd = -1;
-	size_t size, id_size;
+	struct name_identity identity;
+	size_t size;
 
 	namer->vdso_read = true;
 	if (!image)
@@ -303,14 +304,14 @@ static int read_vdso(struct namer *namer)
 	size = header->e_shoff + (size_t)header->e_shentsize * header->e_shnum;
 	if (size > VDSO_LIMIT)
 		return 0;
-	buffer_bytes(&namer->vdso, image, size);
-	if (buffer_failed(&namer->vdso))
-		return -ENOMEM;
 	fd = memfd_create("vdso", MFD_CLOEXEC);
 	if (fd < 0 || file_write_all(fd, image, size) < 0)
 		return 0;
-	if (elf_build_id(fd, namer->vdso_module.build_id, &id_size) > 0)
-		namer->vdso_module.build_id_size = id_size;
+	if (name_helper_identity(namer->helper, fd, &identity) == 0) {
+		namer->vdso_module.build_id_size = identity.build_id_size;
+		memcpy(namer->vdso_module.build_id, identity.build_id, identity.build_id_size);
+	}
+	namer->vdso = take_fd(fd);
 	return 0;
 }
 
@@ -344,22 +345,8 @@ static int name_vdso(struct namer *namer, struct tape *tape, const struct frame_
 	if (r == 0 && same)
 		r = add_frames(&answers, tape, frames);
 	if (r == 0 && answers.open)
-		r = elf_names_image(namer->vdso.data, namer->vdso.size, &answers, NULL);
+		r = name_helper_elf(namer->helper, namer->vdso, -1, NULL, &answers);
 	return r == -ENOMEM ? r : apply_answers(&answers, tape, frames);
-}
-
-/* Names open addresses from a file. Does nothing if the descriptor is -1. */
-static int look_up_jit(int fd, int (*names)(const struct file_window *, struct addresses *),
-		       struct addresses *addresses)
-{
-	struct file_window source;
-
-	if (fd < 0 || !addresses->open)
-		return 0;
-	source = file_window_of_file(fd);
-	if (source.size > JIT_FILE_MAX)
-		return 0;
-	return names(&source, addresses);
 }
 
 /* Returns when a module was first sampled, on the wall clock. Returns 0 or -ENOMEM. */
@@ -397,16 +384,22 @@ static int name_jit(struct namer *namer, struct tape *tape, const struct frame_t
 	request.until_ns = namer_end_of(tape);
 	if (r == 0)
 		r = find_first_sample(namer, tape, frames->module, &request.since_ns);
-	if (r < 0 || !here || finder_find(&namer->finder, &request, &files) < 0)
+	if (r < 0 || !here)
 		return r;
+	if (namer_is_late(namer)) {
+		namer->reasons[frames->module] = UNNAMED_LATE;
+		return 0;
+	}
+	if (finder_find(&namer->finder, &request, &files) < 0)
+		return 0;
 	r = add_frames(&answers, tape, frames);
 	if (r == 0)
-		r = look_up_jit(files.fd, perf_map_names, &answers);
-	if (r == 0)
-		r = look_up_jit(files.other_fd, jitdump_names, &answers);
-	if (r == -ETIME || r == -E2BIG)
+		r = name_helper_jit(namer->helper, files.fd, files.other_fd, &answers);
+	if (r == -ENOMEM)
+		return r;
+	if (r < 0)
 		namer->reasons[frames->module] = unnamed_by_error(r);
-	return r == -ENOMEM ? r : apply_answers(&answers, tape, frames);
+	return apply_answers(&answers, tape, frames);
 }
 
 static int name_module(struct namer *namer, struct tape *tape, const struct frame_table *frames,
@@ -460,60 +453,38 @@ static int sort_by_module(const struct tape *tape, uint32_t **ret_frames, size_t
 	return 0;
 }
 
-/*
- * Drops addresses of a module that no tape uses any more, so that they do not accumulate over
- * months of recording.
- */
-static int known_age(struct known *known, size_t used)
+static void namer_report(const struct namer *namer, const struct tape *tape, uint32_t module,
+			 size_t number)
 {
-	known->used = known->searched = false;
-	if (known->answers.list.count > 2 * used + ANSWERS_SPARE)
-		return addresses_shrink(&known->answers);
-	for (size_t i = 0; i < known->answers.list.count; i++)
-		known->answers.list.items[i].used = false;
-	return 0;
-}
-
-static int drop_unused(struct namer *namer)
-{
-	size_t kept = 0;
-	int r = 0;
-
-	for (size_t i = 0; i < namer->known.count; i++) {
-		struct known *known = &namer->known.items[i];
-		size_t used = 0, open = known->answers.open;
-
-		for (size_t k = 0; k < known->answers.list.count; k++)
-			used += known->answers.list.items[k].used;
-		if (known->used && open < known->answers.list.count) {
-			if (known_age(known, used) < 0)
-				r = -ENOMEM;
-			namer->known.items[kept++] = *known;
-		} else {
-			known_done(known);
-		}
-	}
-	namer->known.count = kept;
-	return r;
+	if (namer->step)
+		namer->step(namer->step_context,
+			    tape_string(tape, tape->modules.items[module].path), number,
+			    tape->modules.count - 1);
 }
 
 /* Names the frames of all modules, or only of the modules with frames that must be named again. */
 static int name_modules(struct namer *namer, struct tape *tape, const struct frame_uses *uses)
 {
+	_cleanup_(fair_order_done) struct fair_order order = { 0 };
 	_cleanup_free_ uint32_t *items = NULL;
 	_cleanup_free_ size_t *starts = NULL;
 	int r = sort_by_module(tape, &items, &starts);
+	uint32_t module;
 
-	for (uint32_t module = 1; r == 0 && module < tape->modules.count; module++) {
+	if (r == 0)
+		r = fair_order_init(&order, tape);
+	for (size_t number = 1; r == 0 && fair_order_next(&order, &module); number++) {
 		struct frame_table frames = { module, items + starts[module],
 					      starts[module + 1] - starts[module], uses->of.items };
+		uint64_t begun_ns = clock_ns(CLOCK_MONOTONIC);
 
 		namer->again = uses->again.items && uses->again.items[module];
 		if (uses->again.items && !namer->again)
 			continue;
+		namer_report(namer, tape, module, number);
 		namer->reasons[module] = default_reason(&tape->modules.items[module]);
-		r = name_module(namer, tape, &frames,
-				module < tape->pids.count ? tape->pids.items[module] : 0);
+		r = name_module(namer, tape, &frames, fair_order_pid(tape, module));
+		fair_order_charge(&order, clock_ns(CLOCK_MONOTONIC) - begun_ns);
 	}
 	return r;
 }
@@ -539,6 +510,8 @@ int namer_run(struct namer *namer, struct tape *tape)
 	int r = reasons ? 0 : -ENOMEM, dropped;
 
 	namer->reasons = reasons;
+	namer->until_ns = clock_ns(CLOCK_MONOTONIC) + namer->budget_ns;
+	name_helper_until(namer->helper, namer->until_ns);
 	/* new modules may have appeared since the last tape */
 	namer->kernel.fresh = false;
 	if (r == 0) {
@@ -550,6 +523,7 @@ int namer_run(struct namer *namer, struct tape *tape)
 	namer->reasons = NULL;
 	free(namer->first_samples);
 	namer->first_samples = NULL;
-	dropped = drop_unused(namer);
+	name_helper_rest(namer->helper);
+	dropped = known_files_drop_unused(&namer->files);
 	return r < 0 ? r : dropped;
 }

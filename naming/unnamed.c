@@ -24,6 +24,10 @@ static const char *const texts[UNNAMED_REASONS] = {
 	[UNNAMED_UNMAPPED] = "in no known mapping",
 	[UNNAMED_TOO_SLOW] = "of files that take too long to read",
 	[UNNAMED_TOO_LARGE] = "of files that take too much memory to read",
+	[UNNAMED_CRASHED] = "of files that crash the naming helper",
+	[UNNAMED_NO_HELPER] = "without a naming helper",
+	[UNNAMED_LATE] = "for which no time was left",
+	[UNNAMED_FEARED] = "not tried again after the recorder died",
 };
 
 enum unnamed_reason unnamed_by_error(int r)
@@ -45,6 +49,10 @@ enum unnamed_reason unnamed_by_error(int r)
 	case -EFBIG:
 	case -E2BIG:
 		return UNNAMED_TOO_LARGE;
+	case -EPROTO:
+		return UNNAMED_CRASHED;
+	case -ECHILD:
+		return UNNAMED_NO_HELPER;
 	default:
 		return UNNAMED_GONE;
 	}

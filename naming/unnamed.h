@@ -20,14 +20,23 @@ enum unnamed_reason {
 	UNNAMED_GENERATED,
 	/* The address is in no known mapping. */
 	UNNAMED_UNMAPPED,
-	/* The file exceeded its budget of work (symbolizer/work-limit.h), or its names are too
-	   long. */
+	/*
+	 * The file exceeded its budget of work (symbolizer/work-limit.h), or the naming helper took
+	 * too long with it, or needed too much memory, or died.
+	 */
 	UNNAMED_TOO_SLOW,
 	UNNAMED_TOO_LARGE,
+	UNNAMED_CRASHED,
+	/* No naming helper could be started. */
+	UNNAMED_NO_HELPER,
+	/* The time for the whole tape was used up. */
+	UNNAMED_LATE,
+	/* A recorder died while it named the tape, so the next one does not try again. */
+	UNNAMED_FEARED,
 };
-#define UNNAMED_REASONS 11
+#define UNNAMED_REASONS 15
 
-/* Returns the reason for an error of finder_find() or of the symbolizer. */
+/* Returns the reason for a result of finder_find() or of the naming helper. */
 enum unnamed_reason unnamed_by_error(int r);
 /*
  * Counts the unnamed frames of all samples by reason, and sets the fact "unnamed" and those of

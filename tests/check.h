@@ -77,8 +77,11 @@ static inline int check_run(const struct check_test *tests, size_t count)
 }
 
 #define CHECK_MAIN(...)                                                   \
-	int main(void)                                                    \
+	int main(int argc, char **argv)                                   \
 	{                                                                 \
+		/* a helper of a test that does not include helpers.h */  \
+		if (argc > 1 && strcmp(argv[1], "--helper") == 0)         \
+			return 2;                                         \
 		static const struct check_test tests[] = { __VA_ARGS__ }; \
 		return check_run(tests, ARRAY_SIZE(tests));               \
 	}

@@ -4,95 +4,69 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/file.h"
+#include "process/fd-message.h"
+#include "process/helper.h"
+#include "namer/name-helper.h"
+
+#ifndef CAP_CHECKPOINT_RESTORE
+#define CAP_CHECKPOINT_RESTORE 40
+#endif
 
 /*
  * A process that hangs in the kernel survives SIGKILL for a while. With this many of them, wait
- * until some have died before forking again.
+ * until some have died before starting another one.
  */
 #define STUCK_MAX 8
 /* A keeper that was killed is replaced at most once in this time. */
 #define KEEPER_NS NSEC_PER_SEC
-
-/* A message carries at most a file and its debug file. */
-#define FILES 2
-
-/* ---- messages with descriptors ---- */
-
-static int send_with(int fd, const void *bytes, size_t size, const int *files, size_t count)
-{
-	char control[CMSG_SPACE(FILES * sizeof(int))] = { 0 };
-	struct iovec part = { (void *)bytes, size };
-	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
-	struct cmsghdr *header;
-	ssize_t sent;
-
-	if (count) {
-		message.msg_control = control;
-		message.msg_controllen = CMSG_SPACE(count * sizeof(int));
-		header = CMSG_FIRSTHDR(&message);
-		header->cmsg_level = SOL_SOCKET;
-		header->cmsg_type = SCM_RIGHTS;
-		header->cmsg_len = CMSG_LEN(count * sizeof(int));
-		memcpy(CMSG_DATA(header), files, count * sizeof(int));
-	}
-	do
-		sent = sendmsg(fd, &message, MSG_NOSIGNAL);
-	while (sent < 0 && errno == EINTR);
-	return sent < 0 ? -errno : 0;
-}
+/* A file that takes over the process which reads it can lie about this many other files. */
+#define NAMES_USES 64
 
 /*
- * Returns the size of the message, 0 at the end, or a negative errno. A file that did not come is
- * -1.
+ * The rights that opening files of others needs: to enter their roots and mappings, and to read
+ * what only they may read.
  */
-static ssize_t receive_with(int fd, void *bytes, size_t size, int files[FILES])
-{
-	char control[CMSG_SPACE(FILES * sizeof(int))];
-	struct iovec part = { bytes, size };
-	struct msghdr message = { .msg_iov = &part,
-				  .msg_iovlen = 1,
-				  .msg_control = control,
-				  .msg_controllen = sizeof(control) };
-	struct cmsghdr *header;
-	ssize_t got;
+#define RIGHTS (1ull << CAP_SYS_PTRACE | 1ull << CAP_DAC_READ_SEARCH | links_right())
 
-	for (size_t i = 0; i < FILES; i++)
-		files[i] = -1;
-	do
-		got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
-	while (got < 0 && errno == EINTR);
-	if (got < 0)
-		return -errno;
-	header = CMSG_FIRSTHDR(&message);
-	if (header && header->cmsg_type == SCM_RIGHTS)
-		memcpy(files, CMSG_DATA(header), header->cmsg_len - CMSG_LEN(0));
-	return got;
+/*
+ * A file takes less. What files say about themselves is read in another process, so that a helper
+ * that takes longer hangs in a file system.
+ */
+#define FILE_NS (3 * NSEC_PER_SEC / 2)
+static const struct name_helper_patience patience = { NSEC_PER_SEC / 2, NSEC_PER_SEC, FILE_NS };
+
+/* Returns the right to follow links below /proc/PID/map_files. */
+static uint64_t links_right(void)
+{
+	/* before Linux 5.9 it was a part of this one */
+	return prctl(PR_CAPBSET_READ, CAP_CHECKPOINT_RESTORE, 0, 0, 0) < 0
+		       ? 1ull << CAP_SYS_ADMIN
+		       : 1ull << CAP_CHECKPOINT_RESTORE;
 }
 
 /* ---- the helper ---- */
 
-static void answer_one(int fd, const struct open_helper_question *question)
+static void answer_one(int fd, const struct open_helper_question *question,
+		       struct name_helper *names)
 {
-	const struct finder finder = { .live = question->live };
+	const struct finder finder = { .live = question->live, .helper = names };
 	struct finder_request request = { question->kind,   question->pid,  question->until_ns,
 					  question->module, question->path, question->since_ns };
 	_cleanup_(finder_files_close) struct finder_files files = { -1, -1 };
 	struct open_helper_answer answer = { .result =
 						     finder_find_here(&finder, &request, &files) };
-	int there[FILES];
+	int there[FD_MESSAGE_FILES];
 	size_t count = 0;
 
 	answer.module = request.module;
@@ -102,21 +76,30 @@ static void answer_one(int fd, const struct open_helper_question *question)
 		there[count++] = files.fd;
 	if (answer.has_file[1])
 		there[count++] = files.other_fd;
-	if (send_with(fd, &answer, sizeof(answer), there, count) < 0)
+	if (fd_message_send(fd, &answer, sizeof(answer), there, count, 0) < 0)
 		_exit(1);
 }
 
-static void open_helper_main(int fd)
+int open_helper_run(int socket)
 {
+	_cleanup_(cleanup_name_helper) struct name_helper *names = NULL;
 	struct open_helper_question question;
+	unsigned int questions = 0;
 	ssize_t size;
 
+	prctl(PR_SET_NAME, "perftape-open");
+	if (helper_keep_rights(RIGHTS) < 0 || name_helper_new(&patience, &names) < 0)
+		return 1;
 	do {
-		size = recv(fd, &question, sizeof(question), 0);
-		if (size > (ssize_t)offsetof(struct open_helper_question, path))
-			answer_one(fd, &question);
+		size = recv(socket, &question, sizeof(question), 0);
+		if (size <= (ssize_t)offsetof(struct open_helper_question, path))
+			continue;
+		name_helper_until(names, clock_ns(CLOCK_MONOTONIC) + FILE_NS);
+		answer_one(socket, &question, names);
+		if (++questions % NAMES_USES == 0)
+			name_helper_rest(names);
 	} while (size > 0 || (size < 0 && errno == EINTR));
-	_exit(0);
+	return 0;
 }
 
 /* ---- the keeper ---- */
@@ -146,70 +129,37 @@ static void kill_helper(struct keeper *keeper)
 	keeper->pid = 0;
 }
 
-/* Forks a helper, and sends our end of its socket to the recorder. */
+/* Starts a helper, and sends our end of its socket to the recorder. */
 static void make_helper(struct keeper *keeper)
 {
-	_cleanup_close_ int ours = -1, its = -1;
-	int pair[2];
+	_cleanup_close_ int ours = -1;
 
 	kill_helper(keeper);
 	open_helper_reap(keeper);
 	if (keeper->killed.count < STUCK_MAX &&
-	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0) {
-		ours = pair[0];
-		its = pair[1];
-		keeper->pid = fork();
-		if (keeper->pid == 0) {
-			/* the helper ends with the keeper, also when the keeper is killed */
-			prctl(PR_SET_PDEATHSIG, SIGKILL);
-			close(ours);
-			close(keeper->control);
-			open_helper_main(its);
-		}
-	}
+	    helper_start(OPEN_HELPER_JOB, SOCK_SEQPACKET, RIGHTS, &keeper->pid, &ours) < 0)
+		keeper->pid = 0;
 	/* without a helper, the recorder asks again */
-	send_with(keeper->control, &keeper->pid, sizeof(keeper->pid), &ours,
-		  keeper->pid > 0 ? 1 : 0);
+	fd_message_send(keeper->control, &keeper->pid, sizeof(keeper->pid), &ours,
+			keeper->pid > 0 ? 1 : 0, 0);
 }
 
-static void close_from(int first, int last)
+int open_helper_keep(int socket)
 {
-	if (syscall(SYS_close_range, first, last, 0) == 0 || errno != ENOSYS)
-		return;
-	last = MIN(last, sysconf(_SC_OPEN_MAX) - 1);
-	for (int fd = first; fd <= last; fd++)
-		close(fd);
-}
-
-/* Closes the files of the recorder and ignores signals from the terminal. */
-static void leave_parent(int control)
-{
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-	for (int number = 1; number < NSIG; number++)
-		signal(number, number == SIGCHLD ? SIG_DFL : SIG_IGN);
-	for (int fd = 0; fd <= 2 && null >= 0; fd++)
-		dup2(null, fd);
-	if (control > 3)
-		close_from(3, control - 1);
-	close_from(control + 1, INT_MAX);
-	prctl(PR_SET_NAME, "perftape-open");
-}
-
-static void open_helper_keeper_main(int control)
-{
-	struct keeper keeper = { .control = control };
+	struct keeper keeper = { .control = socket };
 	ssize_t size;
 	char byte;
 
-	leave_parent(control);
+	prctl(PR_SET_NAME, "perftape-open");
+	if (helper_keep_rights(RIGHTS) < 0)
+		return 1;
 	do {
-		size = recv(control, &byte, 1, 0);
+		size = recv(socket, &byte, 1, 0);
 		if (size == 1)
 			make_helper(&keeper);
 	} while (size == 1 || (size < 0 && errno == EINTR));
 	kill_helper(&keeper);
-	_exit(0);
+	return 0;
 }
 
 /* ---- our side ---- */
@@ -236,27 +186,15 @@ static void drop_keeper(struct open_helper *helper)
 
 int open_helper_start(struct open_helper *helper)
 {
-	_cleanup_close_ int ours = -1, its = -1;
-	pid_t pid;
-	int pair[2];
+	int r;
 
 	*helper = (struct open_helper){ .control = -1, .fd = -1 };
 	helper->started_ns = clock_ns(CLOCK_MONOTONIC);
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return -errno;
-	ours = pair[0];
-	its = pair[1];
-	pid = fork();
-	if (pid < 0)
-		return -errno;
-	if (pid == 0) {
-		close(ours);
-		open_helper_keeper_main(its);
-	}
-	helper->keeper = pid;
-	helper->control = take_fd(ours);
-	open_helper_replace(helper);
-	return 0;
+	r = helper_start(OPEN_KEEPER_JOB, SOCK_SEQPACKET, RIGHTS, &helper->keeper,
+			 &helper->control);
+	if (r == 0)
+		open_helper_replace(helper);
+	return r;
 }
 
 void open_helper_stop(struct open_helper *helper)
@@ -268,7 +206,7 @@ bool open_helper_ready(struct open_helper *helper, int timeout_ms)
 {
 	struct pollfd polled = { .events = POLLIN };
 	ssize_t size;
-	int files[FILES];
+	int files[FD_MESSAGE_FILES];
 
 	if (helper->fd >= 0)
 		return true;
@@ -278,7 +216,7 @@ bool open_helper_ready(struct open_helper *helper, int timeout_ms)
 	polled.fd = helper->control;
 	if (poll(&polled, 1, timeout_ms) <= 0)
 		return false;
-	size = receive_with(helper->control, &helper->pid, sizeof(helper->pid), files);
+	size = fd_message_receive(helper->control, &helper->pid, sizeof(helper->pid), files);
 	if (size != sizeof(helper->pid)) {
 		drop_keeper(helper);
 		return false;
@@ -298,14 +236,7 @@ void open_helper_replace(struct open_helper *helper)
 
 bool open_helper_waits_for_cpu(const struct open_helper *helper)
 {
-	_cleanup_free_ char *text = NULL;
-	char path[40], *end;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", helper->pid);
-	if (file_read(path, 4096, &text, NULL) < 0)
-		return false;
-	end = strrchr(text, ')');
-	return end && strncmp(end, ") R", 3) == 0;
+	return helper_waits_for_cpu(helper->pid);
 }
 
 int open_helper_question(const struct finder *finder, const struct finder_request *request,
@@ -338,12 +269,12 @@ int open_helper_listen(struct open_helper *helper, int timeout_ms,
 		       struct open_helper_answer *ret_answer, struct finder_files *ret_files)
 {
 	struct pollfd polled = { .fd = helper->fd, .events = POLLIN };
-	int files[FILES], next = 0;
+	int files[FD_MESSAGE_FILES], next = 0;
 	ssize_t size;
 
 	if (poll(&polled, 1, timeout_ms) <= 0)
 		return 0;
-	size = receive_with(helper->fd, ret_answer, sizeof(*ret_answer), files);
+	size = fd_message_receive(helper->fd, ret_answer, sizeof(*ret_answer), files);
 	if (size != sizeof(*ret_answer)) {
 		finder_files_close(&(struct finder_files){ files[0], files[1] });
 		return size < 0 ? size : -EPIPE;

@@ -4,9 +4,10 @@
 /*
  * Opens files of other processes in a process of its own, the helper. Such a file may block for
  * ever, for example on a dead mount. Then the helper is killed and another one takes its place. A
- * keeper forks the helpers. The keeper was forked before there were threads and much memory; it
- * touches no file, and ends when we end. When the keeper is killed, we fork another one, which
- * shares our memory as it is then.
+ * keeper starts the helpers, so that we never wait for one. The keeper touches no file, and ends
+ * when we end. When the keeper is killed, we start another one. Both keep only the rights that
+ * opening needs. The helper has a naming helper of its own (namer/name-helper.h), which reads what
+ * the files say about themselves.
  *
  * Each `struct open_helper` belongs to one thread, has its own keeper, and answers one question
  * after another.
@@ -55,6 +56,12 @@ struct open_helper {
 	/* when the keeper started, CLOCK_MONOTONIC */
 	uint64_t started_ns;
 };
+
+/* The jobs of these processes, see process/helper.h. */
+#define OPEN_KEEPER_JOB "keep"
+#define OPEN_HELPER_JOB "open"
+int open_helper_keep(int socket);
+int open_helper_run(int socket);
 
 /* Starts a keeper and asks it for a helper. Returns 0 or a negative errno. */
 int open_helper_start(struct open_helper *helper);

@@ -28,9 +28,13 @@
 #define STARVED_NS (10 * NSEC_PER_SEC)
 /* How long to wait for a new helper. The keeper forks it as soon as the keeper gets a CPU. */
 #define READY_MS 2000
-/* When a file blocks, other files of its file system are not opened for this time. */
+/*
+ * A file that blocks is not opened again for this time. When another file of its file system blocks
+ * too, no file of this file system is.
+ */
 #define DEAD_NS (60 * NSEC_PER_SEC)
-#define DEAD_MAX 16
+#define DEAD_MAX 64
+#define DEAD_FILES 2
 /*
  * A failed file is tried again when it is mapped again. A missing perf map is tried again after a
  * time that doubles.
@@ -52,6 +56,7 @@ struct queue {
 
 struct dead {
 	uint64_t device;
+	uint64_t inode;
 	uint64_t until_ns;
 };
 
@@ -139,22 +144,40 @@ struct opener *opener_free(struct opener *opener)
 	return NULL;
 }
 
-static bool opener_is_dead(const struct opener *opener, uint64_t device, uint64_t now)
+/* Returns whether the file blocked, or so many others of its file system that all of them do. */
+static bool opener_is_dead(const struct opener *opener, const struct tape_module *module,
+			   uint64_t now)
 {
-	for (size_t i = 0; i < DEAD_MAX; i++)
-		if (device && opener->dead[i].device == device && opener->dead[i].until_ns > now)
+	unsigned int files = 0;
+
+	for (size_t i = 0; module->device && i < DEAD_MAX; i++) {
+		const struct dead *dead = &opener->dead[i];
+
+		if (dead->device != module->device || dead->until_ns <= now)
+			continue;
+		if (dead->inode == module->inode)
 			return true;
-	return false;
+		files++;
+	}
+	return files >= DEAD_FILES;
 }
 
-static void note_dead(struct opener *opener, uint64_t device, uint64_t now)
+/* The place of the same file if it is listed, else that of the oldest one. */
+static void note_dead(struct opener *opener, const struct tape_module *module, uint64_t now)
 {
-	struct dead *oldest = opener->dead;
+	struct dead *place = opener->dead;
 
-	for (size_t i = 0; i < DEAD_MAX; i++)
-		if (opener->dead[i].until_ns < oldest->until_ns)
-			oldest = &opener->dead[i];
-	*oldest = (struct dead){ device, now + DEAD_NS };
+	for (size_t i = 0; i < DEAD_MAX; i++) {
+		struct dead *dead = &opener->dead[i];
+
+		if (dead->device == module->device && dead->inode == module->inode) {
+			place = dead;
+			break;
+		}
+		if (dead->until_ns < place->until_ns)
+			place = dead;
+	}
+	*place = (struct dead){ module->device, module->inode, now + DEAD_NS };
 }
 
 static void opener_fail(struct opener *opener, struct fd_cache_file *file, int result)
@@ -183,7 +206,7 @@ static void give_up_first(struct opener *opener, int result, uint64_t now)
 
 	opener_fail(opener, file, result);
 	if (result == -ETIMEDOUT)
-		note_dead(opener, file->module.device, now);
+		note_dead(opener, &file->module, now);
 	replace_early(opener);
 }
 
@@ -239,7 +262,7 @@ static int send_one(struct opener *opener, struct fd_cache_file *file, uint64_t 
 	int r = open_helper_question(&finder, &request, &opener->question);
 
 	file->tried_ns = now;
-	if (r == 0 && opener_is_dead(opener, file->module.device, now))
+	if (r == 0 && opener_is_dead(opener, &file->module, now))
 		r = -ETIMEDOUT;
 	if (r < 0) {
 		opener_fail(opener, file, r);
@@ -459,23 +482,24 @@ static int find_cached(struct opener *opener, struct finder_request *request,
 	return 0;
 }
 
-static int lose_late(struct opener *opener, uint64_t device, int result)
+/* `module` is that of the file that the helper was opening; NULL: none. */
+static int lose_late(struct opener *opener, const struct tape_module *module, int result)
 {
 	open_helper_replace(&opener->late);
 	pthread_mutex_lock(&opener->lock);
 	opener->counts.unanswered++;
-	if (result == -ETIMEDOUT)
-		note_dead(opener, device, clock_ns(CLOCK_MONOTONIC));
+	if (module && result == -ETIMEDOUT)
+		note_dead(opener, module, clock_ns(CLOCK_MONOTONIC));
 	pthread_mutex_unlock(&opener->lock);
 	return result;
 }
 
-static bool is_dead_device(struct opener *opener, uint64_t device)
+static bool is_dead_file(struct opener *opener, const struct tape_module *module)
 {
 	bool dead;
 
 	pthread_mutex_lock(&opener->lock);
-	dead = opener_is_dead(opener, device, clock_ns(CLOCK_MONOTONIC));
+	dead = opener_is_dead(opener, module, clock_ns(CLOCK_MONOTONIC));
 	pthread_mutex_unlock(&opener->lock);
 	return dead;
 }
@@ -488,7 +512,7 @@ static int ask_ready(struct opener *opener, const struct open_helper_question *q
 			return -ETIMEDOUT;
 		if (open_helper_ask(&opener->late, question) == 0)
 			return 0;
-		lose_late(opener, 0, -EPIPE);
+		lose_late(opener, NULL, -EPIPE);
 	}
 	return -ETIMEDOUT;
 }
@@ -497,14 +521,14 @@ static int ask_ready(struct opener *opener, const struct open_helper_question *q
 static int ask_late(struct opener *opener, const struct finder *finder,
 		    struct finder_request *request, struct finder_files *ret_files)
 {
-	uint64_t device = request->module.device, begin = clock_ns(CLOCK_MONOTONIC), waited;
+	uint64_t begin = clock_ns(CLOCK_MONOTONIC), waited;
 	struct open_helper_question question;
 	struct open_helper_answer answer;
 	int r = open_helper_question(finder, request, &question);
 
 	if (r < 0)
 		return r;
-	if (is_dead_device(opener, device))
+	if (is_dead_file(opener, &request->module))
 		return -ETIMEDOUT;
 	r = ask_ready(opener, &question);
 	if (r < 0)
@@ -516,7 +540,7 @@ static int ask_late(struct opener *opener, const struct finder *finder,
 	} while (r == 0 && waited < STARVED_NS &&
 		 (waited < ANSWER_NS || open_helper_waits_for_cpu(&opener->late)));
 	if (r <= 0)
-		return lose_late(opener, device, r == 0 ? -ETIMEDOUT : -EBADMSG);
+		return lose_late(opener, &request->module, r == 0 ? -ETIMEDOUT : -EBADMSG);
 	request->module = answer.module;
 	return answer.result;
 }

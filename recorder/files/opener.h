@@ -21,7 +21,7 @@
 struct opener;
 
 /*
- * Call it before there are threads, because it forks. A file can be found until `hold_ns` after its
+ * A file can be found until `hold_ns` after its
  * mapping was last seen. Returns 0 or a negative errno.
  */
 int opener_new(uint64_t hold_ns, struct opener **ret_opener);

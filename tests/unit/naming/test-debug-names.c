@@ -3,6 +3,7 @@
  * Names that a file's own tables lack: they are in a packed section, in a compressed one, or in
  * another file.
  */
+#include "tests/helpers.h"
 #include "tests/check.h"
 
 #include <errno.h>
@@ -219,10 +220,14 @@ static void test_found_by_link(void)
 	char dir[] = "/tmp/perftape-names-XXXXXX", path[96], debug_dir[64];
 	_cleanup_(buffer_done) struct buffer file = { 0 }, debug = { 0 }, link = { 0 };
 	struct finder_request request = { .path = path };
+	static const struct name_helper_patience patience = NAME_HELPER_PATIENCE;
+	_cleanup_(cleanup_name_helper) struct name_helper *helper = NULL;
 	struct finder finder = { 0 };
 	struct finder_files files;
 	struct stat about;
 
+	CHECK_EQ(name_helper_new(&patience, &helper), 0);
+	finder.helper = helper;
 	CHECK(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/program", dir);
 	snprintf(debug_dir, sizeof(debug_dir), "%s/.debug", dir);

@@ -10,6 +10,7 @@
 #include "naming/file-owner.h"
 #include "naming/finder.h"
 #include "symbolizer/elf.h"
+#include "tests/helpers.h"
 
 #define ALICE 12345
 #define MALLORY 12346
@@ -75,10 +76,16 @@ static void test_places(void)
 
 static int find(const char *path, const struct tape_module *module)
 {
-	const struct finder finder = { 0 };
+	static const struct name_helper_patience patience = NAME_HELPER_PATIENCE;
+	_cleanup_(cleanup_name_helper) struct name_helper *helper = NULL;
 	struct finder_request request = { .path = path, .module = *module };
+	struct finder finder = { 0 };
 	struct finder_files files;
-	int r = finder_find(&finder, &request, &files);
+	int r;
+
+	CHECK_EQ(name_helper_new(&patience, &helper), 0);
+	finder.helper = helper;
+	r = finder_find(&finder, &request, &files);
 
 	finder_files_close(&files);
 	return r;

@@ -4,6 +4,7 @@
  * their address. The program and the kernel are files of the test. Their functions follow each
  * other without a gap, so the first byte of each function shows where a name was looked up.
  */
+#include "tests/helpers.h"
 #include "tests/check.h"
 
 #include <fcntl.h>

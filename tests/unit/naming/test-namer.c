@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "naming/namer.h"
 #include "naming/process.h"
+#include "tests/helpers.h"
 #include "tests/tapes.h"
 #include "tests/wait.h"
 

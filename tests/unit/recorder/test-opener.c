@@ -24,6 +24,8 @@
 #include "recorder/files/opener.h"
 #define FAKE_CLOCK_RUNS_REALTIME
 #include "tests/fake-clock.h"
+#define HELPERS_OPEN
+#include "tests/helpers.h"
 #include "tests/wait.h"
 
 #define HOLD_NS (60 * NSEC_PER_SEC)
@@ -355,6 +357,43 @@ static void test_stopped(void)
 	remove_file(&elsewhere);
 }
 
+/* Stops all helpers of these keepers, also those that replaced others. */
+static void stop_all(const pid_t keepers[2])
+{
+	for (size_t i = 0; i < 2; i++) {
+		pid_t children[8];
+		size_t count = children_of(keepers[i], children, ARRAY_SIZE(children));
+
+		for (size_t k = 0; k < count; k++) {
+			kill(children[k], SIGSTOP);
+			WAIT_UNTIL(is_gone(children[k]) || state_of(children[k]) == 'T');
+		}
+	}
+}
+
+/* One file that blocks does not take away the others of its file system; a second one does. */
+static void test_two_stopped(void)
+{
+	_cleanup_(cleanup_opener) struct opener *opener = make_opener(HOLD_NS);
+	struct place places[3];
+	pid_t helpers[2], keepers[2];
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+		places[i] = make_file("/tmp", "text");
+	find_helpers(opener, helpers, keepers);
+	for (size_t i = 0; i < 2; i++) {
+		stop_all(keepers);
+		is_hung = true;
+		CHECK_EQ(find(opener, &places[i]), -ETIMEDOUT);
+		is_hung = false;
+		if (i == 0)
+			CHECK_EQ(find(opener, &places[2]), 0);
+	}
+	CHECK_EQ(find(opener, &places[2]), -ETIMEDOUT);
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+		remove_file(&places[i]);
+}
+
 /* After a minute, the opener tries a file system that hung again. */
 static void test_answers_again(void)
 {
@@ -542,6 +581,7 @@ CHECK_MAIN({ "files of an unmounted file system are closed", test_unmounted },
 	   { "a file that was written to since is refused", test_changed },
 	   { "a file is closed after the hold time", test_let_go },
 	   { "a helper that hangs costs one file system, and no wait", test_stopped },
+	   { "a file system with two files that hang is left alone", test_two_stopped },
 	   { "a dead file system is asked again after a minute", test_answers_again },
 	   { "a helper that does not answer for 2 s is replaced", test_silent },
 	   { "a helper that is killed is replaced", test_killed },

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "namer/name-helper.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "process/fd-message.h"
+#include "process/helper.h"
+#include "namer/name-server.h"
+
+/*
+ * A process that hangs in the kernel survives SIGKILL for a while. With this many of them, no other
+ * one is started.
+ */
+#define DYING_MAX 8
+/* How often to look whether a question takes too long. */
+#define LOOK_MS 100
+/* A helper that has used this much CPU time is replaced between two questions. */
+#define USED_NS (20 * NSEC_PER_SEC)
+
+struct name_helper {
+	struct name_helper_patience patience;
+	uint64_t until_ns;
+	/* -1: no helper. */
+	int socket;
+	int32_t pid;
+	/* Helpers that were killed and are not dead yet. */
+	int32_t dying[DYING_MAX];
+	size_t dying_count;
+	/* The present question: when it began, and the CPU time of the helper then. */
+	uint64_t begun_ns;
+	uint64_t cpu_ns;
+	/* The identity that was read last, and its file. */
+	struct name_identity identity;
+	struct stat identified;
+	int identity_result;
+};
+
+int name_helper_new(const struct name_helper_patience *patience, struct name_helper **ret_helper)
+{
+	struct name_helper *helper = calloc(1, sizeof(*helper));
+
+	if (!helper)
+		return -ENOMEM;
+	helper->patience = *patience;
+	helper->socket = -1;
+	*ret_helper = helper;
+	return 0;
+}
+
+static void name_helper_reap(struct name_helper *helper)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < helper->dying_count; i++)
+		if (waitpid(helper->dying[i], NULL, WNOHANG) == 0)
+			helper->dying[kept++] = helper->dying[i];
+	helper->dying_count = kept;
+}
+
+void name_helper_rest(struct name_helper *helper)
+{
+	if (helper->socket < 0)
+		return;
+	close(helper->socket);
+	helper->socket = -1;
+	kill(helper->pid, SIGKILL);
+	assert(helper->dying_count < DYING_MAX);
+	helper->dying[helper->dying_count++] = helper->pid;
+	name_helper_reap(helper);
+}
+
+struct name_helper *name_helper_free(struct name_helper *helper)
+{
+	if (!helper)
+		return NULL;
+	name_helper_rest(helper);
+	/* one that hangs in the kernel is left to init */
+	for (int tries = 0; helper->dying_count && tries < 100; tries++) {
+		usleep(1000);
+		name_helper_reap(helper);
+	}
+	free(helper);
+	return NULL;
+}
+
+void name_helper_until(struct name_helper *helper, uint64_t until_ns)
+{
+	helper->until_ns = until_ns;
+}
+
+/* Returns the CPU time that the helper has used; 0 if it is gone. */
+static uint64_t name_helper_used_ns(const struct name_helper *helper)
+{
+	struct timespec used;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(helper->pid, &clock) != 0 || clock_gettime(clock, &used) < 0)
+		return 0;
+	return used.tv_sec * NSEC_PER_SEC + used.tv_nsec;
+}
+
+static int name_helper_ready(struct name_helper *helper)
+{
+	int r;
+
+	if (helper->socket >= 0 && name_helper_used_ns(helper) > USED_NS)
+		name_helper_rest(helper);
+	if (helper->socket >= 0)
+		return 0;
+	name_helper_reap(helper);
+	if (helper->dying_count == DYING_MAX)
+		return -ECHILD;
+	r = helper_start(NAME_SERVER_JOB, SOCK_STREAM, 0, &helper->pid, &helper->socket);
+	return r < 0 ? -ECHILD : 0;
+}
+
+/* Returns whether the present question took too long. */
+static bool name_helper_is_late(const struct name_helper *helper)
+{
+	const struct name_helper_patience *patience = &helper->patience;
+	uint64_t now = clock_ns(CLOCK_MONOTONIC), waited = now - helper->begun_ns;
+
+	if (helper->until_ns && now >= helper->until_ns)
+		return true;
+	if (name_helper_used_ns(helper) >= helper->cpu_ns + patience->cpu_ns ||
+	    waited >= patience->starved_ns)
+		return true;
+	return waited >= patience->blocked_ns && !helper_waits_for_cpu(helper->pid);
+}
+
+/* Waits until the socket can be read or written. */
+static int name_helper_wait(const struct name_helper *helper, short events)
+{
+	struct pollfd polled = { .fd = helper->socket, .events = events };
+
+	while (poll(&polled, 1, LOOK_MS) <= 0)
+		if (name_helper_is_late(helper))
+			return -ETIME;
+	return 0;
+}
+
+/* Sends the bytes, and with the first of them the files. */
+static int name_helper_send(const struct name_helper *helper, const struct buffer *bytes,
+			    const int *files, size_t count)
+{
+	for (size_t done = 0; done < bytes->size;) {
+		int r = name_helper_wait(helper, POLLOUT);
+		ssize_t sent;
+
+		if (r < 0)
+			return r;
+		sent = fd_message_send(helper->socket, bytes->data + done, bytes->size - done,
+				       files, done ? 0 : count, MSG_DONTWAIT);
+		if (sent == -EAGAIN)
+			continue;
+		if (sent < 0)
+			return -EPROTO;
+		done += sent;
+	}
+	return 0;
+}
+
+/* Files that a hostile helper sends are dropped by the kernel, as recv() takes none. */
+static int name_helper_receive(const struct name_helper *helper, void *bytes, size_t size)
+{
+	for (size_t done = 0; done < size;) {
+		int r = name_helper_wait(helper, POLLIN);
+		ssize_t got;
+
+		if (r < 0)
+			return r;
+		got = recv(helper->socket, (uint8_t *)bytes + done, size - done, MSG_DONTWAIT);
+		if (got < 0 && (errno == EAGAIN || errno == EINTR))
+			continue;
+		if (got <= 0)
+			return -EPROTO;
+		done += got;
+	}
+	return 0;
+}
+
+static int send_question(const struct name_helper *helper, const struct name_question *question,
+			 const uint64_t *addresses, const int files[FD_MESSAGE_FILES])
+{
+	_cleanup_(buffer_done) struct buffer bytes = { 0 };
+	int there[FD_MESSAGE_FILES];
+	size_t count = 0;
+
+	if (question->files & NAME_HAS_FILE)
+		there[count++] = files[0];
+	if (question->files & NAME_HAS_OTHER)
+		there[count++] = files[1];
+	name_question_encode(question, addresses, &bytes);
+	return buffer_failed(&bytes) ? -ENOMEM : name_helper_send(helper, &bytes, there, count);
+}
+
+static int receive_answer(const struct name_helper *helper, const struct name_question *question,
+			  int *ret_result, struct buffer *body)
+{
+	uint8_t head[NAME_ANSWER_SIZE], *room;
+	size_t size;
+	int r = name_helper_receive(helper, head, sizeof(head));
+
+	if (r == 0)
+		r = name_answer_head(head, question, ret_result, &size);
+	if (r < 0 || !size)
+		return r;
+	room = buffer_room(body, size);
+	if (!room)
+		return -ENOMEM;
+	body->size = size;
+	return name_helper_receive(helper, room, size);
+}
+
+/*
+ * Asks one question. Returns 0 if there is an answer; *ret_result is the helper's. After a failure,
+ * the helper is gone.
+ */
+static int name_helper_ask(struct name_helper *helper, const struct name_question *question,
+			   const uint64_t *addresses, const int files[FD_MESSAGE_FILES],
+			   int *ret_result, struct buffer *body)
+{
+	int r;
+
+	if (helper->until_ns && clock_ns(CLOCK_MONOTONIC) >= helper->until_ns)
+		return -ETIME;
+	r = name_helper_ready(helper);
+	if (r < 0)
+		return r;
+	helper->begun_ns = clock_ns(CLOCK_MONOTONIC);
+	helper->cpu_ns = name_helper_used_ns(helper);
+	r = send_question(helper, question, addresses, files);
+	if (r == 0)
+		r = receive_answer(helper, question, ret_result, body);
+	if (r < 0)
+		name_helper_rest(helper);
+	return r;
+}
+
+/* A helper without memory is replaced, because what it holds may be a part of the reason. */
+static int name_helper_result(struct name_helper *helper, int result)
+{
+	if (result != -ENOMEM)
+		return result;
+	name_helper_rest(helper);
+	return -EFBIG;
+}
+
+static bool is_same_state(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
+	       a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
+static int read_identity(struct name_helper *helper, int fd)
+{
+	const struct name_question question = { NAME_IDENTITY, NAME_HAS_FILE, 0 };
+	_cleanup_(buffer_done) struct buffer body = { 0 };
+	int result = 0, r;
+
+	memset(&helper->identity, 0, sizeof(helper->identity));
+	r = name_helper_ask(helper, &question, NULL, (int[]){ fd, -1 }, &result, &body);
+	if (r == 0 && body.size)
+		r = name_answer_take_identity(body.data, body.size, &helper->identity);
+	return r < 0 ? r : name_helper_result(helper, result);
+}
+
+/* Keeps the last identity, because the file and then its debug file are searched with it. */
+int name_helper_identity(struct name_helper *helper, int fd, struct name_identity *ret_identity)
+{
+	struct stat about;
+
+	if (fstat(fd, &about) < 0)
+		return -errno;
+	if (!helper->identified.st_ino || !is_same_state(&about, &helper->identified)) {
+		helper->identity_result = read_identity(helper, fd);
+		helper->identified = about;
+		/* a later try may have more luck */
+		if (helper->identity_result < 0 && helper->identity_result != -EBADMSG)
+			helper->identified.st_ino = 0;
+	}
+	*ret_identity = helper->identity;
+	return helper->identity_result;
+}
+
+int name_helper_has_crc(struct name_helper *helper, int fd, uint32_t crc)
+{
+	const struct name_question question = { NAME_CRC, NAME_HAS_FILE, 1 };
+	_cleanup_(buffer_done) struct buffer body = { 0 };
+	const uint64_t wanted = crc;
+	int result = 0, r;
+
+	r = name_helper_ask(helper, &question, &wanted, (int[]){ fd, -1 }, &result, &body);
+	return r < 0 ? r : name_helper_result(helper, result);
+}
+
+static int list_open(const struct addresses *addresses, uint64_t **ret_list)
+{
+	uint64_t *list = malloc((addresses->open + 1) * sizeof(*list));
+	size_t count = 0;
+
+	if (!list)
+		return -ENOMEM;
+	for (size_t i = 0; i < addresses->list.count; i++)
+		if (addresses->list.items[i].state == ADDRESSES_OPEN)
+			list[count++] = addresses->list.items[i].address;
+	assert(count == addresses->open);
+	*ret_list = list;
+	return 0;
+}
+
+/* The addresses are sorted by now, and so is the list of the open ones. */
+static int ask_names(struct name_helper *helper, enum name_task task, int fd, int other_fd,
+		     const char *file_name, struct addresses *addresses)
+{
+	const struct name_question question = { task,
+						(fd >= 0 ? NAME_HAS_FILE : 0) |
+							(other_fd >= 0 ? NAME_HAS_OTHER : 0),
+						addresses->open };
+	_cleanup_(buffer_done) struct buffer body = { 0 };
+	_cleanup_free_ uint64_t *list = NULL;
+	int result = 0, r;
+
+	if (!addresses->open || !question.files)
+		return 0;
+	if (addresses->open > NAME_ADDRESSES_MAX)
+		return -E2BIG;
+	r = list_open(addresses, &list);
+	if (r == 0)
+		r = name_helper_ask(helper, &question, list, (int[]){ fd, other_fd }, &result,
+				    &body);
+	if (r == 0 && body.size)
+		r = name_answer_take_names(body.data, body.size, file_name, addresses);
+	return r < 0 ? r : name_helper_result(helper, result);
+}
+
+int name_helper_elf(struct name_helper *helper, int fd, int debug_fd, const char *file_name,
+		    struct addresses *addresses)
+{
+	return ask_names(helper, NAME_ELF, fd, debug_fd, file_name, addresses);
+}
+
+int name_helper_jit(struct name_helper *helper, int map_fd, int dump_fd,
+		    struct addresses *addresses)
+{
+	return ask_names(helper, NAME_JIT, map_fd, dump_fd, "", addresses);
+}

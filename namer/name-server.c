@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "namer/name-server.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+
+#include "base/cleanup.h"
+#include "process/fd-message.h"
+#include "namer/name-wire.h"
+#include "process/sandbox.h"
+#include "symbolizer/jit.h"
+
+/* Enough for the largest honest debug file; see NAME_TEXTS_MAX for the answer. */
+#define MEMORY_BYTES (320u << 20)
+/* The parent ends a helper long before; this is for a parent that is stopped. */
+#define CPU_SECONDS 120
+/* The standard ones, the socket, and two with their copies. */
+#define FILES 16
+
+/* Larger perf maps and jitdumps are not read. */
+#define JIT_FILE_MAX (256u << 20)
+
+struct name_request {
+	struct name_question question;
+	int files[FD_MESSAGE_FILES];
+	/* The open addresses of the parent. */
+	struct addresses addresses;
+	uint64_t first;
+};
+
+static void name_request_done(struct name_request *request)
+{
+	for (size_t i = 0; i < FD_MESSAGE_FILES; i++)
+		if (request->files[i] >= 0)
+			close(request->files[i]);
+	addresses_done(&request->addresses);
+}
+
+/* Receives bytes without files. Returns 0, or -EPIPE at the end. */
+static int receive_all(int socket, void *bytes, size_t size)
+{
+	for (size_t done = 0; done < size;) {
+		struct iovec part = { (uint8_t *)bytes + done, size - done };
+		struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+		ssize_t got = recvmsg(socket, &message, 0);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return -EPIPE;
+		done += got;
+	}
+	return 0;
+}
+
+static int send_all(int socket, const struct buffer *bytes)
+{
+	for (size_t done = 0; done < bytes->size;) {
+		ssize_t sent =
+			fd_message_send(socket, bytes->data + done, bytes->size - done, NULL, 0, 0);
+
+		if (sent < 0)
+			return sent;
+		done += sent;
+	}
+	return 0;
+}
+
+static int take_addresses(int socket, struct name_request *request)
+{
+	_cleanup_free_ uint64_t *numbers = malloc(request->question.count * 8 + 1);
+	int r = numbers ? 0 : -ENOMEM;
+
+	if (r == 0)
+		r = receive_all(socket, numbers, request->question.count * 8);
+	for (size_t i = 0; r == 0 && i < request->question.count; i++)
+		r = addresses_add(&request->addresses, le64toh(numbers[i]));
+	request->first = r == 0 && request->question.count ? le64toh(numbers[0]) : 0;
+	return r;
+}
+
+/* The files come with the first bytes. */
+static int name_request_receive(int socket, struct name_request *request)
+{
+	uint8_t head[NAME_QUESTION_SIZE];
+	ssize_t got = fd_message_receive(socket, head, sizeof(head), request->files);
+	int r;
+
+	if (got <= 0)
+		return -EPIPE;
+	r = receive_all(socket, head + got, sizeof(head) - got);
+	if (r == 0)
+		r = name_question_decode(head, &request->question);
+	return r < 0 ? r : take_addresses(socket, request);
+}
+
+/* ---- the tasks ---- */
+
+static int answer_identity(const struct name_request *request, struct buffer *body)
+{
+	struct name_identity identity = { 0 };
+	int fd = request->files[0];
+	int r = elf_build_id(fd, identity.build_id, &identity.build_id_size);
+
+	if (r <= 0)
+		identity.build_id_size = 0;
+	if (elf_debuglink(fd, identity.debuglink, &identity.debuglink_crc) <= 0)
+		identity.debuglink[0] = 0;
+	name_answer_put_identity(&identity, body);
+	return MIN(r, 0);
+}
+
+/* A damaged file may still have functions, which are labelled by their starts. */
+static int name_elf(struct name_request *request, bool *labels)
+{
+	struct addresses *addresses = &request->addresses;
+	_cleanup_free_ bool *named = calloc(addresses->list.count + 1, sizeof(*named));
+	int other = request->question.files & NAME_HAS_OTHER ? request->files[1] : -1, r, labelled;
+
+	if (!named)
+		return -ENOMEM;
+	r = elf_names(request->files[0], other, addresses, NULL);
+	if (r == -ENOMEM || !addresses->open)
+		return r;
+	for (size_t i = 0; i < addresses->list.count; i++)
+		named[i] = addresses->list.items[i].state == ADDRESSES_NAMED;
+	labelled = elf_function_starts(request->files[0], "", addresses);
+	for (size_t i = 0; i < addresses->list.count; i++)
+		labels[i] = !named[i] && addresses->list.items[i].state == ADDRESSES_NAMED;
+	return labelled < 0 && labelled != -EBADMSG ? labelled : r;
+}
+
+static int name_from(int fd, int (*names)(const struct file_window *, struct addresses *),
+		     struct addresses *addresses)
+{
+	struct file_window source;
+
+	if (fd < 0 || !addresses->open)
+		return 0;
+	source = file_window_of_file(fd);
+	return source.size > JIT_FILE_MAX ? 0 : names(&source, addresses);
+}
+
+static int name_jit(struct name_request *request)
+{
+	size_t next = 0;
+	int map = request->question.files & NAME_HAS_FILE ? request->files[next++] : -1;
+	int dump = request->question.files & NAME_HAS_OTHER ? request->files[next] : -1;
+	int r = name_from(map, perf_map_names, &request->addresses);
+
+	return r < 0 ? r : name_from(dump, jitdump_names, &request->addresses);
+}
+
+static int answer_names(struct name_request *request, struct buffer *body)
+{
+	_cleanup_free_ bool *labels = calloc(request->question.count + 1, sizeof(*labels));
+	int r = -ENOMEM;
+
+	if (!labels)
+		return r;
+	r = request->question.task == NAME_ELF ? name_elf(request, labels) : name_jit(request);
+	name_answer_put_names(&request->addresses, labels, body);
+	return r;
+}
+
+#ifdef PERFTAPE_MUTATIONS
+/* A test has no file that crashes us, so it writes what shall happen into the spare bytes of ELF.
+ */
+static void obey_file(int fd)
+{
+	char text[8] = "";
+
+	if (!getenv("PERFTAPE_OBEYS_FILES") || fd < 0 || pread(fd, text, sizeof(text) - 1, 9) < 0)
+		return;
+	if (strncmp(text, "crash", 5) == 0)
+		__builtin_trap();
+	while (strncmp(text, "hang", 4) == 0)
+		;
+	while (strncmp(text, "eat", 3) == 0)
+		memset(malloc(1 << 20), 1, 1 << 20);
+}
+#else
+static void obey_file(int fd)
+{
+}
+#endif
+
+static int answer_one(struct name_request *request, struct buffer *body)
+{
+	obey_file(request->files[0]);
+	switch (request->question.task) {
+	case NAME_IDENTITY:
+		return answer_identity(request, body);
+	case NAME_CRC:
+		return elf_has_crc(request->files[0], request->first) ? 0 : -ENOENT;
+	default:
+		return answer_names(request, body);
+	}
+}
+
+static int name_server_answer(int socket, struct name_request *request)
+{
+	_cleanup_(buffer_done) struct buffer body = { 0 }, head = { 0 };
+	int r = answer_one(request, &body);
+
+	if (buffer_failed(&body)) {
+		r = -ENOMEM;
+		body.size = 0;
+	}
+	name_answer_put_head(r, body.size, &head);
+	if (buffer_failed(&head))
+		return -ENOMEM;
+	r = send_all(socket, &head);
+	return r < 0 ? r : send_all(socket, &body);
+}
+
+int name_server_run(int socket)
+{
+	const struct sandbox_limits limits = { MEMORY_BYTES, CPU_SECONDS, FILES };
+	int r;
+
+	prctl(PR_SET_NAME, "perftape-name");
+	r = sandbox_enter(&limits);
+	while (r == 0) {
+		struct name_request request = { .files = { -1, -1 } };
+
+		r = name_request_receive(socket, &request);
+		if (r == 0)
+			r = name_server_answer(socket, &request);
+		name_request_done(&request);
+	}
+	return r == -EPIPE ? 0 : 1;
+}

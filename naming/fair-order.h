@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * The order in which the modules of a tape are named. The next module is one of the cgroup that has
+ * used the least time so far. So one cgroup with many slow files uses up its own share of the time
+ * for a tape, and those of others are named. Private to naming/.
+ */
+
+#include "tape/tape.h"
+
+/* The modules of one cgroup. */
+struct fair_order_group {
+	uint32_t cgroup;
+	/* Places in `modules`. */
+	size_t next;
+	size_t end;
+	uint64_t used_ns;
+};
+
+/* Starts zeroed. */
+struct fair_order {
+	array_of(struct fair_order_group) groups;
+	/* All modules but number 0, by cgroup. */
+	uint32_t *modules;
+	/* The group of the present module. */
+	size_t present;
+};
+
+/* Returns 0 or -ENOMEM. Call fair_order_done() in any case. */
+int fair_order_init(struct fair_order *order, const struct tape *tape);
+void fair_order_done(struct fair_order *order);
+/* Sets the next module. Returns false after the last one. */
+bool fair_order_next(struct fair_order *order, uint32_t *ret_module);
+/* Adds the time that the present module took. */
+void fair_order_charge(struct fair_order *order, uint64_t used_ns);
+
+/* Returns a process that maps the module; 0 if unknown. */
+int32_t fair_order_pid(const struct tape *tape, uint32_t module);

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/* Sends messages with open files over a socket to another process. */
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/* A message carries at most a file and its debug file. */
+#define FD_MESSAGE_FILES 2
+
+/*
+ * Sends bytes with `count` files. A stream socket may take only a part of the bytes. Returns the
+ * number of bytes that were sent, or a negative errno. `flags` are those of sendmsg().
+ */
+ssize_t fd_message_send(int socket, const void *bytes, size_t size, const int *files, size_t count,
+			int flags);
+/*
+ * Receives bytes. Returns their number, 0 at the end, or a negative errno. A file that did not come
+ * is -1; the caller closes the others.
+ */
+ssize_t fd_message_receive(int socket, void *bytes, size_t size, int ret_files[FD_MESSAGE_FILES]);
