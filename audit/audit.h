@@ -41,6 +41,9 @@ struct audit_recorder {
 	const char *dying;
 	/* why the store cannot be written; NULL: it can */
 	const char *blocked;
+	/* the file whose names are searched, and for how long; NULL: none */
+	const char *naming;
+	uint64_t naming_ns;
 };
 
 struct audit_options {

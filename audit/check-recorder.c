@@ -10,6 +10,7 @@
 /* The recorder writes its status and its spool once per second. */
 #define STALLED_NS (5 * NSEC_PER_SEC)
 #define BEHIND_NS (10 * NSEC_PER_SEC)
+#define NAMING_NS (10 * NSEC_PER_SEC)
 #define LOST_SHARE 0.001
 /* Fewer throttlings of a CPU do not matter. */
 #define THROTTLED_MIN 10
@@ -98,6 +99,28 @@ static int check_behind(const struct host *host, struct report *report)
 	return 0;
 }
 
+static int check_naming(const struct host *host, struct report *report)
+{
+	const struct audit_recorder *recorder = &host->options->recorder;
+	struct finding *finding;
+	char text[32];
+
+	if (!recorder->naming || recorder->naming_ns <= NAMING_NS)
+		return 0;
+	finding = check_recorder_find(host, report, SEVERITY_WARNING,
+				      "a file takes too long to name");
+	if (!finding)
+		return -ENOMEM;
+	report_line(&finding->lines, "naming %s for %s", recorder->naming,
+		    duration_format(recorder->naming_ns, text, sizeof(text)));
+	report_i64(finding, "naming_ns", recorder->naming_ns);
+	report_line(&finding->means,
+		    "Segments wait for it in the spool. The file is made to be slow, or its disk "
+		    "hangs.");
+	report_line(&finding->fix, "Restart the recorder: it does not name that segment again.");
+	return 0;
+}
+
 static bool is_throttled(const struct audit_recorder *recorder)
 {
 	return recorder->throttled >= THROTTLED_MIN &&
@@ -137,7 +160,7 @@ int check_recorder(const struct host *host, struct report *report)
 {
 	static int (*const troubles[])(const struct host *host,
 				       struct report *report) = { check_stalled, check_behind,
-								  check_lost };
+								  check_naming, check_lost };
 	const struct audit_recorder *recorder = &host->options->recorder;
 	int r = 0;
 

@@ -527,3 +527,14 @@ int namer_run(struct namer *namer, struct tape *tape)
 	dropped = known_files_drop_unused(&namer->files);
 	return r < 0 ? r : dropped;
 }
+
+int namer_skip(struct tape *tape)
+{
+	_cleanup_free_ uint8_t *reasons = malloc(tape->modules.count + 1);
+
+	if (!reasons)
+		return -ENOMEM;
+	memset(reasons, UNNAMED_FEARED, tape->modules.count);
+	reasons[0] = UNNAMED_UNMAPPED;
+	return unnamed_note(tape, reasons);
+}

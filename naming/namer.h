@@ -43,3 +43,8 @@ void namer_observe(struct namer *namer,
  * to the number of frames without a name. Returns 0 or -ENOMEM.
  */
 int namer_run(struct namer *namer, struct tape *tape);
+/*
+ * Leaves a tape without names, because a recorder died while it named the tape, and notes that as
+ * the reason. Returns 0 or -ENOMEM.
+ */
+int namer_skip(struct tape *tape);

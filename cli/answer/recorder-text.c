@@ -397,6 +397,9 @@ static void print_behind(struct field_lines *fields, const struct recorder_progr
 		   size_format(progress->bytes, bytes, sizeof(bytes)),
 		   (unsigned long long)progress->waiting,
 		   duration_format(progress->spool_lag_ns, lag, sizeof(lag)));
+	if (progress->naming_ns >= PROGRESS_NAMING_NS)
+		field_line(fields, "naming", "%s for %s", progress->naming,
+			   duration_format(progress->naming_ns, lag, sizeof(lag)));
 	if (progress->store_blocked)
 		field_line(fields, "stalled", "%s; samples wait in memory", progress->error.text);
 	if (*progress->warning.text)

@@ -119,6 +119,8 @@ static int read_recorder(struct audit *audit, struct error *error)
 	recorder->throttled = progress->throttled;
 	recorder->elapsed_ns = progress->elapsed_ns;
 	recorder->dying = progress->dying;
+	recorder->naming = *progress->naming ? progress->naming : NULL;
+	recorder->naming_ns = progress->naming_ns;
 	recorder->blocked = progress->store_blocked ? progress->error.text : NULL;
 	return 0;
 }

@@ -140,6 +140,7 @@ void recording_report(struct recording *recording, const struct recorder_progres
 		recording_stopping(recording);
 		service_send(service, "EXTEND_TIMEOUT_USEC=%d", STOP_MORE_USEC);
 	}
+	service->hangs = progress_naming_hangs(progress);
 	if (!service_tick(service) && !progress->stopping)
 		return;
 	report_status(recording, progress);

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "base/clock.h"
+
 static void progress_fill_sum(struct progress_dying *to, const struct dead_cgroups_sum *sum,
 			      uint64_t at_ns, const struct pipeline *pipeline)
 {
@@ -66,6 +68,20 @@ void progress_fill_taken(struct recorder_progress *progress, const struct pipeli
 	progress->end_ns = pipeline_wall(pipeline, pipeline_last_anchor(pipeline)->perf_ns);
 }
 
+static void progress_fill_naming(struct recorder_progress *progress,
+				 const struct sealer_naming *naming)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+	progress->naming[0] = 0;
+	progress->naming_ns = 0;
+	if (!*naming->file)
+		return;
+	snprintf(progress->naming, sizeof(progress->naming), "%s (module %zu of %zu)", naming->file,
+		 naming->number, naming->count);
+	progress->naming_ns = now - MIN(naming->since_ns, now);
+}
+
 void progress_fill_stored(struct recorder_progress *progress, const struct sealer_status *status,
 			  const struct pipeline *pipeline, uint64_t begun_ns,
 			  const struct error *cpu_trouble)
@@ -82,6 +98,7 @@ void progress_fill_stored(struct recorder_progress *progress, const struct seale
 	progress->spool_lag_ns = drained_ns - MIN(drained_ns, spooled_ns);
 	progress->bytes = status->bytes;
 	progress->waiting = status->waiting;
+	progress_fill_naming(progress, &status->naming);
 	progress->store_blocked = status->store_blocked;
 	progress->unsaved = status->unsaved_samples;
 	progress->recovered = status->recovered;

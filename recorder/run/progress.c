@@ -56,6 +56,8 @@ static const struct member members[] = {
 	NUMBER(segments),
 	NUMBER(bytes),
 	NUMBER(waiting),
+	TEXT("naming", naming),
+	NUMBER(naming_ns),
 	NUMBER(spool_lag_ns),
 	NUMBER(store_blocked),
 	TEXT("error", error.text),
@@ -125,6 +127,11 @@ static const struct list {
 	  offsetof(struct recorder_progress, cgroups), sizeof(struct progress_dying),
 	  PROGRESS_DYING_MAX, offsetof(struct recorder_progress, cgroup_count) },
 };
+
+bool progress_naming_hangs(const struct recorder_progress *progress)
+{
+	return progress->naming_ns > MAX(3 * progress->segment_ns, 60 * NSEC_PER_SEC);
+}
 
 static void write_members(const struct member *list, size_t count, const void *of,
 			  struct buffer *json)

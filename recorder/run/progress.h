@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "store/write/store-writer.h"
 
@@ -105,6 +106,10 @@ struct recorder_progress {
 	uint64_t bytes;
 	/* segments that are not sealed yet */
 	uint64_t waiting;
+	/* the file whose names are searched, as "FILE (module 3 of 40)", and for how long; "": none
+	 */
+	char naming[320];
+	uint64_t naming_ns;
 	/* how far the disk is behind the samples that were taken */
 	uint64_t spool_lag_ns;
 	/* 1: the store cannot be written, as `error` says, and everything waits in memory */
@@ -186,6 +191,11 @@ struct recorder_progress {
 	/* not in the store: the rest of an earlier recording, once it is sealed */
 	struct store_recovered recovered;
 };
+
+/* A file whose names take longer than this is reported. */
+#define PROGRESS_NAMING_NS (5 * NSEC_PER_SEC)
+/* Returns whether the names of one file take longer than three segments, at least a minute. */
+bool progress_naming_hangs(const struct recorder_progress *progress);
 
 /*
  * Write the status as one JSON object, and read it back. Reading ignores unknown keys; absent ones

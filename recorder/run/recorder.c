@@ -36,7 +36,7 @@
 /* Each try reads a full ring in some milliseconds. If no try finds our record, it does not come. */
 #define FIRST_ANCHOR_TRIES 20
 
-#define HUNG_TEXT "the store hangs: stopped before %llu segment%s sealed; %s%s"
+#define HUNG_TEXT "%s%s hangs: stopped before %llu segment%s sealed; %s%s"
 
 struct recorder {
 	const struct recorder_options *options;
@@ -439,6 +439,7 @@ static int recorder_prepare(struct recorder *recorder, const struct store_writer
 		.boot_id = recorder->facts.boot_id,
 		.limits = &recorder->options->limits,
 		.memory_bytes = recorder->options->memory_bytes,
+		.segment_ns = recorder->options->segment_ns,
 		.names_dir = store_writer_names(writer),
 		.unsaved = unsaved_read_note(writer, recorder->facts.boot_id),
 	};
@@ -476,7 +477,8 @@ static int recorder_report_hung(struct recorder *recorder, struct error *error)
 
 	duration_format(lag_ns, lag, sizeof(lag));
 	progress->hung = true;
-	return error_set(error, -ETIMEDOUT, HUNG_TEXT, (unsigned long long)progress->waiting,
+	return error_set(error, -ETIMEDOUT, HUNG_TEXT, *progress->naming ? "naming " : "the store",
+			 progress->naming, (unsigned long long)progress->waiting,
 			 progress->waiting == 1 ? " was" : "s were",
 			 lag_ns ? "the next recording recovers all but the last "
 				: "the next recording seals their samples",

@@ -94,7 +94,8 @@ bool service_tick(struct service *service)
 		return false;
 	now_ns = clock_ns(CLOCK_MONOTONIC);
 	/* send the sign of life now if it would be due before the next call */
-	if (service->watchdog_ns && now_ns - service->alive_ns + TICK_NS > service->watchdog_ns) {
+	if (service->watchdog_ns && !service->hangs &&
+	    now_ns - service->alive_ns + TICK_NS > service->watchdog_ns) {
 		service->alive_ns = now_ns;
 		service_send(service, "WATCHDOG=1");
 	}

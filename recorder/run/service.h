@@ -18,6 +18,8 @@ struct service {
 	/* the last sign of life, CLOCK_MONOTONIC */
 	uint64_t alive_ns;
 	uint64_t status_ns;
+	/* a part of the service hangs: give no signs of life, so that the manager restarts it */
+	bool hangs;
 	/* the manager knows that we are ready */
 	bool ready;
 	/* the manager knows that we stop */

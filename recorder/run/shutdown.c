@@ -29,7 +29,8 @@ static bool note_progress(struct sealer *sealer, struct sealer_status *last)
 
 	sealer_status(sealer, &now);
 	on = now.segments != last->segments || now.waiting != last->waiting ||
-	     now.spooled_ns != last->spooled_ns || now.recovered.tapes != last->recovered.tapes;
+	     now.spooled_ns != last->spooled_ns || now.naming.since_ns != last->naming.since_ns ||
+	     now.recovered.tapes != last->recovered.tapes;
 	*last = now;
 	return on;
 }

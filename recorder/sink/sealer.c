@@ -1,73 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "recorder/sink/sealer.h"
+#include "recorder/sink/sealer-internal.h"
 
 #include <assert.h>
-#include <pthread.h>
 #include <sys/prctl.h>
 
-#include "naming/namer.h"
-#include "recorder/sink/retainer.h"
 #include "recorder/sink/unsaved.h"
-#include "recorder/sink/spooler.h"
 #include "base/worker.h"
 
-/*
- * Invariants:
- * (1) the lock guards the members below it in the struct. The members above belong to the thread
- *     once it runs, except the spooler, whose own lock is taken inside of ours;
- * (2) tapes are sealed in the order in which they were put. The blocks of a tape that is sealed or
- *     unsaved are dropped;
- * (3) tapes.items[0] is the tape that the thread works on, if at_work. Nobody else looks into it.
- */
+/* While tapes wait, each has only its share of the time. Otherwise a short segment has more. */
+#define NAMING_LEAST_NS (5 * NSEC_PER_SEC)
+#define BACKLOG 3
+/* While a tape is named, the limits are applied this often. */
+#define RETAIN_NS (10 * NSEC_PER_SEC)
 
 /* Symbol names of about 100,000 functions. */
 #define NAMES_MAX_BYTES (16u << 20)
-
-struct waiting_tape {
-	struct tape *tape;
-	uint64_t bytes;
-	/* The number of the tape's blocks. The segment may get another number. */
-	uint64_t sequence;
-	bool named;
-};
-
-struct sealer {
-	struct store_writer *writer;
-	const struct sealer_options *options;
-	/* NULL: none. */
-	struct name_cache *cache;
-	struct namer *namer;
-	pthread_t thread;
-	struct spooler *spooler;
-	struct spooler_owner owner;
-	struct retainer retainer;
-	/* How often the store was found missing or replaced. */
-	uint64_t renewed;
-	/* Additional seconds before the next try after a failure. */
-	unsigned int extra_seconds;
-	/* A segment holds the unsaved loss of the recorder before us. */
-	bool note_sealed;
-	/* Spool files of earlier recorders could not be sealed yet. */
-	bool leftovers;
-
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
-	array_of(struct waiting_tape) tapes;
-	/* Tapes that were not sealed by the end; a part of them is in the spool. */
-	array_of(struct tape *) unsaved_tapes;
-	bool at_work;
-	/* The spooler found the disk full. */
-	bool room_wanted;
-	bool ending;
-	/* The thread is about to end. */
-	bool ended;
-	/* The limits of the options, or newer limits. */
-	struct store_limits limits;
-	bool limits_noted;
-	/* Loss that no segment holds yet; count 0: none. */
-	struct tape_loss unsaved;
-	struct sealer_status status;
-};
 
 /* Waits for work. Returns false if the end was requested and no work is left. */
 static bool sealer_wait_for_work(struct sealer *sealer)
@@ -75,9 +22,10 @@ static bool sealer_wait_for_work(struct sealer *sealer)
 	bool there;
 
 	pthread_mutex_lock(&sealer->lock);
-	while (!sealer->tapes.count && !sealer->room_wanted && !sealer->ending)
+	while (!sealer->tapes.count && !sealer->deferred.count && !sealer->room_wanted &&
+	       !sealer->ending)
 		pthread_cond_wait(&sealer->changed, &sealer->lock);
-	there = sealer->tapes.count || !sealer->ending;
+	there = sealer->tapes.count || sealer->deferred.count || !sealer->ending;
 	pthread_mutex_unlock(&sealer->lock);
 	return there;
 }
@@ -123,6 +71,7 @@ static bool sealer_retain(struct sealer *sealer)
 	struct store_limits limits;
 	struct error warning = { 0 };
 
+	sealer->retained_ns = clock_ns(CLOCK_MONOTONIC);
 	if (!sealer->options->limits)
 		return false;
 	sealer_note_limits(sealer, &limits, &warning);
@@ -185,18 +134,6 @@ static bool sealer_take_tape(struct sealer *sealer, struct waiting_tape *ret_wai
 	return there;
 }
 
-/* Removes a tape from those that wait. The caller holds the lock. */
-static struct tape *sealer_remove_tape(struct sealer *sealer, size_t at)
-{
-	struct waiting_tape *waiting = &sealer->tapes.items[at];
-	struct tape *tape = waiting->tape;
-
-	sealer->tapes.count--;
-	memmove(waiting, waiting + 1, (sealer->tapes.count - at) * sizeof(*waiting));
-	sealer->status.waiting = sealer->tapes.count;
-	return tape;
-}
-
 /* Keeps the loss that was added after sealer_take_tape(), because no segment holds it. */
 static void sealer_finish_tape(struct sealer *sealer, const struct waiting_tape *waiting,
 			       const struct tape_loss *unsaved, uint64_t bytes)
@@ -249,12 +186,88 @@ static void sealer_handle_failure(struct sealer *sealer, const struct waiting_ta
 	pthread_mutex_unlock(&sealer->lock);
 }
 
+/* Copies a path for people. It is foreign text, which could steer a terminal. */
+static void sealer_copy_path(const char *path, char *text, size_t size)
+{
+	size_t i;
+
+	for (i = 0; i + 1 < size && path[i]; i++)
+		text[i] = path[i] >= ' ' && path[i] < 0x7f ? path[i] : '?';
+	text[i] = 0;
+}
+
+/*
+ * Called before each file of a tape. Many files take a while, so applies the limits between them.
+ */
+static void sealer_step(void *context, const char *path, size_t number, size_t count)
+{
+	struct sealer *sealer = context;
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+	pthread_mutex_lock(&sealer->lock);
+	sealer_copy_path(path, sealer->status.naming.file, sizeof(sealer->status.naming.file));
+	sealer->status.naming.number = number;
+	sealer->status.naming.count = count;
+	sealer->status.naming.since_ns = now;
+	pthread_mutex_unlock(&sealer->lock);
+	if (now - sealer->retained_ns >= RETAIN_NS)
+		sealer_retain(sealer);
+}
+
+/* Returns the time to name a tape; with it, sealing keeps up with recording. */
+static uint64_t sealer_naming_budget(struct sealer *sealer)
+{
+	uint64_t share_ns = sealer->options->segment_ns / 3;
+	bool behind;
+
+	pthread_mutex_lock(&sealer->lock);
+	behind = sealer->status.waiting > BACKLOG;
+	pthread_mutex_unlock(&sealer->lock);
+	if (!share_ns)
+		return NAMER_BUDGET_NS;
+	return behind ? share_ns : MAX(share_ns, NAMING_LEAST_NS);
+}
+
+/*
+ * Names a tape, unless a recorder died while it did so. A tape of ours is named also if it cannot
+ * be marked, because the disk may be full; then the next recorder cannot read the tape either.
+ */
+static int sealer_name_tape(struct sealer *sealer, struct namer *namer, struct tape *tape,
+			    bool recovered, struct error *error)
+{
+	struct error unmarked = { 0 };
+	int r = store_writer_mark_naming(sealer->writer, tape, &unmarked);
+
+	if (r < 0 && recovered) {
+		*error = unmarked;
+		return r;
+	}
+	if (r == 1) {
+		error_set(&unmarked, 0,
+			  "segment %llu: a recorder ended while it named this segment, so it has "
+			  "no names; perftape resolve adds them",
+			  (unsigned long long)tape->sequence);
+		sealer_warn(sealer, &unmarked);
+		r = namer_skip(tape);
+	} else {
+		namer_set_budget(namer, sealer_naming_budget(sealer));
+		namer_observe(namer, sealer_step, sealer);
+		r = namer_run(namer, tape);
+	}
+	pthread_mutex_lock(&sealer->lock);
+	sealer->status.naming = (struct sealer_naming){ 0 };
+	pthread_mutex_unlock(&sealer->lock);
+	return r < 0 ? error_set(error, r, "naming a segment: out of memory") : 0;
+}
+
 static int sealer_name(struct sealer *sealer, struct waiting_tape *waiting, struct error *error)
 {
-	int r = waiting->named ? 0 : namer_run(sealer->namer, waiting->tape);
+	int r = waiting->named
+			? 0
+			: sealer_name_tape(sealer, sealer->namer, waiting->tape, false, error);
 
 	waiting->named = r == 0;
-	return r < 0 ? error_set(error, r, "naming a segment: out of memory") : 0;
+	return r;
 }
 
 /* If the store was removed or replaced, the segments that were sealed before are gone. */
@@ -339,7 +352,7 @@ static int sealer_seal_recovered(void *context, struct store_writer *writer, str
 		namer = other;
 	}
 	if (r == 0)
-		r = namer_run(namer, tape);
+		r = sealer_name_tape(sealer, namer, tape, true, &error);
 	if (r == 0)
 		r = store_writer_seal(writer, tape, SEGMENT_USUAL, NULL, &error);
 	if (store_is_full(r) && sealer_retain(sealer))
@@ -364,6 +377,65 @@ static void sealer_recover(struct sealer *sealer)
 	pthread_mutex_unlock(&sealer->lock);
 }
 
+/* Takes note that a deferred tape is sealed, or is left to the next recorder. */
+static void sealer_finish_deferred(struct sealer *sealer, bool sealed, uint64_t bytes)
+{
+	pthread_mutex_lock(&sealer->lock);
+	sealer->deferred.count--;
+	memmove(sealer->deferred.items, sealer->deferred.items + 1,
+		sealer->deferred.count * sizeof(*sealer->deferred.items));
+	sealer_count_waiting(sealer);
+	sealer->status.segments += sealed;
+	sealer->status.bytes += bytes;
+	pthread_cond_broadcast(&sealer->changed);
+	pthread_mutex_unlock(&sealer->lock);
+}
+
+static bool sealer_take_deferred(struct sealer *sealer, uint64_t *ret_sequence, bool *ret_ending)
+{
+	bool there;
+
+	pthread_mutex_lock(&sealer->lock);
+	there = sealer->deferred.count;
+	if (there)
+		*ret_sequence = sealer->deferred.items[0];
+	*ret_ending = sealer->ending;
+	pthread_mutex_unlock(&sealer->lock);
+	return there;
+}
+
+/*
+ * Seals the oldest tape that waits in the spool. A tape that fails for good, or at the end, stays
+ * there for the next recorder. Returns the same values as sealer_seal_one().
+ */
+static int sealer_seal_deferred(struct sealer *sealer, struct error *error)
+{
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+	uint64_t sequence, bytes = 0;
+	bool ending;
+	int r;
+
+	if (!sealer_take_deferred(sealer, &sequence, &ending))
+		return 0;
+	r = store_writer_load_spool(sealer->writer, sequence, &tape, error);
+	if (r < 0 && r != -ENOMEM) {
+		sealer_warn(sealer, error);
+		sealer_finish_deferred(sealer, false, 0);
+		return 1;
+	}
+	if (r == 0)
+		r = sealer_name_tape(sealer, sealer->namer, tape, false, error);
+	if (r == 0)
+		r = store_writer_seal(sealer->writer, tape, SEGMENT_HASTY, &bytes, error);
+	if (r < 0 && !ending)
+		return r;
+	if (r == 1)
+		sealer_warn(sealer, error);
+	sealer_finish_deferred(sealer, r >= 0, bytes);
+	sealer_retain(sealer);
+	return 1;
+}
+
 static void sealer_work(struct sealer *sealer)
 {
 	struct error error = { 0 };
@@ -371,6 +443,8 @@ static void sealer_work(struct sealer *sealer)
 
 	sealer_make_room(sealer);
 	r = sealer_seal_one(sealer, &error);
+	if (r == 0)
+		r = sealer_seal_deferred(sealer, &error);
 	if (r < 0) {
 		sealer_wait_retry(sealer, r, &error);
 		return;
@@ -406,6 +480,7 @@ static void sealer_free(struct sealer *sealer)
 	for (size_t i = 0; i < sealer->tapes.count; i++)
 		tape_free(sealer->tapes.items[i].tape);
 	array_done(&sealer->tapes);
+	array_done(&sealer->deferred);
 	for (size_t i = 0; i < sealer->unsaved_tapes.count; i++)
 		tape_free(sealer->unsaved_tapes.items[i]);
 	array_done(&sealer->unsaved_tapes);
@@ -460,17 +535,6 @@ int sealer_start(struct store_writer *writer, const struct sealer_options *optio
 	return 0;
 }
 
-void sealer_set_limits(struct sealer *sealer, const struct store_limits *limits)
-{
-	pthread_mutex_lock(&sealer->lock);
-	sealer->limits = *limits;
-	sealer->limits_noted = false;
-	/* Apply the new limits now, and not after the next segment. */
-	sealer->room_wanted = true;
-	pthread_cond_broadcast(&sealer->changed);
-	pthread_mutex_unlock(&sealer->lock);
-}
-
 void sealer_end(struct sealer *sealer)
 {
 	pthread_mutex_lock(&sealer->lock);
@@ -510,90 +574,4 @@ struct sealer *sealer_stop(struct sealer *sealer, struct sealer_status *ret_stat
 		*ret_status = sealer->status;
 	sealer_free(sealer);
 	return NULL;
-}
-
-uint64_t sealer_next_number(struct sealer *sealer)
-{
-	return store_writer_number(sealer->writer);
-}
-
-bool sealer_has_room(struct sealer *sealer)
-{
-	return spooler_has_room(sealer->spooler);
-}
-
-int sealer_put_block(struct sealer *sealer, struct spool_block *block)
-{
-	return spooler_put(sealer->spooler, block);
-}
-
-/* Drops a tape as unsaved. The caller holds the lock. */
-static void sealer_drop_tape(struct sealer *sealer, size_t at)
-{
-	const struct tape *tape = sealer->tapes.items[at].tape;
-
-	unsaved_add(&sealer->unsaved, tape->begin_ns, tape->end_ns, tape->samples.count);
-	sealer->status.unsaved_samples += tape->samples.count;
-	tape_free(sealer_remove_tape(sealer, at));
-}
-
-/* The thread that puts a tape drops others, because the sealer's thread may hang in the disk. */
-static void sealer_keep_bound(struct sealer *sealer)
-{
-	size_t first = sealer->at_work;
-	uint64_t bytes = 0;
-
-	for (size_t i = 0; i < sealer->tapes.count; i++)
-		bytes += sealer->tapes.items[i].bytes;
-	while (sealer->options->memory_bytes && bytes > sealer->options->memory_bytes &&
-	       sealer->tapes.count > first + 1 &&
-	       spooler_forget(sealer->spooler, sealer->tapes.items[first].sequence) == 0) {
-		bytes -= sealer->tapes.items[first].bytes;
-		sealer_drop_tape(sealer, first);
-	}
-}
-
-int sealer_put(struct sealer *sealer, struct tape *tape)
-{
-	const struct waiting_tape waiting = { tape, tape_memory(tape), tape->sequence, false };
-	int r;
-
-	pthread_mutex_lock(&sealer->lock);
-	r = array_push(&sealer->tapes, waiting);
-	if (r == 0) {
-		sealer->status.waiting = sealer->tapes.count;
-		sealer_keep_bound(sealer);
-	}
-	pthread_cond_broadcast(&sealer->changed);
-	pthread_mutex_unlock(&sealer->lock);
-	if (r < 0)
-		tape_free(tape);
-	return r;
-}
-
-void sealer_status(struct sealer *sealer, struct sealer_status *ret_status)
-{
-	struct spooler_status spool;
-
-	spooler_status(sealer->spooler, &spool);
-	pthread_mutex_lock(&sealer->lock);
-	*ret_status = sealer->status;
-	pthread_mutex_unlock(&sealer->lock);
-	ret_status->spooled_ns = MAX(ret_status->spooled_ns, spool.spooled_ns);
-	if (spool.blocked && !ret_status->store_blocked) {
-		ret_status->store_blocked = true;
-		ret_status->error = spool.error;
-	}
-}
-
-int sealer_wait(struct sealer *sealer, size_t fewer_than)
-{
-	bool stalled;
-
-	pthread_mutex_lock(&sealer->lock);
-	while (sealer->status.waiting >= fewer_than && !sealer->status.store_blocked)
-		pthread_cond_wait(&sealer->changed, &sealer->lock);
-	stalled = sealer->status.store_blocked || sealer->status.failed;
-	pthread_mutex_unlock(&sealer->lock);
-	return stalled ? -EIO : 0;
 }

@@ -9,7 +9,12 @@
  * in the spool.
  *
  * If the store cannot be written, tries again each second. Tapes wait in memory up to a limit.
- * Beyond it the oldest one is dropped as unsaved, and the next segment holds that loss.
+ * Beyond it, the oldest one whose spool is complete leaves the memory, and is sealed from the spool
+ * later. Without such a tape, the oldest one is dropped as unsaved, and the next segment holds that
+ * loss.
+ *
+ * A tape is named at most once. If a recorder dies while it names a tape, the next one seals the
+ * tape without names.
  */
 
 #include <stdbool.h>
@@ -35,6 +40,8 @@ struct sealer_options {
 	const struct store_limits *limits;
 	/* Limit for the tapes that wait; 0: none. */
 	uint64_t memory_bytes;
+	/* Length of a segment, a third of which is the time to name it; 0: the usual time. */
+	uint64_t segment_ns;
 	/*
 	 * Loss of an earlier recorder of this boot, which the next segment will hold; count 0:
 	 * none.
@@ -42,6 +49,17 @@ struct sealer_options {
 	struct tape_loss unsaved;
 	/* Folder of the name cache; NULL: none. */
 	const char *names_dir;
+};
+
+/* The file whose names the sealer searches. */
+struct sealer_naming {
+	/* "": none */
+	char file[256];
+	/* The number of its module in the tape, and that of all modules. */
+	size_t number;
+	size_t count;
+	/* When the sealer began with the file, CLOCK_MONOTONIC. */
+	uint64_t since_ns;
 };
 
 struct sealer_status {
@@ -52,8 +70,9 @@ struct sealer_status {
 	/* The segments among `segments` whose store was removed or replaced, and their bytes. */
 	uint64_t away;
 	uint64_t away_bytes;
-	/* Tapes that are not sealed yet, with the present one. */
+	/* Tapes that are not sealed yet, with the present one and those that wait in the spool. */
 	size_t waiting;
+	struct sealer_naming naming;
 	/* The store cannot be written, as `error` says; the sealer tries again each second. */
 	bool store_blocked;
 	/* A negative errno: a tape was dropped at the end, as `error` says. Otherwise 0. */

@@ -28,6 +28,8 @@
 #define STORE_RESEAL_SUFFIX ".names"
 #define STORE_SPOOLS "spool"
 #define STORE_SPOOL_SUFFIX ".spool"
+/* Ends the name of the mark of a tape that is being named. */
+#define STORE_NAMING_SUFFIX ".naming"
 /* Ends the name of a spool that was set aside because it could not be read at all. */
 #define STORE_DAMAGED_SUFFIX ".spool.damaged"
 

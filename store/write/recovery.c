@@ -28,6 +28,29 @@ static bool recovery_is_ours(const struct store_writer *writer, const char *name
 	return store_is_of_boot(name, writer->boot_id, &number) && number >= writer->first_sequence;
 }
 
+/* Writes the name of a tape's spool or mark with another suffix. */
+static int recovery_path(const struct store_writer *writer, const char *name, const char *suffix,
+			 char path[PATH_MAX])
+{
+	struct store_identity identity;
+	char other[80];
+
+	if (!store_identify(name, &identity))
+		return -EINVAL;
+	snprintf(other, sizeof(other), "%.*s%s", (int)identity.size, name, suffix);
+	return store_file(writer->spools, other, path, NULL);
+}
+
+/* Removes a mark whose spool is gone: its writer was killed between the two removals. */
+static void remove_lone_mark(const struct store_writer *writer, const char *name)
+{
+	char spool[PATH_MAX], mark[PATH_MAX];
+
+	if (recovery_path(writer, name, STORE_SPOOL_SUFFIX, spool) == 0 &&
+	    recovery_path(writer, name, STORE_NAMING_SUFFIX, mark) == 0 && access(spool, F_OK) < 0)
+		unlink(mark);
+}
+
 static int see_leftover(void *context, const char *name)
 {
 	struct leftovers *leftovers = context;
@@ -35,6 +58,8 @@ static int see_leftover(void *context, const char *name)
 	char path[PATH_MAX];
 	struct stat about;
 
+	if (store_name_ends(name, STORE_NAMING_SUFFIX))
+		remove_lone_mark(leftovers->writer, name);
 	if (!spool_dir_is_spool(name) || recovery_is_ours(leftovers->writer, name) ||
 	    store_file(leftovers->writer->spools, name, path, NULL) < 0 || lstat(path, &about) < 0)
 		return 0;
@@ -127,6 +152,8 @@ static void remove_spool(const struct store_writer *writer, const char *name)
 	char path[PATH_MAX];
 
 	if (store_file(writer->spools, name, path, NULL) == 0)
+		unlink(path);
+	if (recovery_path(writer, name, STORE_NAMING_SUFFIX, path) == 0)
 		unlink(path);
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <fcntl.h>
+#include <stdio.h>
 
 #include "base/file.h"
 #include "store/disk/files.h"
+#include "store/disk/spool-dir.h"
 #include "store/write/writer.h"
 
 void spool_files_close(struct store_writer *writer)
@@ -12,14 +14,21 @@ void spool_files_close(struct store_writer *writer)
 	array_done(&writer->open);
 }
 
-static int spool_path(const struct store_writer *writer, const char *boot_id, uint64_t sequence,
-		      char path[PATH_MAX], struct error *error)
+static int spool_files_path(const struct store_writer *writer, const char *boot_id,
+			    uint64_t sequence, const char *suffix, char path[PATH_MAX],
+			    struct error *error)
 {
 	char name[64];
 
-	if (store_name(boot_id, sequence, STORE_SPOOL_SUFFIX, name) < 0)
+	if (store_name(boot_id, sequence, suffix, name) < 0)
 		return error_set(error, -EINVAL, "not a boot id: \"%s\"", boot_id);
 	return store_file(writer->spools, name, path, error);
+}
+
+static int spool_path(const struct store_writer *writer, const char *boot_id, uint64_t sequence,
+		      char path[PATH_MAX], struct error *error)
+{
+	return spool_files_path(writer, boot_id, sequence, STORE_SPOOL_SUFFIX, path, error);
 }
 
 /* Creates a spool. Its name must be on the disk before its content counts. */
@@ -120,10 +129,65 @@ void spool_files_remove(struct store_writer *writer, const char *boot_id, uint64
 	}
 	if (spool_path(writer, boot_id, sequence, path, NULL) == 0)
 		unlink(path);
+	if (spool_files_path(writer, boot_id, sequence, STORE_NAMING_SUFFIX, path, NULL) == 0)
+		unlink(path);
 	pthread_mutex_unlock(&writer->spool_lock);
 }
 
 void store_writer_forget(struct store_writer *writer, uint64_t sequence)
 {
 	spool_files_remove(writer, writer->boot_id, sequence);
+}
+
+int store_writer_load_spool(struct store_writer *writer, uint64_t sequence, struct tape **ret_tape,
+			    struct error *error)
+{
+	struct spool_dir_writer us = { .there = true,
+				       .pid = getpid(),
+				       .first = writer->first_sequence };
+	struct spool_end end;
+	char name[64];
+
+	snprintf(us.boot_id, sizeof(us.boot_id), "%s", writer->boot_id);
+	if (store_name(writer->boot_id, sequence, STORE_SPOOL_SUFFIX, name) < 0)
+		return error_set(error, -EINVAL, "not a boot id: \"%s\"", writer->boot_id);
+	return spool_dir_load(writer->path, name, &us, ret_tape, &end, error);
+}
+
+/* Creates the mark. Returns 1 if it exists. */
+static int make_mark(const struct store_writer *writer, const char *path)
+{
+	_cleanup_close_ int fd =
+		open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640);
+
+	if (fd < 0)
+		return errno == EEXIST ? 1 : -errno;
+	return file_sync_dir(writer->spools);
+}
+
+/* A tape whose seal failed is marked again; that mark of ours frightens nobody. */
+int store_writer_mark_naming(struct store_writer *writer, const struct tape *tape,
+			     struct error *error)
+{
+	const char *boot_id = tape_fact(tape, "boot_id");
+	bool ours = (!*boot_id || strcmp(boot_id, writer->boot_id) == 0) &&
+		    tape->sequence >= writer->first_sequence;
+	char path[PATH_MAX];
+	uint32_t before = strings_count(&writer->marked), id = 0;
+	int r;
+
+	r = spool_files_path(writer, *boot_id ? boot_id : writer->boot_id, tape->sequence,
+			     STORE_NAMING_SUFFIX, path, error);
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&writer->spool_lock);
+	r = writer_ensure_lock(writer, error);
+	if (r == 0)
+		r = make_mark(writer, path);
+	pthread_mutex_unlock(&writer->spool_lock);
+	if (r >= 0 && !ours && strings_add(&writer->marked, path, strlen(path), &id) < 0)
+		return error_set(error, -ENOMEM, "out of memory");
+	if (r < 0)
+		return *error->text ? r : error_set(error, r, "%s: %s", path, strerror(-r));
+	return r == 1 && !ours && id >= before;
 }

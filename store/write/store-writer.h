@@ -65,6 +65,20 @@ int store_writer_spool(struct store_writer *writer, uint64_t sequence, const voi
 		       size_t size, struct error *error);
 /* Removes the spool of a tape that will not be sealed, if it has one. */
 void store_writer_forget(struct store_writer *writer, uint64_t sequence);
+/*
+ * Loads a tape of this writer from its complete spool. Returns 0 or the errors of spool_decode()
+ * and of reading the file.
+ */
+int store_writer_load_spool(struct store_writer *writer, uint64_t sequence, struct tape **ret_tape,
+			    struct error *error);
+
+/*
+ * Marks a tape on the disk as one that is being named, until its spool is removed. Returns 1 if an
+ * earlier writer marked it and did not seal it: naming may have ended that writer, so the caller
+ * names the tape no more. Returns 0 otherwise, or a negative errno.
+ */
+int store_writer_mark_naming(struct store_writer *writer, const struct tape *tape,
+			     struct error *error);
 
 /*
  * Recovers the spools of earlier writers. Calls seal() for each such tape, oldest first; it names

@@ -59,6 +59,7 @@ struct store_writer *store_writer_close(struct store_writer *writer)
 		close(writer->lock_fd);
 	}
 	strings_done(&writer->imported);
+	strings_done(&writer->marked);
 	pthread_mutex_destroy(&writer->spool_lock);
 	free(writer->path);
 	free(writer);

@@ -71,6 +71,8 @@ struct store_writer {
 	/* Set while others fill the disk. */
 	struct retention_plan_hold hold;
 	struct strings imported;
+	/* Marks of this writer for tapes of earlier ones, by name. */
+	struct strings marked;
 
 	pthread_mutex_t spool_lock;
 	/* The open spools. */

@@ -71,6 +71,21 @@ static void test_short(void)
 	service_done(&service);
 }
 
+/* A service of which a part hangs is not alive, although its main thread runs. */
+static void test_hangs(void)
+{
+	_cleanup_close_ int manager = listen_as_manager();
+	struct service service;
+
+	setenv("WATCHDOG_USEC", "2000000", 1);
+	service_init(&service);
+	service.hangs = true;
+	CHECK(!pings(&service, manager, 3600 * NSEC_PER_SEC));
+	service.hangs = false;
+	CHECK(pings(&service, manager, 3600 * NSEC_PER_SEC));
+	service_done(&service);
+}
+
 static void test_nobody_watches(void)
 {
 	_cleanup_close_ int manager = listen_as_manager();
@@ -83,4 +98,5 @@ static void test_nobody_watches(void)
 
 CHECK_MAIN({ "a watchdog gets a ping within half of its time", test_within_half },
 	   { "a watchdog with a short time gets a ping each second", test_short },
+	   { "a service that hangs sends no ping", test_hangs },
 	   { "without a watchdog the recorder sends no ping", test_nobody_watches })
