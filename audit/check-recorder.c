@@ -115,8 +115,7 @@ static int check_naming(const struct host *host, struct report *report)
 		    duration_format(recorder->naming_ns, text, sizeof(text)));
 	report_i64(finding, "naming_ns", recorder->naming_ns);
 	report_line(&finding->means,
-		    "Segments wait for it in the spool. The file is made to be slow, or its disk "
-		    "hangs.");
+		    "Segments wait for it. It is made to be slow, or its disk hangs.");
 	report_line(&finding->fix, "Restart the recorder: it does not name that segment again.");
 	return 0;
 }

@@ -176,10 +176,8 @@ static void obey_file(int fd)
 		return;
 	if (strncmp(text, "crash", 5) == 0)
 		__builtin_trap();
-	while (strncmp(text, "hang", 4) == 0)
+	for (volatile bool hangs = strncmp(text, "hang", 4) == 0; hangs;)
 		;
-	while (strncmp(text, "eat", 3) == 0)
-		memset(malloc(1 << 20), 1, 1 << 20);
 }
 #else
 static void obey_file(int fd)

@@ -10,6 +10,8 @@
 /* While tapes wait, each has only its share of the time. Otherwise a short segment has more. */
 #define NAMING_LEAST_NS (5 * NSEC_PER_SEC)
 #define BACKLOG 3
+#define FEARED_TEXT \
+	"segment %llu has no names: naming it ended a recorder; perftape resolve adds them"
 /* While a tape is named, the limits are applied this often. */
 #define RETAIN_NS (10 * NSEC_PER_SEC)
 
@@ -243,10 +245,7 @@ static int sealer_name_tape(struct sealer *sealer, struct namer *namer, struct t
 		return r;
 	}
 	if (r == 1) {
-		error_set(&unmarked, 0,
-			  "segment %llu: a recorder ended while it named this segment, so it has "
-			  "no names; perftape resolve adds them",
-			  (unsigned long long)tape->sequence);
+		error_set(&unmarked, 0, FEARED_TEXT, (unsigned long long)tape->sequence);
 		sealer_warn(sealer, &unmarked);
 		r = namer_skip(tape);
 	} else {

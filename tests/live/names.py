@@ -181,5 +181,42 @@ def test_resolve(folder):
     return wrongs + expect("verify finds the store sound", sound, verified.returncode, verified.stdout, verified.stderr)
 
 
+def obeyed(folder, what):
+    """A copy of the load that makes the naming helper of a test build do that: the spare bytes of its header say so."""
+    program, data = folder / what, bytearray(pathlib.Path(LOAD).read_bytes())
+    data[9:16] = what.encode().ljust(7, b"\0")
+    program.write_bytes(data)
+    program.chmod(0o755)
+    return program
+
+
+@live.test()
+def test_hostile(folder):
+    """A file that crashes the naming helper, and one that hangs it, lose their own names and no others."""
+    store, begin, loads = folder / "hostile", f"@{time.time():.6f}", []
+    programs = {what: obeyed(folder, what) for what in ("crash", "hang", "calm")}
+    environment = os.environ | {"PERFTAPE_OBEYS_FILES": "1"}
+    recorder = start(store, "--segment", long_segment(), "-F", "499", env=environment)
+    try:
+        wrongs = expect("the recorder records", wait_for(lambda: is_spooled(store)))
+        loads = [load for path in programs.values() for load in beside_perf.start_load(path, os.sched_getaffinity(0))]
+        for what in programs:
+            words = (store, "--from", begin, "--comm", what)
+            wrongs += expect(f"20 samples of {what}", wait_for(lambda words=words: len(times_of(*words)) >= 20))
+        beside_perf.stop(loads)
+        recorder.send_signal(signal.SIGUSR2)  # end this segment
+        wrongs += expect("the segment is sealed", wait_for(lambda: sealed(store)))
+    finally:
+        beside_perf.stop(loads)
+        stop(recorder, signal.SIGINT)
+    for what in programs:
+        done = perftape("query", "-v", "--store", store, "--from", begin, "--comm", what, "--format", "folded")
+        named = re.search(rf"^{what};(?:.*;)?load_\w+", done.stdout, re.MULTILINE)
+        wrongs += expect(f"{what} is named only if it is calm", bool(named) == (what == "calm"), done.stdout[:500])
+    for reason in ("of files that crash the naming helper", "of files that take too long to read"):
+        wrongs += expect(f"an answer counts frames {reason}", reason in done.stderr, done.stderr)
+    return wrongs
+
+
 if __name__ == "__main__":
     sys.exit(live.main())

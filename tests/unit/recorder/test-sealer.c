@@ -6,7 +6,6 @@
 #include "tests/check.h"
 
 #include <fcntl.h>
-#include <semaphore.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,11 +20,10 @@
 #define FAKE_CLOCK_WAITS
 #include "tests/fake-clock.h"
 #include "tests/made-spools.h"
+#include "tests/sealers.h"
 #include "tests/wait.h"
 
 #define TAPES 8
-#define SAMPLES 2000
-#define MEMORY (3 * 100000)
 
 int __real_nanosleep(const struct timespec *pause, struct timespec *ret_left);
 int __wrap_nanosleep(const struct timespec *pause, struct timespec *ret_left);
@@ -41,8 +39,6 @@ int __wrap_nanosleep(const struct timespec *pause, struct timespec *ret_left)
 	return 0;
 }
 
-static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL, 1 };
-
 static void let_write(const struct tapes_store *store, bool may)
 {
 	char there[128], away[128];
@@ -56,65 +52,9 @@ static void let_write(const struct tapes_store *store, bool may)
 		unlink(away);
 }
 
-static struct tape *make_tape(struct sealer *sealer, unsigned int begin, uint64_t samples)
-{
-	struct tape *tape = tapes_new(begin, begin + 1);
-	uint32_t thread = tapes_thread(tape, 1, 1, "x"), stack = tapes_kernel(tape, "a;b;c");
-
-	for (uint64_t i = 0; i < samples; i++)
-		tapes_sample(tape, tape->begin_ns + i * 1000, 0, thread, stack);
-	tape->sequence = sealer_next_number(sealer);
-	return tape;
-}
-
-static struct sealer_status status_of(struct sealer *sealer)
-{
-	struct sealer_status status = { 0 };
-
-	sealer_status(sealer, &status);
-	return status;
-}
-
 static void wait_for_stall(struct sealer *sealer)
 {
 	WAIT_UNTIL(status_of(sealer).store_blocked);
-}
-
-struct found {
-	size_t segments;
-	uint64_t samples;
-	uint64_t unsaved;
-	size_t unsaved_rows;
-	struct tape_loss last_unsaved;
-};
-
-static struct found look(const struct tapes_store *store)
-{
-	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
-	struct store_segments segments = { 0 };
-	struct error error = { 0 };
-	struct found found = { 0 };
-
-	if (store_reader_open(store->path, &reader, &error) < 0 ||
-	    store_reader_find(reader, 0, UINT64_MAX, &segments, &error) < 0)
-		CHECK_FAIL("%s", error.text);
-	found.segments = segments.list.count;
-	for (size_t i = 0; i < segments.list.count; i++) {
-		_cleanup_(cleanup_tape) struct tape *tape = NULL;
-
-		if (store_reader_load(reader, &segments.list.items[i], &everything, &tape, &error) <
-		    0)
-			CHECK_FAIL("%s", error.text);
-		found.samples += tape->samples.count;
-		for (size_t k = 0; k < tape->losses.count; k++)
-			if (tape->losses.items[k].kind == TAPE_LOSS_UNSAVED) {
-				found.unsaved += tape->losses.items[k].count;
-				found.unsaved_rows++;
-				found.last_unsaved = tape->losses.items[k];
-			}
-	}
-	array_done(&segments.list);
-	return found;
 }
 
 /*
@@ -300,35 +240,6 @@ static void test_drops_the_oldest(void)
 	CHECK_EQ(status.failed, 0);
 }
 
-/* A sealer that searches for names stops here until the test releases it. */
-struct gate {
-	sem_t reached;
-	sem_t opened;
-};
-
-static int wait_at_gate(void *context, const struct finder *finder, struct finder_request *request,
-			struct finder_files *ret_files)
-{
-	struct gate *gate = context;
-
-	(void)finder;
-	(void)request;
-	(void)ret_files;
-	sem_post(&gate->reached);
-	while (sem_wait(&gate->opened) < 0)
-		;
-	return -ENOENT;
-}
-
-static struct tape *make_tape_of_program(struct sealer *sealer, uint64_t samples)
-{
-	struct tape *tape = make_tape(sealer, 0, samples);
-	uint32_t module = tapes_module(tape, "/a/program", TAPE_MODULE_ELF), frame;
-
-	CHECK_EQ(tape_add_frame(tape, module, 0x10, &frame), 0);
-	return tape;
-}
-
 /*
  * While the sealer works on a tape, a later tape is dropped, and then the first tape too. The loss
  * covers both.
@@ -370,136 +281,6 @@ static void test_drops_the_one_at_work(void)
 	CHECK_EQ(found.unsaved_rows, 1);
 	CHECK_EQ(found.last_unsaved.from_ns, TAPES_PERF);
 	CHECK(found.last_unsaved.to_ns >= TAPES_PERF + 3 * NSEC_PER_SEC);
-}
-
-/* Puts all of a tape into the spool and waits until it is there. */
-static void spool_all(struct sealer *sealer, const struct tape *tape)
-{
-	struct spool_block block = { 0 };
-	struct spool_mark mark = { 0 };
-
-	CHECK_EQ(spool_encode(tape, &mark, tape->end_ns, &block), 0);
-	CHECK_EQ(sealer_put_block(sealer, &block), 0);
-	spool_mark_done(&mark);
-	WAIT_UNTIL(status_of(sealer).spooled_ns >= tape->end_ns);
-}
-
-/* While names take long, tapes beyond the memory wait in the spool. None of them is lost. */
-static void test_defers(void)
-{
-	_cleanup_(tapes_store_done) struct tapes_store store;
-	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
-	struct gate gate;
-	struct sealer_options options = {
-		.memory_bytes = MEMORY,
-		.finder = { .live = true, .delegate = wait_at_gate, .context = &gate }
-	};
-	struct sealer_status status;
-	struct sealer *sealer;
-	struct found found;
-
-	CHECK_EQ(sem_init(&gate.reached, 0, 0), 0);
-	CHECK_EQ(sem_init(&gate.opened, 0, 0), 0);
-	tapes_store_init(&store);
-	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
-	CHECK_EQ(sealer_start(writer, &options, &sealer, NULL), 0);
-	CHECK_EQ(sealer_put(sealer, make_tape_of_program(sealer, 20 * SAMPLES)), 0);
-	CHECK_EQ(sem_wait(&gate.reached), 0);
-	status = status_of(sealer);
-	CHECK_STR(status.naming.file, "/a/program");
-	CHECK(status.naming.number > 0 && status.naming.number <= status.naming.count);
-	for (unsigned int i = 1; i < 4; i++) {
-		struct tape *tape = make_tape(sealer, i, SAMPLES);
-
-		/* of this boot */
-		tape->facts.count = 0;
-		CHECK_EQ(tape_add_fact(tape, "host", "example"), 0);
-		spool_all(sealer, tape);
-		CHECK_EQ(sealer_put(sealer, tape), 0);
-	}
-	CHECK_EQ(status_of(sealer).unsaved_samples, 0);
-	CHECK_EQ(status_of(sealer).waiting, 4);
-	CHECK_EQ(sem_post(&gate.opened), 0);
-	sealer_stop(sealer, &status);
-	found = look(&store);
-	CHECK_EQ(status.unsaved_samples, 0);
-	CHECK_STR(status.naming.file, "");
-	CHECK_EQ(status.segments, 4);
-	CHECK_EQ(found.segments, 4);
-	CHECK_EQ(found.samples, (20 + 3) * SAMPLES);
-	CHECK_EQ(found.unsaved, 0);
-}
-
-static int count_searches(void *context, const struct finder *finder,
-			  struct finder_request *request, struct finder_files *ret_files)
-{
-	(void)finder;
-	(void)request;
-	(void)ret_files;
-	++*(int *)context;
-	return -ENOENT;
-}
-
-/* Leaves a spool of a tape with a program, with or without the mark of a recorder that died. */
-static void leave_spool(const struct tapes_store *store, bool marked)
-{
-	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
-	_cleanup_(spooling_done) struct spooling spooling;
-	struct tape_thread thread = { .pid = 1, .tid = 1 };
-	uint32_t module, frame, stack, id;
-
-	CHECK_EQ(store_writer_open(store->path, &writer, NULL), 0);
-	spooling_init(&spooling, store_writer_number(writer), 10);
-	module = tapes_module(spooling.tape, "/a/program", TAPE_MODULE_ELF);
-	CHECK_EQ(tape_add_frame(spooling.tape, module, 0x10, &frame), 0);
-	CHECK_EQ(tape_add_stack(spooling.tape, 0, frame, &stack), 0);
-	CHECK_EQ(tape_add_thread(spooling.tape, &thread, &id), 0);
-	tapes_sample(spooling.tape, spooling.tape->end_ns, 0, id, stack);
-	CHECK_EQ(spooling_put(&spooling, writer), 0);
-	if (marked)
-		CHECK_EQ(store_writer_mark_naming(writer, spooling.tape, NULL), 0);
-}
-
-/* Returns how often the next recorder searches for the program's file. */
-static int recover_it(const struct tapes_store *store, struct sealer_status *ret_status)
-{
-	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
-	int searches = 0;
-	struct sealer_options options = {
-		.boot_id = "of another boot",
-		.finder = { .delegate = count_searches, .context = &searches },
-	};
-	struct sealer *sealer;
-
-	CHECK_EQ(store_writer_open(store->path, &writer, NULL), 0);
-	CHECK_EQ(sealer_start(writer, &options, &sealer, NULL), 0);
-	sealer_stop(sealer, ret_status);
-	return searches;
-}
-
-static bool has_mark(const struct tapes_store *store)
-{
-	char command[256];
-
-	snprintf(command, sizeof(command), "test -n \"$(ls '%s'/spool)\"", store->path);
-	return system(command) == 0;
-}
-
-/* A recorder that died while it named a tape leaves a mark: the next one does not name it. */
-static void test_marked(void)
-{
-	for (int marked = 0; marked < 2; marked++) {
-		_cleanup_(tapes_store_done) struct tapes_store store;
-		struct sealer_status status;
-
-		tapes_store_init(&store);
-		leave_spool(&store, marked);
-		CHECK_EQ(recover_it(&store, &status), !marked);
-		CHECK_EQ(status.recovered.tapes, 1);
-		CHECK_EQ(!!strstr(status.warning.text, "has no names"), marked);
-		CHECK_EQ(look(&store).samples, 5);
-		CHECK(!has_mark(&store));
-	}
 }
 
 /* Tapes that cannot be written before the end are unsaved, which is an error. */
@@ -704,8 +485,6 @@ static void test_space(void)
 
 CHECK_MAIN({ "tapes wait for the store", test_waits },
 	   { "beyond the limit the oldest tape is unsaved, and reported", test_drops_the_oldest },
-	   { "beyond the limit a tape waits in the spool", test_defers },
-	   { "a tape is not named again after a recorder died over it", test_marked },
 	   { "a leftover spool is tried again", test_leftovers },
 	   { "the note of the last recorder says how it ended", test_leftovers_with_note },
 	   { "a recorder that did not begin leaves no note", test_no_note },
