@@ -5,8 +5,8 @@ crashes, leaks, or silently gives another answer.
 
 played-starve.c runs a command again and again for this, on the machine of starved.play and on stores of
 fixture.c. In ./test every 16th place fails; each command begins at another one, so that places that many commands
-share fail in some of them. In ./test --all each place fails, and with `everywhere` each one for each way that leads
-there. Under a mutant every fourth place fails.
+share fail in some of them. In ./test --all each place of a reader and every fourth of a writer fails, and with
+`everywhere` each one for each way that leads there. Under a mutant every fourth place fails.
 
 Usage: starved.py PERFTAPE FIXTURE readers|writers|everywhere [WORD...]      WORD: a part of the commands to run
 """
@@ -25,8 +25,8 @@ import cases  # noqa: E402
 import perf_data  # noqa: E402
 import tap  # noqa: E402
 
-# By tier: one of this number of places fails, and this number of calls that lead to a place tells it from others.
-FORMS = {"quick": (16, 4), "mutant": (4, 4), "all": (1, 4), "everywhere": (1, 8)}
+# One of this number of places fails, and this number of calls that lead to a place tells it from others.
+FORMS = {"few": (16, 4), "some": (4, 4), "each": (1, 4), "everywhere": (1, 8)}
 SHOWN_MAX = 5
 WINDOW = "--from @1740830400 --to @1740830460"
 
@@ -128,9 +128,11 @@ def wrongs_of(perftape, report):
 def form_of(which):
     if which == "everywhere":
         return which
-    if os.environ.get("PERFTAPE_TIER") != "quick":
-        return "all"
-    return "mutant" if any(name.startswith("PERFTAPE_MUTANT") for name in os.environ) else "quick"
+    if any(name.startswith("PERFTAPE_MUTANT") for name in os.environ):
+        return "some"
+    if os.environ.get("PERFTAPE_TIER") == "quick":
+        return "few"
+    return "each" if which == "readers" else "some"
 
 
 def starve(perftape, folder, command, reset, form, first):
