@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -29,7 +30,7 @@ static void answer(int socket, int result, const void *body, size_t size)
 
 	name_answer_put_head(result, size, &bytes);
 	buffer_bytes(&bytes, body, size);
-	send(socket, bytes.data, bytes.size, MSG_NOSIGNAL);
+	fd_message_send(socket, bytes.data, bytes.size, NULL, 0, 0);
 }
 
 static void put_row(struct buffer *body, uint32_t name, uint64_t start)
@@ -55,6 +56,30 @@ static void enter_sandbox(void)
 		_exit(3);
 }
 
+static int compare_numbers(const void *a, const void *b)
+{
+	const uint32_t *one = a, *other = b;
+
+	return (*one > *other) - (*one < *other);
+}
+
+/* What naming a large file needs of the C library and the kernel. */
+static void work_in_sandbox(int socket)
+{
+	uint32_t count = 1 << 20, *numbers;
+	struct stat about;
+
+	enter_sandbox();
+	numbers = malloc(count * sizeof(*numbers));
+	for (uint32_t i = 0; i < count; i++)
+		numbers[i] = i * 2654435761u;
+	qsort(numbers, count, sizeof(*numbers), compare_numbers);
+	numbers = realloc(numbers, 2 * count * sizeof(*numbers));
+	if (fstat(socket, &about) == 0 && fcntl(socket, F_GETFD) >= 0 && numbers[1] > numbers[0])
+		answer_rows(socket, 1, ADDRESS, "worked", 7);
+	free(numbers);
+}
+
 static void do_in_sandbox(int socket, const char *what)
 {
 	enter_sandbox();
@@ -78,6 +103,8 @@ static void obey(int socket, const char *text)
 		answer_rows(socket, 1, ADDRESS - 4, "function", 9);
 	else if (strcmp(text, "label") == 0)
 		answer_rows(socket, 1u << 31 | 1, ADDRESS, "[+0x1234]", 10);
+	else if (strcmp(text, "work") == 0)
+		work_in_sandbox(socket);
 	else if (strcmp(text, "crash") == 0)
 		__builtin_trap();
 	else if (strcmp(text, "hang") == 0)
@@ -230,6 +257,15 @@ static void test_lies(void)
 		check_bad(lies[i], -EPROTO);
 }
 
+static void test_work(void)
+{
+	_cleanup_(cleanup_name_helper) struct name_helper *helper = make_helper();
+	char name[64];
+
+	CHECK_EQ(ask(helper, "work", name), 0);
+	CHECK_STR(name, "worked+0");
+}
+
 static void test_sandbox(void)
 {
 	static const char *const ways[] = { "socket", "fork", "unlink", "kill", "code" };
@@ -255,5 +291,6 @@ CHECK_MAIN({ "names and labels come from the helper", test_good },
 	   { "a helper that hangs or spins costs one answer", test_slow },
 	   { "a helper without memory costs one answer", test_memory },
 	   { "an answer that is none costs one answer", test_lies },
+	   { "a helper can work in its sandbox", test_work },
 	   { "a helper that leaves its sandbox costs one answer", test_sandbox },
 	   { "after the deadline nothing is asked", test_until })
