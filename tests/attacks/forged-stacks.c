@@ -6,7 +6,6 @@
  *
  *   attack-forged-stacks SECONDS [MODULE]
  */
-#define _GNU_SOURCE
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>

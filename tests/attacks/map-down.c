@@ -5,7 +5,6 @@
  *
  *   attack-map-down SECONDS
  */
-#define _GNU_SOURCE
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <time.h>

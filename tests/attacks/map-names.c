@@ -5,7 +5,6 @@
  *
  *   attack-map-names SECONDS
  */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
