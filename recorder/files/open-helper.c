@@ -265,6 +265,19 @@ int open_helper_ask(struct open_helper *helper, const struct open_helper_questio
 	return errno == EINTR ? -EAGAIN : -errno;
 }
 
+/* Returns whether the files that came are those that the answer describes. */
+static bool answer_is_sound(const struct open_helper_answer *answer, const int files[])
+{
+	uint8_t has_file[2];
+	int count = 0;
+
+	memcpy(has_file, answer->has_file, sizeof(has_file));
+	for (int i = 0; i < FD_MESSAGE_FILES; i++)
+		count += files[i] >= 0;
+	return answer->result <= 0 && answer->module.build_id_size <= TAPE_BUILD_ID_MAX &&
+	       has_file[0] <= 1 && has_file[1] <= 1 && has_file[0] + has_file[1] == count;
+}
+
 int open_helper_listen(struct open_helper *helper, int timeout_ms,
 		       struct open_helper_answer *ret_answer, struct finder_files *ret_files)
 {
@@ -275,9 +288,9 @@ int open_helper_listen(struct open_helper *helper, int timeout_ms,
 	if (poll(&polled, 1, timeout_ms) <= 0)
 		return 0;
 	size = fd_message_receive(helper->fd, ret_answer, sizeof(*ret_answer), files);
-	if (size != sizeof(*ret_answer)) {
+	if (size != sizeof(*ret_answer) || !answer_is_sound(ret_answer, files)) {
 		finder_files_close(&(struct finder_files){ files[0], files[1] });
-		return size < 0 ? size : -EPIPE;
+		return size < 0 ? size : size == sizeof(*ret_answer) ? -EPROTO : -EPIPE;
 	}
 	ret_files->fd = ret_answer->has_file[0] ? files[next++] : -1;
 	ret_files->other_fd = ret_answer->has_file[1] ? files[next] : -1;

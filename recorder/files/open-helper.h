@@ -85,7 +85,7 @@ bool open_helper_waits_for_cpu(const struct open_helper *helper);
 int open_helper_ask(struct open_helper *helper, const struct open_helper_question *question);
 /*
  * Receives the next answer. Returns 1, and the caller owns the files; 0 when no answer came in that
- * time; a negative errno when the helper is gone.
+ * time; a negative errno when the helper is gone, or sent what is not an answer.
  */
 int open_helper_listen(struct open_helper *helper, int timeout_ms,
 		       struct open_helper_answer *ret_answer, struct finder_files *ret_files);

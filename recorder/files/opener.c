@@ -450,6 +450,13 @@ static bool is_unchanged(int fd, const struct stat *was)
 	       about.st_mtim.tv_nsec == was->st_mtim.tv_nsec;
 }
 
+/* All that a helper learns about a module. The rest of its answer could be of any other module. */
+static void take_build_id(struct tape_module *module, const struct tape_module *found)
+{
+	module->build_id_size = found->build_id_size;
+	memcpy(module->build_id, found->build_id, TAPE_BUILD_ID_MAX);
+}
+
 /*
  * Finds a file that was opened in time. Touches the file without the lock, so that the drain does
  * not wait for it.
@@ -477,8 +484,7 @@ static int find_cached(struct opener *opener, struct finder_request *request,
 		finder_files_close(ret_files);
 		return -ESTALE;
 	}
-	request->module.build_id_size = found.build_id_size;
-	memcpy(request->module.build_id, found.build_id, TAPE_BUILD_ID_MAX);
+	take_build_id(&request->module, &found);
 	return 0;
 }
 
@@ -541,7 +547,7 @@ static int ask_late(struct opener *opener, const struct finder *finder,
 		 (waited < ANSWER_NS || open_helper_waits_for_cpu(&opener->late)));
 	if (r <= 0)
 		return lose_late(opener, &request->module, r == 0 ? -ETIMEDOUT : -EBADMSG);
-	request->module = answer.module;
+	take_build_id(&request->module, &answer.module);
 	return answer.result;
 }
 

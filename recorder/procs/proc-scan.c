@@ -6,47 +6,22 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/sysmacros.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "naming/proc-maps.h"
 #include "recorder/procs/proc-reader.h"
 #include "symbolizer/elf.h"
 
 /* 65,530 mappings, the most that the kernel usually allows, with paths of 150 bytes. */
 #define MAPS_LIMIT (16u << 20)
 
-/*
- * Parses "55d0-55d8 r-xp 00002000 08:01 1234   /usr/bin/x". Returns 1 if the mapping is executable.
- */
-static int proc_scan_parse_maps_line(char *line, struct perf_record *record)
-{
-	uint64_t start, end, offset, inode;
-	unsigned int major, minor;
-	const char *column = strchr(line, ' ');
-	char rights[8];
-	int path_at = 0;
-
-	/* Most mappings are not executable: do not parse them. */
-	if (!column || strnlen(column, 5) < 5 || column[3] != 'x' ||
-	    sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %x:%x %" SCNu64 " %n", &start,
-		   &end, rights, &offset, &major, &minor, &inode, &path_at) < 7 ||
-	    !path_at || rights[2] != 'x')
-		return 0;
-	record->mmap.start = start;
-	record->mmap.size = end - start;
-	record->mmap.offset = offset;
-	record->mmap.device = makedev(major, minor);
-	record->mmap.inode = inode;
-	record->mmap.path = line + path_at;
-	return 1;
-}
-
 int proc_scan_maps(struct tracker *tracker, int32_t pid)
 {
 	_cleanup_free_ char *text = NULL;
-	char path[64], *line, *rest;
+	struct proc_map map;
+	char path[64], *rest;
 	int r;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
@@ -54,12 +29,18 @@ int proc_scan_maps(struct tracker *tracker, int32_t pid)
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
 	rest = text;
-	while (r == 0 && (line = strsep(&rest, "\n"))) {
+	while (r == 0 && proc_maps_next(&rest, &map)) {
 		struct perf_record record = { .type = PERF_TYPE_MMAP2, .misc = PERF_MODE_USER };
 
-		record.mmap.pid = record.mmap.tid = pid;
-		if (!proc_scan_parse_maps_line(line, &record))
+		if (!map.executable)
 			continue;
+		record.mmap.pid = record.mmap.tid = pid;
+		record.mmap.start = map.start;
+		record.mmap.size = map.end - map.start;
+		record.mmap.offset = map.offset;
+		record.mmap.device = map.device;
+		record.mmap.inode = map.inode;
+		record.mmap.path = map.path;
 		r = tracker_apply(tracker, &record);
 	}
 	return r;

@@ -6,7 +6,11 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/foreign.h"
 #include "base/json.h"
+
+/* U+FFFD */
+#define REPLACEMENT "\xef\xbf\xbd"
 
 #define NUMBER_OF(type, name)                  \
 	{                                      \
@@ -176,7 +180,31 @@ void progress_write(const struct recorder_progress *progress, struct buffer *jso
 	json_close(json, '}');
 }
 
-/* Truncates a text that does not fit. */
+/*
+ * Copies the characters that fit. U+FFFD replaces bytes that are not UTF-8, because a copy that
+ * keeps them would grow, and be cut elsewhere, when it is written and read again.
+ */
+static void copy_characters(const struct buffer *from, char *text, size_t size)
+{
+	const char *at = (const char *)from->data;
+	size_t left = from->size, used = 0;
+
+	while (left) {
+		uint32_t code;
+		size_t taken = foreign_take(at, left, &code);
+		bool broken = code == FOREIGN_BROKEN;
+		size_t put = broken ? strlen(REPLACEMENT) : taken;
+
+		if (!code || put >= size - used)
+			break;
+		memcpy(text + used, broken ? REPLACEMENT : at, put);
+		used += put;
+		at += taken;
+		left -= taken;
+	}
+	text[used] = 0;
+}
+
 static int progress_read_text(const struct json_token *token, char *text, size_t size)
 {
 	_cleanup_(buffer_done) struct buffer plain = { 0 };
@@ -184,8 +212,7 @@ static int progress_read_text(const struct json_token *token, char *text, size_t
 	json_unescape(token, &plain);
 	if (buffer_failed(&plain))
 		return -ENOMEM;
-	snprintf(text, size, "%.*s", (int)MIN(plain.size, size - 1),
-		 plain.data ? (const char *)plain.data : "");
+	copy_characters(&plain, text, size);
 	return 0;
 }
 

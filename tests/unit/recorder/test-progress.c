@@ -71,6 +71,21 @@ static void test_other_versions(void)
 	CHECK_STR(progress.event, "a name that is longer than ther");
 }
 
+/* Bytes that are not UTF-8 take three bytes each, so fewer fit than arrived. */
+static void test_broken_text(void)
+{
+	struct recorder_progress progress;
+
+	CHECK_EQ(read_text("{\"event\":\"a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\"}",
+			   &progress),
+		 0);
+	CHECK_EQ(strlen(progress.event), 31);
+	CHECK(memcmp(progress.event + 28, "\xef\xbf\xbd", 3) == 0);
+	/* a character that does not fit is left out as a whole */
+	CHECK_EQ(read_text("{\"event\":\"a name that is longer than th\u20ac\"}", &progress), 0);
+	CHECK_STR(progress.event, "a name that is longer than th");
+}
+
 /* A later version has more sources than fit, and more values for each source. */
 static void test_other_sources(void)
 {
@@ -227,6 +242,7 @@ static void test_sampling_cost(void)
 
 CHECK_MAIN({ "progress survives JSON", test_round_trip },
 	   { "progress of other versions is read", test_other_versions },
+	   { "broken text of progress is cut at characters", test_broken_text },
 	   { "sources of other versions are read", test_other_sources },
 	   { "text that is not progress is refused", test_no_progress },
 	   { "peaks of rings and of drains", test_peaks },
