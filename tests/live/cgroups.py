@@ -23,7 +23,7 @@ MEMORY = pathlib.Path("/sys/fs/cgroup/memory")
 
 
 def find_unified():
-    """The folder of the unified hierarchy that perf events are in; None where they have one of their own."""
+    """The folder of the unified hierarchy; None if perf events have a hierarchy of their own."""
     if re.search(r"^\d+:[^:]*\bperf_event\b", pathlib.Path("/proc/self/cgroup").read_text(), re.MULTILINE):
         return None
     mounts = (line.split() for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines())
@@ -34,7 +34,7 @@ UNIFIED = find_unified()
 
 
 def work(seconds):
-    """Runs on a CPU for that long. Time that the scheduler or the hypervisor gives to others does not count."""
+    """Computes for that long. Time that the scheduler or the hypervisor gives to others does not count."""
     last = time.monotonic()
     while seconds > 0:
         now = time.monotonic()
@@ -43,7 +43,7 @@ def work(seconds):
 
 
 def work_inside(cgroup):
-    """(pid, when it was there) of a process that begins here, moves there, works for a moment, and is gone."""
+    """Forks a process that moves into the cgroup, works there and ends. Returns (pid, when it arrived there)."""
     line, theirs = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -121,7 +121,7 @@ def test_moved_programs(folder):
     try:
         recorder = start(store, "-F", "499")
         wrongs = expect("the recorder spools samples", wait_for(lambda: is_spooled(store)))
-        # the recorder asks while the program runs, which takes a CPU at some moment of these 150 ms
+        # the recorder can read the cgroup only while the program runs, so it needs a CPU within these 150 ms
         programs = recorders.undisturbed(8, 0.1, run_program)
         said = stop(recorder)
     finally:
@@ -130,7 +130,7 @@ def test_moved_programs(folder):
     wrongs += expect(
         "8 programs of 150 ms during which the machine wakes everybody in time", len(programs) == 8, len(programs)
     )
-    # the shell begins elsewhere
+    # the shell starts in another cgroup, so its samples do not count
     found = [
         sample["cgroup"]
         for sample in query(store, "--from", begin)[0]
@@ -145,7 +145,7 @@ def test_moved_programs(folder):
 
 @live.test()
 def test_pid_namespace(folder):
-    """Inside a PID namespace, where every sample would look like pid 0, record refuses."""
+    """record refuses to run inside a PID namespace, where every sample would seem to have pid 0."""
     done = subprocess.run(
         [
             "unshare",
@@ -180,7 +180,7 @@ def may_make_users():
 
 @live.test(lacks=live.lacking(may_make_users(), "user namespaces"))
 def test_user_namespace(folder):
-    """Root of a user namespace learns that this is why, and need not look for another reason."""
+    """If root of a user namespace cannot record, the message names the user namespace as the reason."""
     done = subprocess.run(
         ["unshare", "-Ur", PERFTAPE, "record", "--store", folder / "guest", "--duration", "1s"],
         capture_output=True,

@@ -48,7 +48,7 @@ SILENT = 3  # seconds after its last report from which on commands believe that 
 
 @contextlib.contextmanager
 def in_memory(folder):
-    """A folder on no disk, as other programs may keep a disk busy for seconds."""
+    """A folder in memory, because other programs may keep a disk busy for seconds."""
     folder.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "perftape-test", folder], check=True)
     try:
@@ -58,7 +58,7 @@ def in_memory(folder):
 
 
 def family_sleeps(pid):
-    """Whether no thread of a process or of its children has something to do, or waits for a disk."""
+    """Whether all threads of a process and of its children sleep: none runs, and none waits for a disk."""
     children = " ".join(map(read, pathlib.Path(f"/proc/{pid}/task").glob("*/children")))
     return all(state == "S" for one in [pid, *children.split()] for _, state in threads_of(one))
 
@@ -71,7 +71,7 @@ def read(path):
 
 
 def watch_end(recorder):
-    """Waits until a recorder has ended: (how long at most all its threads slept, the longest time between looks)."""
+    """Waits for a recorder's end. Returns (the longest sleep of all its threads, the longest time between checks)."""
     slept = apart = 0.0
     looked = awake = time.monotonic()
     while os.waitid(os.P_PID, recorder.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
@@ -98,7 +98,7 @@ def test_sealed_in_time(folder):
             slept, apart = watch_end(recorder)
         cpu = beside_perf.cpu_seconds(recorder.pid) - cpu
         said = recorder.communicate()[1]
-        # Its main thread looks every 10 ms whether the others are done; a hypervisor may hold that up.
+        # The recorder's main thread checks every 10 ms whether the others are done. A hypervisor may delay that.
         allowed = 10 * LOOK + 2 * apart + measured.late()
         wrongs += expect("exit code 0", recorder.returncode == 0, recorder.returncode, said)
         left = list(store.glob("spool/*"))
@@ -117,7 +117,7 @@ def test_stopped_twice_at_once(folder):
         store = folder / f"twice{number}"
         recorder = start(store)
         wrongs += has_reported(store)
-        # Signals wait for a process that is stopped, and then all come at once.
+        # A stopped process gets its signals when it continues, all at once.
         pause(recorder)
         recorder.send_signal(signal.SIGINT)
         recorder.send_signal(signal.SIGTERM)
@@ -147,7 +147,7 @@ def own_filesystem(folder):
 
 @contextlib.contextmanager
 def frozen(mount):
-    """A writer into the file system hangs, and no signal ends that. It goes on by itself if a test hangs, too."""
+    """Freezes a file system: its writers hang, and signals do not end them. A timer thaws it if the test hangs."""
     subprocess.run(["fsfreeze", "--freeze", mount], check=True)
     rescue = threading.Timer(2 * WAIT, subprocess.run, [["fsfreeze", "--unfreeze", mount]])
     rescue.start()
@@ -159,7 +159,7 @@ def frozen(mount):
 
 
 def hangs(recorder, store):
-    """Whether its spooler waits for the disk, and commands know it by its last report: before that they hang, too."""
+    """Whether the spooler waits for the disk and the last report is old. Until it is old, commands hang, too."""
     age = time.time() - (store / "status").stat().st_mtime
     return ("perftape-spool", "D") in threads_of(recorder.pid) and age > SILENT
 
@@ -218,7 +218,7 @@ def test_hung_disk(folder):
             one.communicate(timeout=WAIT)
             wrongs += expect("exit code 1", one.returncode == 1, one.returncode)
         done = perftape("record", "--store", store, "--duration", "300ms")
-        # One that was about to be renamed when the file system went on needs no recovery.
+        # If the segment was about to be renamed when the file system went on, nothing needs recovery.
         wrongs += expect(
             "the next recorder recovers what was in the spool",
             "recovered" in done.stderr or sealed(store) > 1,
@@ -251,14 +251,14 @@ def names_of(store):
 
 
 def remove(store, recorder):
-    """Removes the store of a recorder, and stops that by a signal first: it could write into a folder that goes."""
+    """Stops the recorder by a signal, then removes its store, so that the recorder cannot write in between."""
     pause(recorder)
     shutil.rmtree(store)
 
 
 @live.test(also=("build-tsan",))
 def test_store_removed(folder):
-    """A recorder makes a store that was removed again. If another has it by then, it waits, and adds to it later."""
+    """A recorder makes its removed store anew. If another recorder was faster, the first one waits and adds later."""
     store, said = folder / "removed", ""
     first = start(store, "--segment", "1s")
     wrongs = expect("a sealed segment", wait_for(lambda: sealed(store) >= 1), status(store))
@@ -285,7 +285,7 @@ def test_store_removed(folder):
         "more segments of the second", wait_for(lambda: progress(store).get("segments", 0) >= 2), status(store)
     )
     of_second = stop(second)
-    # The first may have begun to write into it by now.
+    # The first recorder may have begun to write into the store by now.
     counted, names = sum(row["samples"] for row in segments(store)), names_of(store)
     total = int(re.search(r"(\d+) samples", of_second)[1])
     wrongs += expect("the second ends with exit code 0", second.returncode == 0, second.returncode, of_second)

@@ -35,7 +35,7 @@ from recorders import (
     wait_for,
 )  # noqa: E402
 
-# the names of mpstat, and ours
+# mpstat's names of the columns, and our names
 COLUMNS = {
     "usr": "user",
     "nice": "nice",
@@ -47,11 +47,11 @@ COLUMNS = {
     "guest": "guest",
     "idle": "idle",
 }
-# the order of /proc/stat
+# the columns in the order of /proc/stat
 KERNEL_COLUMNS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 TICK_MS = 1000 // os.sysconf("SC_CLK_TCK")
 SECONDS = 5
-# more than the audit takes for usual
+# more dying cgroups than the audit considers usual
 DYING = 2500
 MEMORY = pathlib.Path("/sys/fs/cgroup/memory")
 v1 = live.lacking((MEMORY / "memory.limit_in_bytes").exists(), "memory cgroups of version 1")
@@ -80,11 +80,11 @@ class Watch:
         self.thread.join()
 
     def before(self, moment):
-        """The last value that was there before a moment."""
+        """The last value that was read before a moment."""
         return next((value for _, value, after in reversed(self.looks) if after <= moment), None)
 
     def behind(self, moment):
-        """The first value that was there after a moment."""
+        """The first value that was read after a moment."""
         return next((value for before, value, _ in self.looks if before >= moment), None)
 
 
@@ -105,7 +105,7 @@ def counters():
 
 
 def readings(store):
-    """By CPU and column, the moments and the milliseconds until then; by how much the moments may be off."""
+    """Returns ({(CPU, column): [(moment, milliseconds so far)]}, the possible error of the moments)."""
     answer = {}
     rows, coverage = parse_json(
         perftape("gauges", "--store", store, "--from", "now-5m", "--name", "cpu*/*_ms", "--json").stdout
@@ -117,7 +117,7 @@ def readings(store):
 
 
 def most_back(watch, key):
-    """By how much a counter went back: the kernel corrects the time that a CPU is idle."""
+    """The largest decrease of a counter: the kernel sometimes corrects a CPU's idle time."""
     values = [look[key] for _, look, _ in watch.looks]
     return max((one - other for one, other in zip(values, values[1:])), default=0)
 
@@ -137,15 +137,15 @@ def judge_readings(points, watch, key, error):
 
 
 def bounds_at(points, earliest, latest):
-    """The least and the most that a counter can have shown between two moments, by the readings around them."""
+    """The bounds of a counter between two moments, from the readings around these moments."""
     moments = [moment for moment, _ in points]
-    # a reading was made before the moment of the next one
+    # a reading was made at the latest at the moment of the next one
     low, high = bisect.bisect_right(moments, earliest) - 2, bisect.bisect_left(moments, latest)
     return points[low][1], points[high][1]
 
 
 class Mpstat:
-    """A run of mpstat, between which moments it began and ended, and its averages by CPU."""
+    """A run of mpstat: its averages by CPU, and bounds for the moments of its begin and its end."""
 
     def __init__(self):
         environment = {**os.environ, "LC_ALL": "C", "S_TIME_FORMAT": "ISO"}
@@ -154,7 +154,7 @@ class Mpstat:
             ["mpstat", "-P", "ALL", "1", str(SECONDS)], stdout=subprocess.PIPE, text=True, env=environment
         )
         self.wait_for_second()
-        # it read the counters once before, a second earlier
+        # mpstat read the counters for the first time a second before it printed this line
         self.begin = self.started, time.time() - 1
 
     def wait_for_second(self):
@@ -189,13 +189,13 @@ def burn(cpus, end):
 
 
 def counted(watch, cpu):
-    """The part of the time that all counters of a CPU together grew by. The kernel may lose a little."""
+    """The growth of all counters of a CPU, as a part of the time. The kernel may lose a little."""
     (before, first, _), (_, last, after) = watch.looks[0], watch.looks[-1]
     return sum(last[cpu, name] - first[cpu, name] for name in COLUMNS.values()) / (1000 * (after - before))
 
 
 def judge_average(points, key, theirs, mpstat, watch, error):
-    """The growth of a counter while mpstat ran, and the same from mpstat's average. Both have inexact bounds."""
+    """Compares a counter's growth while mpstat ran with mpstat's average. Both have bounds, not exact values."""
     low_begin, high_begin = bounds_at(points, mpstat.begin[0] - error, mpstat.begin[1] + error)
     low_end, high_end = bounds_at(points, mpstat.end[0] - error, mpstat.end[1] + error)
     slack = 2 * TICK_MS + max(0, most_back(watch, key))
@@ -213,7 +213,7 @@ def judge_average(points, key, theirs, mpstat, watch, error):
 
 @live.test(promise="what each CPU spent its time on", broken_by="mix-cpu-columns")
 def test_beside_mpstat(folder):
-    """The time of each CPU is what the kernel counts at each reading, and what mpstat makes of it."""
+    """The time of each CPU agrees with the kernel's counters at each reading, and with mpstat."""
     store = folder / "mpstat"
     cpus = sorted(os.sched_getaffinity(0))
     newest = lambda: readings(store)[0].get((cpus[0], "user"), [(0, 0)])[-1][0]  # noqa: E731
@@ -221,7 +221,7 @@ def test_beside_mpstat(folder):
         recorder = start(store)
         wait_for(lambda: len(readings(store)[0].get((cpus[0], "user"), [])) > 2)
         mpstat = Mpstat()
-        # neither end of mpstat's time is in that of the loads
+        # the loads run neither at the begin nor at the end of mpstat's time
         burn(cpus, mpstat.started + SECONDS - 1.5)
         averages = mpstat.averages()
         wait_for(lambda: newest() > mpstat.end[1] + 0.1)
@@ -310,7 +310,7 @@ def judge_maker(makers):
 def judge_kept(store, what):
     """The status of a store without a recorder names the makers, as an audit beside one does."""
     status = lambda: json.loads(perftape("status", "--store", store, "--json").stdout)  # noqa: E731
-    # processes of the recorder that outlive it hold its lock for a moment
+    # the recorder's child processes outlive the recorder for a moment, and keep its lock
     wrongs = expect(f"{what}: no recorder runs", wait_for(lambda: not status()["recorder"]), status())
     names = ("made_by", "removed_by")
     rows = [
@@ -332,7 +332,7 @@ def test_dying_cgroups(folder):
     The store of a recorder that was killed, and a snapshot of seconds, name the creator, too."""
     at_first = dying_now()
     maker, gauges = folder / "maker", folder / "gauges"
-    # the rings have room for all events of the cgroups, should nobody empty them meanwhile
+    # the rings have room for all events of the cgroups, even if the recorder cannot empty them meanwhile
     recorders = [start_sampling(maker, "--ring", "16M")]
     with dying_cgroups(folder, DYING) as files:
         with Watch(dying_now) as watch:
@@ -371,7 +371,7 @@ def test_dying_cgroups(folder):
         )
         for number in range(DYING):
             (files / str(number)).unlink()
-        # this machine may have had some before
+        # this machine may have had dying cgroups before the test
         least = at_first + DYING // 5
         wrongs += expect(
             f"less than {least} are dying once their files are gone", wait_for(lambda: dying_now() < least), dying_now()
@@ -389,7 +389,7 @@ def looks(said):
 
 @live.test(lacks=v1)
 def test_crash_loop(folder):
-    """The audit finds a unit whose cgroup is made anew again and again, and does not find it when it stays."""
+    """The audit finds a unit whose cgroup is made anew again and again, but not a unit whose cgroup stays."""
     name = f"perftape-test-{os.getpid()}.service"
     slice_ = MEMORY / "system.slice"
     unit, made = slice_ / name, not slice_.exists()
@@ -407,7 +407,7 @@ def test_crash_loop(folder):
             code,
             findings.get("crash_looping_units"),
         )
-        # where systemd answers, another command asks it
+        # if systemd answers, the finding has another command, which asks systemd
         if loops(findings) and not pathlib.Path("/run/systemd/system").exists():
             command = next((command for command in findings["crash_looping_units"]["confirm"] if name in command), "")
             said = confirm(command)[0]
@@ -470,7 +470,7 @@ while True:
 
 @live.test(lacks=v1)
 def test_short_containers(folder):
-    """The audit finds containers that take each other's place, and says how old the youngest is."""
+    """The audit finds containers that replace one another, and reports the age of the youngest."""
     parent = MEMORY / f"perftape-test-{os.getpid()}"
     parent.mkdir()
     loop = subprocess.Popen([sys.executable, "-S", "-c", CONTAINERS, parent], stdout=subprocess.PIPE, text=True)
@@ -480,7 +480,7 @@ def test_short_containers(folder):
         command = next((command for command in found["confirm"] if parent.name in command), "") if found else ""
         said = confirm(command)[0]
     finally:
-        # only then do no more of them come
+        # the loop makes cgroups until it is killed
         loop.kill()
         begins = [*map(float, loop.communicate()[0].split()), time.time()]
     wrongs = expect(
@@ -494,7 +494,7 @@ def test_short_containers(folder):
     )
     wrongs += expect(f"the audit finds {parent.name}/*, and its exit code is 5", group and code == 5, code, found)
     wrongs += expect("the command of the finding sees at least two containers", looks(said) >= 2, command, said)
-    # a process may be a tick older than its container
+    # the kernel counts ages in ticks, so a process may seem a tick older than its container
     longest = max(after - before for before, after in zip(begins, begins[1:])) + 0.1
     return wrongs + expect(
         f"at least 2 of {len(begins) - 1} starts are seen, and the youngest is at most {longest:.1f} s old",
@@ -532,7 +532,7 @@ def start_dd(cpu, real_time=False):
 
 
 def undisturbed_audit(pid):
-    """An audit while a process is in the kernel. Tries again where other processes took the CPU during the audit."""
+    """Audits while a process is in the kernel. Tries again if other processes took the CPU during the audit."""
     result = None
 
     def is_undisturbed():
@@ -553,7 +553,7 @@ def undisturbed_audit(pid):
 def test_saturated_core(folder):
     """The audit finds a core that does not leave the kernel, and the thread that keeps it there."""
     cpu = max(os.sched_getaffinity(0))
-    # the kernel may take a part of the time from a real-time process: the other one has it
+    # the kernel may withhold a part of the time from the real-time process; the other process then uses it
     other, load = start_dd(cpu), start_dd(cpu, real_time=True)
     try:
         wait_for(lambda: kernel_seconds(load.pid) > 0.1)
@@ -593,7 +593,7 @@ def test_saturated_core(folder):
 
 @live.test()
 def test_recorder_is_missing(folder):
-    """The audit finds a store without a recorder, and does not while one runs."""
+    """The audit reports a store without a recorder, but not while a recorder runs."""
     store = folder / "recorder"
     recorder = start(store, "--segment", "1s")
     wrongs = expect("a segment is sealed", wait_for(lambda: sealed(store) >= 1), sealed(store))
@@ -614,7 +614,7 @@ def test_recorder_is_missing(folder):
 
 @live.test()
 def test_other_host(folder):
-    """The audit of a copy of a host uses that host's figures alone, and goes on when a file of the copy hangs."""
+    """The audit of a copy of a host uses only figures of the copy, and goes on when a file of the copy hangs."""
     store, root, conf = folder / "store", folder / "root", folder / "perftape.conf"
     conf.write_text(f"store = {store}\n")
     (root / "proc").mkdir(parents=True)

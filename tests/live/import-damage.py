@@ -229,7 +229,7 @@ def test_bombs(folder):
     expanded = 1 << 27
     sample = struct.pack("<IHHQIIQIIQQ", 9, 0, 56, 0x1000, 5, 5, 10**12, 0, 0, 1, 0)
     wrongs = []
-    # the sanitizer of build-dev/ keeps what was freed for a while
+    # the sanitizer of build-dev/ keeps freed memory for a while
     most = 8 if "build-dev" in PERFTAPE else 5
     for name, unit in (("samples", sample), ("small records", struct.pack("<IHH", 14, 0, 8)), ("nothing", bytes(8))):
         packed = subprocess.run(

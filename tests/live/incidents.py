@@ -60,7 +60,7 @@ def stall(queue, usec=6596000):
 
 
 def write_kmsg(line):
-    """When it was written: the moment before and the moment after."""
+    """Writes a line to the kernel's log. Returns the moment before and the moment after."""
     # the kernel limits how many lines it takes from one opened file
     with open("/dev/kmsg", "wb", buffering=0) as kmsg:
         before = time.time()
@@ -84,7 +84,7 @@ def queues(store):
 
 
 def lies_between(row, before, after, key="time"):
-    """Whether a time is within two readings of the wall clock, as far as the row claims to know it."""
+    """Whether a time lies between two readings of the wall clock, within the error that the row states."""
     error = row["time_error_s"] + ROUNDING
     return before - error <= seconds_of(row[key]) <= after + error
 
@@ -128,13 +128,13 @@ def test_oom(folder):
             return [row for row in incidents(store, "--kind", "oom.kill") if row["fields"].get("pid") == pid]
 
         def is_decided():
-            # the store is at least this far when the list is read
+            # read before the list, so the store reaches at least this moment when the list is read
             reaches.append(reached(store))
             return find() or reaches[-1] > after + LISTED_AFTER + measured.late()
 
         wait_for(is_decided)
         in_time = find()
-        # the newest line may be in the store before the samples of its moment are
+        # the store may have the newest line earlier than the samples of the same moment
         wait_for(lambda: reached(store) > after)
         row = next(iter(find()), None)
     wrongs = expect(
@@ -151,7 +151,7 @@ def test_oom(folder):
         row,
     )
     stop(recorder)
-    # the wall clock of a stamp may be known a little better once the segment is sealed
+    # sealing may correct the wall clock of a stamp a little, so the times are not compared
     keys = ("id", "kind", "uptime", "boot_id", "fields", "line", "covered")
     same = lambda rows: [{key: row[key] for key in keys} for row in rows] == [
         {key: row[key] for key in keys}
@@ -237,12 +237,12 @@ def is_stopped(pid):
 
 
 def useless(number):
-    # of a level that no console shows
+    # a level that consoles do not show
     return f"<7>perftape test {device()}: a line that nobody needs, number {number}\n"
 
 
 def overwritten():
-    """The number of useless lines that the kernel's log has lost. 0 while it still has lines from before them."""
+    """How many useless lines the kernel's log has lost. 0 while the log still has older lines."""
     with open("/dev/kmsg", "rb", buffering=0) as kmsg:
         oldest = kmsg.read(8192).decode(errors="replace")
     return int(oldest.partition(useless("")[3:-1])[2].partition("\n")[0] or 0)
@@ -296,7 +296,7 @@ def stall_now(first):
     Returns for each queue the moments between which it began to spin and between which it wrote the line; its pid;
     the moments between which it lived.
     """
-    # of a level that no console shows: that would take a millisecond
+    # a level that consoles do not show, because showing a line takes a millisecond
     line = f"<7>{stall('QUEUE', 'USEC')}\n"
     before = time.time()
     process = subprocess.Popen(
@@ -309,7 +309,7 @@ def stall_now(first):
 
 
 def clock_error(store, incident):
-    """The error of an incident's window that its coverage states, and that of a clock which is slewed meanwhile."""
+    """The largest error of an incident's window: the one that its coverage states, and the slewing of the clock."""
     return (
         recorders.query(store, "--incident", incident, "--pid", os.getpid())[1]["clock_error_ns"] / 1e9
         + ROUNDING
@@ -318,7 +318,7 @@ def clock_error(store, incident):
 
 
 def judge_stall(row, error, before, after, earliest, latest):
-    """Whether the times of an incident are those of its line and of the stall before it."""
+    """Whether the times of an incident agree with those of its line and of the stall before the line."""
     what = f"the stall of queue {row['fields']['qid']}"
     wrongs = expect(
         f"{what}: its line is of between {before:.6f} and {after:.6f}", lies_between(row, before, after), row
@@ -340,14 +340,14 @@ def test_clock(folder):
     """An incident's window begins before the stall and has all its samples, with times right to a millisecond."""
     store, wrongs, width, written = folder / "clock", [], 1, {}
     recorder = start_sampling(store, "--trust-user-kmsg", "-F", "1000")
-    # where a clock was read late, as another process had the CPU, its error is large: then once more
+    # if another process delayed the reading of the clocks, the error is large: try again
     while not wrongs and width >= 0.001 and len(written) < 100:
         moments, pid, life = stall_now(len(written))
         written |= moments
         wrongs += expect(
             f"{len(written)} stalls are listed", wait_for(lambda: queues(store) == list(written)), queues(store)
         )
-        # the newest line may be in the store before the samples of its moment are
+        # the store may have the newest line earlier than the samples of the same moment
         wait_for(lambda: reached(store) > life[1])
         rows = [row for row in ours(store) if row["fields"]["qid"] in moments]
         error = clock_error(store, rows[0]["id"]) if rows else 0
@@ -382,14 +382,14 @@ def test_clock(folder):
     also=("build-tsan",),
 )
 def test_snapshots(folder):
-    """The window of an incident is left in a file, once; a folder that cannot be written does not end the recording."""
+    """Each incident's window is saved in a file once. The recording goes on if the folder cannot be written."""
     store, snapshots, moved = folder / "kept", folder / "snapshots", folder / "moved.tape"
     number = lambda: ours(store)[0]["id"]  # noqa: E731
     there = lambda: list(snapshots.glob(f"*-{number()}.tape"))  # noqa: E731
     recorder = start_sampling(store, "--trust-user-kmsg", "--snapshot-dir", snapshots)
     write_kmsg(stall(4))
     wrongs = expect("queue 4 is listed", wait_for(lambda: queues(store) == [4]), queues(store))
-    # a recorder that ends takes at once what it would take when the window is over
+    # a recorder that ends does not wait for the end of the window: it writes the snapshot at once
     if not wrongs and os.environ.get("PERFTAPE_TIER") != "quick":
         wrongs += expect("the snapshot is left while the recorder runs", wait_for(there), list(snapshots.iterdir()))
     said = stop(recorder)
@@ -429,7 +429,7 @@ def test_snapshots(folder):
 
 @live.test(promise="`--add` adds to the store what the store does not know yet", broken_by="add-what-is-known")
 def test_scan(folder):
-    """A log of this machine is placed by its stamps, and what the store lacks is added to it once."""
+    """perftape places a log of this machine by its stamps, and adds each incident that the store lacks once."""
     store, log = folder / "scan", folder / "kern.log"
     recorder = start_sampling(store, "--trust-user-kmsg")
     before, after = write_kmsg(stall(6))
@@ -440,7 +440,7 @@ def test_scan(folder):
     stop(recorder)
     recorded = ours(store)[-1]
     wrongs += expect(f"the line is of between {before} and {after}", lies_between(recorded, before, after), recorded)
-    # a logger that was ten minutes late
+    # the stamp of a logger that wrote ten minutes late
     late = time.strftime("%b %e %H:%M:%S", time.localtime(time.time() + 600))
     log.write_text(
         "".join(
@@ -471,7 +471,7 @@ def test_scan(folder):
 
 @live.test()
 def test_pipe(folder):
-    """An incident in a pipe is shown when its line comes, even without a newline, not when the pipe ends."""
+    """An incident in a pipe is shown when its line comes, even without a newline, and not only at the pipe's end."""
     environment = os.environ | {"PERFTAPE_STORE": str(folder / "none")}
     scan = subprocess.Popen(
         [PERFTAPE, "incidents", "scan", "--json", "-"],

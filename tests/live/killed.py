@@ -38,7 +38,7 @@ LOAD = os.path.abspath(sys.argv[2])
 
 
 def kill(recorder):
-    """kill -9. Returns a moment before it and one behind."""
+    """Kills the recorder with SIGKILL. Returns a moment before that and one after."""
     before = time.time()
     recorder.kill()
     recorder.communicate()
@@ -46,7 +46,7 @@ def kill(recorder):
 
 
 def unsealed(store):
-    """What `segments` lists of spools whose segment does not exist."""
+    """The rows of `segments` for spools whose segment does not exist."""
     return [
         row
         for row in segments(store)
@@ -78,7 +78,7 @@ def recover(store):
     also=("build",),
 )
 def test_killed(folder):
-    """A recorder that is killed loses its last second at most, and answers say why that is missing."""
+    """A killed recorder loses at most its last second, and answers say why this second is missing."""
     with disk(folder / "disk", "64m") as store, noise.Noise() as measured:
         begin = time.time()
         recorder = start(store, "--segment", long_segment())
@@ -92,7 +92,7 @@ def test_killed(folder):
         ran = recorders.cpu_seconds(recorder.pid, waits=True) - ran
         killed, gone = kill(recorder)
         reached = recorders.reached(store)
-        # this disk takes no time, but the recorder's threads may run, or wait for a CPU, or for a timer
+        # this disk costs no time, but the recorder's threads may run, or wait for a CPU or a timer
         allowed = TURN + LOOK + ran + measured.late() + measured.steal()
         wrongs += expect(
             f"each block comes before more than {allowed:.2f} s could be lost",
@@ -121,7 +121,7 @@ def test_killed(folder):
 
 
 def read_samples(store, window):
-    """The samples of a window by CPU and time, and how far their times may be off, in seconds."""
+    """The samples of a window, sorted by CPU and time, and the possible error of their times in seconds."""
     rows, coverage = query(store, *window)
     return (
         sorted(((row["cpu"], seconds_of(row["time"]), row["tid"]) for row in rows if row["period"])),
@@ -130,7 +130,7 @@ def read_samples(store, window):
 
 
 def check_recovery(store, killed):
-    """The mistakes, if the next recorder must keep each sample that could be read before, once."""
+    """Returns what is wrong. The next recorder must keep each sample that could be read before, exactly once."""
     window = ("--from", f"@{killed - WAIT:.6f}", "--to", f"@{killed:.6f}")
     before, error = read_samples(store, window)
     wrongs = recover(store)
@@ -157,7 +157,7 @@ def check_recovery(store, killed):
     also=("build",),
 )
 def test_recovered(folder):
-    """After kill -9 at different moments the next recorder keeps every sample that was on the disk, once."""
+    """After kill -9 at any moment, the next recorder keeps every sample that was on the disk exactly once."""
     moments = {
         "a segment was sealed": sealed,
         "the next one has begun": lambda store: any(
@@ -178,11 +178,11 @@ def test_recovered(folder):
 
 @live.test()
 def test_killed_before_a_sample(folder):
-    """The recorder is killed before its first sample, or the first after a segment: the next one finds nothing."""
+    """A recorder that is killed before the first sample of a tape leaves nothing that the next one must recover."""
     store = folder
 
     def is_killed_early():
-        """Before its first block, a second after the begin: a test that waits longer for a CPU tries again."""
+        """Kills the recorder before its first block, which comes after a second. False if the kill came too late."""
         nonlocal store
         store = folder / f"early {time.monotonic()}"
         recorder = start(store)
@@ -191,7 +191,7 @@ def test_killed_before_a_sample(folder):
         return not is_spooled(store)
 
     def is_killed_between():
-        """After it has ended a tape and begun the next, and before it looks at the rings again, a second later."""
+        """Kills the recorder after it began the next tape and before its next drain. False if the kill was late."""
         nonlocal store
         store = folder / f"between {time.monotonic()}"
         recorder = start(store, "--segment", long_segment())

@@ -49,13 +49,13 @@ SETTLE = 0.1  # seconds that a recorder leaves in the rings at a turn, for sampl
 
 
 def busy_seconds(cpu):
-    """How long a CPU did something since the boot; it was neither idle nor stolen then."""
+    """How long a CPU has been busy since boot. Neither idle nor stolen time counts."""
     fields = re.search(rf"^cpu{cpu} (.*)$", pathlib.Path("/proc/stat").read_text(), re.MULTILINE)[1].split()
     return sum(int(fields[at]) for at in (0, 1, 2, 5, 6)) / os.sysconf("SC_CLK_TCK")
 
 
 def is_due(told, measured, before):
-    """Taken, lost and skipped samples add up to those that the timer of a busy CPU owed while the machine ran."""
+    """Taken, lost and skipped samples add up to the samples that were due on a busy CPU while the machine ran."""
     frequency, span = told["frequency"], (told["end_ns"] - told["begin_ns"]) / 1e9
     away = measured.stolen_ticks(ONE, frequency)
     least = frequency * (span - 2 * SETTLE) - away
@@ -69,7 +69,7 @@ def is_due(told, measured, before):
 
 
 def costs_are_plausible(recorder, told):
-    """Its figures lie within what the kernel counts of its process, and within what one of its other figures allows."""
+    """The recorder's own figures agree with the kernel's figures of its process, and with one another."""
     peak = int(re.search(r"VmHWM:\s+(\d+)", pathlib.Path(f"/proc/{recorder.pid}/status").read_text())[1]) * 1024
     deepest = told["rides_out_least_ns"]
     wrongs = expect(
@@ -100,7 +100,7 @@ def costs_are_plausible(recorder, told):
 
 
 def fill_ring(recorder, told):
-    """Stops a recorder until its CPU was busy for so long that the samples take twice the room of the ring."""
+    """Stops a recorder until its busy CPU has had samples for twice the size of the ring."""
     seconds = 2 * told["ring_bytes"] / (told["sample_bytes"] * told["frequency"])
     pause(recorder)
     before = busy_seconds(ONE)
@@ -110,7 +110,7 @@ def fill_ring(recorder, told):
 
 @live.test(promise="`status` also says what a running recorder takes, loses and costs", broken_by="forget-cost")
 def test_status(folder):
-    """status tells what a recorder takes, loses and costs, and that it was killed."""
+    """status reports what a recorder takes, loses and costs, and that it was killed."""
     store, before = folder / "status", time.monotonic()
     with beside_perf.busy(LOAD, [ONE]), noise.Noise() as measured:
         recorder = start(
@@ -160,7 +160,7 @@ def recording_of(store):
 
 @live.test()
 def test_stopped_recorder(folder):
-    """status tells a recorder that a signal stopped from one that records, and how long the stop took."""
+    """status reports that a signal stopped the recorder, and for how long."""
     store = folder / "stopped"
     recorder = start(store)
     wrongs = has_reported(store)
@@ -215,7 +215,7 @@ def test_stopped_recorder(folder):
 
 
 def record_and_end(store, end):
-    """Records and ends the recorder in one way. Returns the mistakes in status, meanwhile and then."""
+    """Records, and ends the recorder in one way. Returns what is wrong in status during the recording and after it."""
     recorder = start(store, *(() if end else ("--duration", "300ms")))
     while end:
         told = status(store)
@@ -237,7 +237,7 @@ def record_and_end(store, end):
 
 @live.test(promise="Every gap says why it is there", broken_by="forget-gap-cause")
 def test_why_not(folder):
-    """Each answer says why a stretch was not recorded, and status says it of the last one."""
+    """Each answer says why a stretch was not recorded, and status gives the reason for the last one."""
     store, wrongs = folder / "why not", []
     for end in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, None, signal.SIGKILL):
         wrongs += record_and_end(store, end)
@@ -300,7 +300,7 @@ def test_rotate(folder):
         f"two segments for the signals, {hours} for the clock, and the last one", len(listed) == 3 + hours, listed, said
     )
     holes = [seconds_of(two["begin"]) - seconds_of(one["end"]) for one, two in zip(listed, listed[1:])]
-    # Each segment has its own readings of the clocks; a shorter hole is none to perftape either.
+    # Each segment has its own readings of the clocks. perftape does not report such a short hole either.
     allowed = 1e-3 + 2 * query(store, "--from", "now-1h")[1]["clock_error_ns"] / 1e9
     wrongs += expect(
         f"segments that are less than {allowed} s apart", all(abs(hole) < allowed for hole in holes), holes, listed
@@ -313,14 +313,14 @@ def test_rotate(folder):
 
 @live.test()
 def test_terminal(folder):
-    """At a terminal one line tells how it goes; when the terminal is gone, the recorder ends and seals."""
+    """At a terminal, one line shows the progress. When the terminal goes away, the recorder seals and ends."""
     store, said, end = folder / "terminal", "", time.monotonic() + WAIT
     pid, master = pty.fork()
     if pid == 0:
         hear_hangup()
         os.execv(PERFTAPE, [PERFTAPE, "record", "--store", store])
     with beside_perf.busy(LOAD, CPUS):
-        # The time is that of the line, the count and the rate are those of the last turn: once they may differ.
+        # A line has its own time, but the count and the rate of the last drain, so a single line may not agree.
         while not any(map(is_of_one_moment, re.split("\r", said)[:-1])) and time.monotonic() < end:
             if select.select([master], [], [], 0.2)[0]:
                 said += os.read(master, 4096).decode(errors="replace")
@@ -338,7 +338,7 @@ def test_terminal(folder):
 
 
 def is_of_one_moment(line):
-    """Whether the time in a line of progress is that of its number of samples by its rate, as both are rounded."""
+    """Whether the time in a progress line agrees with its samples divided by its rate, both of which are rounded."""
     match = re.match(r"(\d+) s +([1-9]\d*) samples \(([1-9]\d*)/s\)  \d+ lost  [\d.]+ k?M?B  own CPU [\d.]+ %", line)
     seconds, samples, rate = map(int, match.groups()) if match else (0, 0, 1)
     return match and samples / (rate + 0.5) <= seconds + 0.6 and samples / (rate - 0.5) >= seconds - 0.6
@@ -349,13 +349,13 @@ NO_LOG = ("unshare", "--mount", "sh", "-c", 'mount --bind /dev/null /dev/kmsg &&
 
 @live.test(promise="a moment to come back to", broken_by="forget-mark")
 def test_mark(folder):
-    """A mark is put beside a recorder and without one, is listed, names a window, and keeps no segment longer."""
+    """A mark can be put with and without a recorder, is listed, names a window, and does not keep segments longer."""
     store = folder / "mark"
     done = perftape("mark", "too early", "--store", store)
     wrongs = expect(
         "a mark does not make a store", done.returncode == 1 and not store.exists(), done.returncode, done.stderr
     )
-    # Recent complaints of the kernel, also those made for other tests, would keep segments.
+    # Recent incidents in the kernel's log, also those of other tests, would keep segments.
     recorder = start(store, "--segment", "1s", wrapper=NO_LOG)
     wrongs += expect("a sealed segment", wait_for(lambda: sealed(store) >= 1), status(store))
     done = perftape("mark", "deploy", "1.2", "--store", store)
@@ -390,7 +390,7 @@ def test_mark(folder):
         )
     there = sealed(store)
     done = perftape("vacuum", "--store", store, "--max-age", "1ms", "--force")
-    # A trace event may still tell of an incident, as a kill for want of memory.
+    # A trace event may still report an incident, such as an out-of-memory kill.
     return wrongs + expect(
         "of two or more segments vacuum keeps the last one, in spite of the mark",
         there > 1 and (sealed(store) == 1 or len(rows) > len(listed)),
@@ -403,7 +403,7 @@ def test_mark(folder):
 
 @live.test()
 def test_nobody_listens(folder):
-    """A standard error that is closed, or that nobody reads, costs no sample, and no text gets into the store."""
+    """If standard error is closed, or nobody reads it, no sample is lost and no text gets into the store."""
     wrongs = []
     for name, listens in (("closed", lambda: os.close(2)), ("gone", None)):
         store = folder / f"stderr {name}"

@@ -47,12 +47,12 @@ class Slots:
         self.times = times_of(store, "--from", "now-5m", "--cpu", cpu)
 
     def empty(self, begin, last):
-        """How many slots have no sample, between two samples of a time."""
+        """How many slots between two moments have no sample."""
         times = [at for at in self.times if begin <= at <= last]
         return round(FREQUENCY * (times[-1] - times[0])) - len(times) + 1 if times else 0
 
     def irregular(self):
-        """How many samples came out of step, as something held up the timer."""
+        """How many samples came early or late, because something delayed the timer."""
         steps = (later - earlier for earlier, later in zip(self.times, self.times[1:]))
         return sum(abs(FREQUENCY * step - 1) > 1 / 8 for step in steps)
 
@@ -68,7 +68,7 @@ def idle_seconds(cpu):
 
 
 def busy_seconds(cpu):
-    """The time for which something ran. A tick that was stolen is not part of it."""
+    """For how many seconds the CPU was busy. Stolen ticks do not count."""
     return ticks_of(cpu, 1, 2, 3, 6, 7)
 
 
@@ -87,11 +87,11 @@ def check_skipped(store, said, idle, late):
     told = int(match[1]) if match else 0
     begin, last = span_of(store)
     slots = [Slots(store, cpu) for cpu in CPUS]
-    # where steal disturbs the timer again and again, its grid is known to some per cent only
+    # if steal disturbs the timer again and again, the grid is known only to a few per cent
     most = sum(FREQUENCY * (last - begin) - len(one.times) + 2 + one.irregular() / 20 for one in slots)
     expected = f"{store.name}: no more samples are reported as skipped than slots are empty"
     wrongs = expect(expected, told <= most, f"{told} samples, {most:.0f} slots")
-    # idle time is known from the first turn on, after a second; a late sample is judged by the next one
+    # idle time is known from the first drain on, a second after the begin; a late sample is judged by the next one
     empty = sum(one.empty(begin + 1.2 + late, one.times[-2]) for one in slots)
     chance = sum(left_to_chance(one, FREQUENCY * (last - begin)) for one in idle)
     expected = f"{store.name}: all slots that are empty are reported as skipped, but for {chance:.0f} by chance"
@@ -100,7 +100,7 @@ def check_skipped(store, said, idle, late):
 
 @live.test(alone=True)
 def test_skipped(folder):
-    """The recorder reports samples that were due and did not come: those of a busy CPU, and none of an idle one.
+    """The recorder reports samples that were due on a busy CPU and did not come. It reports none for an idle CPU.
 
     The mutation hold-timers plays a hypervisor that stops all CPUs for 0.3 s of each second.
     """
@@ -137,7 +137,7 @@ class Stop:
         recorder.send_signal(signal.SIGCONT)
 
     def third(self):
-        """A third of the last part of the stop, in which the ring was full."""
+        """A third of the later half of the time in which the ring was full."""
         return (self.end - self.begin) * (1 - self.FULL) / 2 / 3
 
     def thirds(self):
@@ -149,7 +149,7 @@ def lost_in(store, begin, last):
 
 
 def try_stop(store, environment, by_itself=False):
-    """A recording with such a stop knows when the kernel dropped samples, and how many."""
+    """Checks that a recording with such a stop reports when the kernel dropped samples, and how many."""
     options = ("-F", str(Stop.FREQUENCY), "--segment", "1s", "--cpus", str(Stop.CPU), "--ring", "64K")
     began = time.time()
     with loads_on([Stop.CPU], LOAD, start_yielding):
@@ -175,13 +175,13 @@ def try_stop(store, environment, by_itself=False):
     promise="perftape counts what the kernel had to drop, and keeps that count with the samples", broken_by="forget-loss"
 )
 def test_stopped(folder):
-    """A recorder that is stopped until its ring is full says when the kernel dropped samples, and how many."""
+    """A recorder that is stopped until its ring is full reports when the kernel dropped samples, and how many."""
     return try_stop(folder / "stopped", os.environ)
 
 
 @live.test()
 def test_stopped_in_a_turn(folder):
-    """So does one that is stopped between two looks at its rings. The mutation stop-in-turn stops it there."""
+    """The same holds for a recorder that the mutation stop-in-turn stops between two drains of its rings."""
     return try_stop(folder / "stopped", os.environ | {"PERFTAPE_MUTATION": "stop-in-turn"}, by_itself=True)
 
 
@@ -204,7 +204,7 @@ def times_of_cpu_1(store, since="now-5m"):
 
 
 def check_return(store, came):
-    """CPU 1, which is kept busy from then on, is sampled without a hole, and the name of what runs there is known."""
+    """Keeps CPU 1 busy after its return. The CPU must be sampled without a hole, and the process must have a name."""
     since = f"@{came:.6f}"
     with noise.Noise() as measured, loads_on([1], LOAD) as loads:
 
@@ -223,7 +223,7 @@ def check_return(store, came):
 
 
 def come_and_go(store, away):
-    """A recording in which CPU 1 is away for a moment. Returns what is wrong so far, and what away() returns."""
+    """Records while CPU 1 is offline for a moment. Returns what is wrong so far, and what away() returned."""
     recorder = start(store)
     with loads_on([1], LOAD, start_yielding):
         wrongs = expect("CPU 1 is sampled", wait_for(lambda: len(times_of_cpu_1(store, "now-5s")) >= 20))
@@ -239,7 +239,7 @@ def come_and_go(store, away):
     lacks=CPU_1,
 )
 def test_cpu_offline(folder):
-    """A CPU that goes offline and comes back is sampled again, and the time between is said to be missing."""
+    """A CPU that goes offline and comes back is sampled again, and answers report the time between as offline."""
     store = folder / "offline"
     message = "offline    1 time a CPU was offline; 1 now"
 
@@ -265,13 +265,13 @@ def test_cpu_offline(folder):
 
 
 def check_absence(store, went, comes, last, output):
-    """The answers about CPU 1 in the time in which it is offline, and from then until its last sample."""
+    """The answers about CPU 1 while it is offline, and from its return until its last sample."""
     absent, cpu_1 = (went + MARGIN, comes - MARGIN), ("--cpu", "1")
     wrongs = []
     for what, asked, cpus, code in (
         ("CPU 1 while it is offline and afterwards", (absent[0], last), cpu_1, 4),
         ("CPU 1 while it is offline", absent, cpu_1, 3),
-        # an offline CPU has nothing to record; whether all of the other CPUs is there depends on the machine
+        # an offline CPU has nothing to record; whether the other CPUs are complete depends on the machine
         ("all CPUs while it is offline", absent, (), None),
     ):
         done = perftape("query", "--store", store, *window(*asked), "-o", output, "--strict", *cpus)
@@ -285,7 +285,7 @@ def check_absence(store, went, comes, last, output):
 
 @live.test(alone=True, lacks=CPU_1)
 def test_cpu_absent(folder):
-    """A CPU that is offline when a recording begins is said to be so from its begin."""
+    """If a CPU is offline when a recording begins, answers report it as offline from the recording's begin."""
     store = folder / "absent"
 
     def sampled_seconds():
@@ -302,7 +302,7 @@ def test_cpu_absent(folder):
 
 @live.test(alone=True, lacks=CPU_1)
 def test_cpu_blinks(folder):
-    """A CPU that goes offline and comes back between two looks is sampled again, though only its silence shows it."""
+    """A CPU that goes offline and comes back between two checks is sampled again: its silence shows the recorder."""
     store = folder / "blink"
 
     def away(recorder):
@@ -323,14 +323,14 @@ LIMITED, THROTTLED = r"at most 500 samples a second allowed", r"[1-9]\d* times t
 
 
 def second_from(store, begin):
-    """Waits until a second from that moment on is recorded: what is wrong with that, and its window."""
+    """Waits until the second after that moment is recorded. Returns what is wrong, and the window of this second."""
     is_there = wait_for(lambda: times_of(store, "--from", f"@{begin:.6f}")[-1:] > [begin + 1])
     return expect("the recording goes on for a second", is_there), window(begin, begin + 1)
 
 
 @live.test(alone=True)
 def test_lowered_rate(folder):
-    """The recorder reports a kernel that allows fewer samples for a while, its limit, and how often it throttled."""
+    """If the kernel allows fewer samples for a while, the recorder reports the limit and how often it throttled."""
     store = folder / "lowered"
 
     def status():
@@ -351,7 +351,7 @@ def test_lowered_rate(folder):
         more, said = end(recorder)
     is_said = re.search(r"throttled .* [1-9]\d* times", said)
     wrongs += more + expect("record says how often it was throttled", is_said, said)
-    # what was read from the rings lately is on its way into the recording
+    # the newest records from the rings are not in the recording yet
     counts = [progress["recent_samples"], progress["samples"] + 4000]
     wrongs += expect("there are no more samples lately than in all", counts[0] <= counts[1], counts)
     is_helpful = refused.returncode == 1 and "use -F 500 or" in refused.stderr and refused.stderr.count("\n") == 1
@@ -365,7 +365,7 @@ def test_lowered_rate(folder):
 
 
 def check_sum(store, frequency):
-    """All samples that were due on busy CPUs are there, or the recording knows why not."""
+    """The recording has all samples that were due on busy CPUs, or says why some are missing."""
     told, (begin, last) = recorders.query(store, "--from", "now-5m")[1], span_of(store)
     came, due = len(times_of(store, "--from", "now-5m")), frequency * len(CPUS) * (last - begin)
     there = came + told["skipped"] + told["lost"]

@@ -43,7 +43,7 @@ LOADED = r"^stripped;(?:.*;)?load_(?:alpha|bravo|charlie|delta|echo|foxtrot|golf
 
 @contextlib.contextmanager
 def recording(store, *words):
-    """Gives a recorder that records, and ends it."""
+    """Yields a running recorder, and ends the recorder afterwards."""
     recorder = start(store, *words)
     try:
         if not wait_for(lambda: is_spooled(store)):
@@ -121,12 +121,12 @@ def test_brief(folder):
 
 @live.test(alone=True, long=True)
 def test_brief_beside_hogs(folder):
-    """The same for 100 of them beside two hogs on each CPU."""
+    """100 processes of 50 ms have names, beside two hogs on each CPU."""
     return name_briefs(folder, 100, 95, 2)
 
 
 def strip(folder):
-    """(a program without names, a file with them, its build-id). Nobody else runs a program with this build-id."""
+    """Returns (a program without names, its debug file, its build-id). Only this test runs a program with that id."""
     whole, program, names = folder / "whole", folder / "stripped", folder / "names"
     notes = subprocess.run(["readelf", "-n", LOAD], capture_output=True, text=True, check=True).stdout
     old = re.search(r"Build ID: ([0-9a-f]+)", notes)[1]
@@ -140,7 +140,7 @@ def strip(folder):
 
 @live.test(promise="debug files came later: names again", broken_by="forget-reseal")
 def test_resolve(folder):
-    """resolve finds the names of a stripped program once its debug file is there, beside a recorder."""
+    """Beside a recorder, resolve finds the names of a stripped program once its debug file exists."""
     store, debug, begin = folder / "later", folder / "debug", f"@{time.time():.6f}"
     program, names, build_id = strip(folder)
     place = debug / ".build-id" / build_id[:2]

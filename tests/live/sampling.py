@@ -27,9 +27,9 @@ from recorders import PERFTAPE, WAIT, end, expect, folded, perftape, samples_of,
 
 LOAD = os.path.abspath(sys.argv[2])
 CPUS = sorted(os.sched_getaffinity(0))
-# Enough to see beside perf that an eighth of the samples is missing.
+# Enough samples for the comparison with perf to show that an eighth of them is missing.
 SECONDS = 4 if os.environ.get("PERFTAPE_TIER") == "quick" else 8
-# More standard deviations than these are no chance: there is one false alarm in a million.
+# A larger difference, in standard deviations, is not chance: one false alarm in a million.
 CHANCE = 5
 
 
@@ -68,7 +68,7 @@ def test_idle_and_busy(folder):
 
 @live.test()
 def test_commands_to_look(folder):
-    """The two commands that record prints at its end work as they stand."""
+    """The two commands that record prints at its end work as printed."""
     done = perftape("record", "--store", folder / "a store", "--duration", "1s")
     commands = [line.strip() for line in done.stderr.splitlines() if line.startswith("  ")]
     wrongs = expect("record prints two commands", len(commands) == 2, done.stderr)
@@ -79,7 +79,7 @@ def test_commands_to_look(folder):
 
 
 def compare_counts(result, what="", windows=()):
-    """We have as many samples of each CPU as perf, which has to do with the same steal."""
+    """perftape has as many samples of each CPU as perf, which suffers from the same steal."""
     wrongs = []
     for cpu in result.cpus:
         perf, ours, due = result.counts(cpu, windows)
@@ -92,12 +92,12 @@ def compare_counts(result, what="", windows=()):
 
 @live.test(promise="97 times a second on each CPU", broken_by="drop-sample", alone=True)
 def test_beside_perf(folder):
-    """perf and perftape take as many samples of the same seconds under load, of the same functions."""
+    """Under load, perf and perftape take equally many samples in the same seconds, of the same functions."""
     result = beside_perf.record(PERFTAPE, LOAD, SECONDS, folder)
     wrongs = expect("perf has samples of all CPUs", result.cpus == CPUS, result.cpus) + compare_counts(result)
     loads = [name for name in result.perf.leaves if name.startswith("load_")]
     wrongs += expect("perf sees at least 8 functions of the load", len(loads) >= 8, result.perf.leaves)
-    # both lists, as perf may lack a function that we have on top
+    # compare both lists, because perf may lack a function that is at the top of ours
     for name in dict.fromkeys(result.top + result.our_top()):
         shares = f"perf {100 * result.perf.share(name):.2f} %, perftape {100 * result.ours.share(name):.2f} %"
         apart = result.sigma(name)
@@ -108,7 +108,7 @@ def test_beside_perf(folder):
 
 @live.test()
 def test_beside_harm(folder):
-    """A recorder that starts does no harm to a perf record that runs: perf can read what it wrote."""
+    """A recorder that starts does not harm a running perf record: perf can read its own file."""
     data, began, over = folder / "beside.data", folder / "began", folder / "over"
     workload = ["sh", "-c", 'touch "$1"; until [ -e "$2" ]; do sleep 0.02; done', "sh", began, over]
     command = ["perf", "record", "-q", "-B", "-F", "97", "-e", "cpu-clock", "-g", "-a", "-o", data, "--", *workload]
@@ -145,7 +145,7 @@ def check_segments(store):
     alone=True,
 )
 def test_rotation(folder):
-    """A segment of each second: where two meet no sample is missing or taken twice, in comparison with perf."""
+    """With a segment for each second, no sample at their edges is missing or taken twice, compared with perf."""
     store, near = folder / "store", 0.15
     result = beside_perf.record(PERFTAPE, LOAD, SECONDS, folder, ["--segment", "1s"])
     wrongs, ends = check_segments(store)
@@ -180,7 +180,7 @@ def test_live_screen(folder):
 
 
 class Lacked:
-    """The time for which the machine kept a process from running, and for which the process itself ran."""
+    """How long the machine kept a process from running, and how long the process itself ran."""
 
     def __init__(self, pid):
         self.pid = pid
@@ -195,10 +195,10 @@ class Lacked:
 
 @live.test(promise="you can ask for a sample a second after it was taken", broken_by="spool-late")
 def test_asked_while_recorded(_):
-    """A query finds a sample while it is recorded: after a second, and the time for which the recorder lacked a CPU."""
+    """A query finds a sample a second after it was taken, or later by the time for which the recorder lacked a CPU."""
     turn = 1.1  # seconds: from one look at the rings to the next, and what such a look leaves to the next
     wrongs = []
-    # in memory, as other writers of a disk may keep it busy
+    # in memory, because other programs may keep a disk busy
     with (
         tempfile.TemporaryDirectory(prefix="perftape live ", dir="/dev/shm") as folder,
         loads_on(CPUS[:1], LOAD, beside_perf.start_yielding),
@@ -221,7 +221,7 @@ def test_asked_while_recorded(_):
 
 @live.test()
 def test_what_is_sampled(folder):
-    """Only the CPU that was asked for is sampled, with that event, and without callers in programs."""
+    """record keeps to --cpus and --event. With --no-user-stacks, stacks have no callers in programs."""
     store = folder / "asked"
     cpu = str(CPUS[0])
     recorder = start(store, "--cpus", cpu, "--no-user-stacks", "--event", "cpu-clock", "--ring", "64K")
@@ -245,7 +245,7 @@ def test_what_is_sampled(folder):
 
 @live.test(lacks=live.lacking(len(CPUS) > 1, "two CPUs"))
 def test_name_of_another_cpu(folder):
-    """A program that starts on a CPU that is not sampled, and moves to the one that is, has its name."""
+    """A program that starts on a CPU without sampling, and moves to a sampled CPU, has its name."""
     store = folder / "beyond"
     sampled, other = str(CPUS[0]), str(CPUS[1])
     recorder = start(store, "--cpus", sampled, wrapper=["taskset", "-c", other])
@@ -325,7 +325,7 @@ while True:
 
 @live.test()
 def test_page_faults(folder):
-    """Page faults that go on are sampled all the while. The kernel's first guess of a period would take minutes."""
+    """Constant page faults are sampled in every second. The kernel's first guess of a period would take minutes."""
     store = folder / "faults"
 
     def samples():

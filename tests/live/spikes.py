@@ -28,7 +28,7 @@ FREQUENCY = 97
 
 def become_spinner():
     os.sched_setaffinity(0, {CPU})
-    # all others on this machine together get a twentieth of that CPU, also those that hurry
+    # all other processes together, even real-time ones, get a twentieth of that CPU
     os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(10))
 
 
@@ -41,7 +41,7 @@ class Spinner:
         self.pid = self.process.pid
 
     def end(self):
-        """Ends it. Returns the CPU time that it had, by the kernel's account."""
+        """Ends the spinner. Returns its CPU time by the kernel's account."""
         self.process.kill()
         usage = os.wait4(self.pid, 0)[2]
         self.process.returncode = 0
@@ -60,7 +60,7 @@ def spikes_of(store, pid):
 
 
 def kernel_seconds():
-    """The time of each CPU that was not idle and not a program's own, by the kernel's account."""
+    """The seconds that each CPU spent in the kernel, with interrupts and steal, by the kernel's account."""
     rows = (line.split() for line in pathlib.Path("/proc/stat").read_text().splitlines())
     cpus = {int(row[0][3:]): row for row in rows if re.fullmatch(r"cpu\d+", row[0])}
     return {cpu: sum(int(row[at]) for at in (3, 6, 7, 8)) / noise.TICK for cpu, row in cpus.items()}
@@ -90,20 +90,20 @@ def compare_pictures(store, spike, account):
     picture = perftape("heatmap", "--store", store, *window, env=screen).stdout
     kernel, seconds = kernel_by_map(store, window)
     row = row_of(picture, CPU)
-    # both are of samples, but the list also knows what no sample shows; a tenth is for how they divide the time
+    # the list also counts time without samples; a tenth allows for the different ways to divide the time
     least = spike["kernel"] + spike["irq"] - spike["unseen"] - 0.1
     expected = f"at least {100 * least:.0f} % of CPU {CPU}"
     wrongs = expect(f"{expected} are the kernel's", kernel.get(CPU, 0) > least * seconds, kernel, seconds)
     wrongs += expect(f"{expected} are drawn as K", row.count("K") > least * len(row) > 0, picture)
     for cpu, blamed in kernel.items():
-        # a sample stands for 10 ms, and which of them hit the kernel is chance
+        # a sample stands for 10 ms, and it is chance which samples hit the kernel
         most = account[cpu] + 5 * math.sqrt((account[cpu] + 1) / FREQUENCY)
         wrongs += expect(f"CPU {cpu} is in the kernel for at most {most:.1f} s", blamed < most, f"{blamed:.1f} s")
     return wrongs
 
 
 def compare_list(store):
-    """Without --all the list has what is not crowded."""
+    """Checks that the list without --all has each spike that is not crowded."""
     plain = rows_of(store)
     single = [row for row in rows_of(store, "--all") if row["cpu"] == CPU and row["crowded"] == 0]
     are_listed = all(row in plain for row in single)
@@ -111,10 +111,10 @@ def compare_list(store):
 
 
 def compare(store, spike, spent, stolen, account):
-    """One spike against what the kernel's account says, and what the heat map shows."""
+    """Compares one spike with the kernel's account and with the heat map."""
     owned = spike["seconds"] * spike["thread"]["share"]
     kernel = spike["seconds"] * (spike["kernel"] + spike["irq"])
-    # up to 1.5 s at each end are not a whole second of the recording; which samples hit the process is chance
+    # up to 1.5 s at each end are outside of whole seconds, and it is chance which samples hit the process
     least, most = spent - 3, spent + stolen + 0.5
     table = perftape("spikes", "--store", store, "--all", "--at", spike["from"]).stdout
     name = f"dd {spike['thread']['pid']}/"
@@ -141,7 +141,7 @@ def recording(store):
 
 @live.test(promise="It needs no incident", broken_by="quarter-share", alone=True)
 def test_spinner(folder):
-    """A CPU that spins in the kernel is found: while it is recorded, when it is sealed, and without its index."""
+    """A CPU that spins in the kernel is found in the spool, in a sealed segment, and without the index."""
     store = folder / "store"
     before = kernel_seconds()
     with recording(store) as wrongs, noise.Noise() as measured:
@@ -152,7 +152,7 @@ def test_spinner(folder):
         finally:
             spent = spinner.end()
         wrongs += expect(f"a spike of {LEAST} s is found while it is recorded", found, rows_of(store, "--all"))
-        # its last whole second is recorded
+        # the last whole second of the spinner is recorded
         segments = sealed(store)
         wrongs += expect("the recorder goes on", wait_for(lambda: sealed(store) > segments))
     after = kernel_seconds()

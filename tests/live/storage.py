@@ -39,14 +39,14 @@ LOAD = os.path.abspath(sys.argv[2])
 
 
 def fill(store):
-    """Takes all room that is left. The last page of a file may still grow."""
+    """Takes all free space of the disk. The last page of a file may still grow."""
     with open(store / "ballast", "ab", buffering=0) as ballast, contextlib.suppress(OSError):
         while True:
             ballast.write(b"x" * 4096)
 
 
 def fill_up(recorder, store):
-    """Fills the disk until the recorder says that it waits. Returns what it said."""
+    """Fills the disk until the recorder reports that it waits. Returns the recorder's messages."""
     return hear(recorder, "again each second", lambda: fill(store))
 
 
@@ -105,7 +105,7 @@ def test_full_disk(folder):
 
 @live.test()
 def test_full_to_the_end(folder):
-    """Every answer tells what could not be stored until the end, and why: before the next recorder and after it."""
+    """Every answer reports the samples that were never stored, and why, before and after the next recorder."""
     begin = time.time()
     with disk(folder / "full to the end", "2m") as store:
         recorder = start(store, "--segment", long_segment(), "--keep-free", "0", "-F", "499")
@@ -157,7 +157,7 @@ def test_full_to_the_end(folder):
 
 @live.test()
 def test_full_before_a_segment(folder):
-    """Samples that only the spool has at the end do not count as nothing, and the next recording recovers them."""
+    """If only the spool has samples at the end, record reports them, and the next recording recovers them."""
     with disk(folder / "full at once", "256k") as store:
         recorder = start(store, "--segment", long_segment(), "-F", "499")
         wrongs = expect("samples are in the spool", wait_for(lambda: any(row["samples"] for row in segments(store))))
@@ -204,7 +204,7 @@ def test_disk_fills_up(folder):
 
 
 def synced_wrongly(calls, name):
-    """The calls that a thread made in the wrong order when it sealed the segment. `calls` is text of strace."""
+    """Returns which calls a thread made in the wrong order when it sealed the segment. `calls` has lines of strace."""
 
     def last(pattern, until=len(calls)):
         return max((number for number, call in enumerate(calls[:until]) if re.match(pattern, call)), default=-1)
@@ -229,10 +229,10 @@ def synced_wrongly(calls, name):
 
 @live.test(promise="it seals a segment, while sampling goes on", broken_by="skip-fsync")
 def test_sealed_is_synced(folder):
-    """Each segment is on the disk before its spool goes: its bytes, then its name, then its folder."""
+    """Each segment is on the disk before its spool is removed: its bytes, then its name, then its folder."""
     store, trace = folder / "synced", folder / "trace"
     trace.mkdir()
-    # one file for each thread, and the recorder is still our child; LeakSanitizer does not work beside a tracer
+    # -ff: a file for each thread; -D: the recorder stays our child; LeakSanitizer does not work under a tracer
     strace = [
         "strace",
         "-D",

@@ -88,7 +88,7 @@ def events(store, *words):
 
 
 def clock_error(store):
-    """How far the times of the store may be off, as its coverage says; rows have microseconds."""
+    """The error of the store's times according to its coverage, plus a microsecond of rounding."""
     return recorders.query(store, "--from", "now-1h", "--events")[1]["clock_error_ns"] / 1e9 + 2e-6
 
 
@@ -102,7 +102,7 @@ def dying(store):
 
 
 def dying_fields(store, maker):
-    """The same in JSON: the recorder's progress, and the row of what a process made."""
+    """The dying cgroups in the JSON of `status`: the recorder's progress, and the row of the process `maker`."""
     progress = json.loads(perftape("status", "--store", store, "--json").stdout)["recording"]["progress"]
     return progress, next((row for row in progress["dying_cgroups"] if row["made_by_pid"] == maker), None)
 
@@ -127,7 +127,7 @@ def kill_for_memory(base):
     promise="who made and removed which cgroup, and when it was really gone", broken_by="forget-release", lacks=v1
 )
 def test_released(folder):
-    """Three events tell of a cgroup: its making and its removal, with the process that did it, and its real end."""
+    """Three events report a cgroup: its creation and its removal, each with the process, and its real end."""
     mount_own(folder / "files")
     base, store = MEMORY / f"perftape-released-{os.getpid()}", folder / "store"
     base.mkdir()
@@ -244,7 +244,7 @@ def test_events(folder):
 
 @live.test(lacks=v1)
 def test_loop(folder):
-    """A unit that starts and ends faster than anything looks at it: each start counts."""
+    """Each start of a unit counts, even if the unit ends before any scan sees it."""
     mount_own(folder / "files")
     base, store = MEMORY / f"perftape-loop-{os.getpid()}", folder / "store"
     unit = base / "loop.service"
@@ -285,7 +285,7 @@ def test_programs(folder):
     rows = [row for row in events(store, "--name", "*_exec") if str(program) in row["of"]]
     counts = [row["of"][str(program)] for row in rows]
     wrongs = expect(f"{sum(PARTS)} starts are counted", sum(counts) == sum(PARTS), rows)
-    # a rotation leaves what has just happened to the next segment, which may be all of a part
+    # a rotation leaves the newest events to the next segment, which may be all events of a part
     return wrongs + expect(
         f"there is one count in each of {len(PARTS) - 1} or {len(PARTS)} segments",
         len(counts) in (len(PARTS) - 1, len(PARTS)),
@@ -307,7 +307,7 @@ def test_unknown(folder):
 
 @live.test(lacks=v1)
 def test_not_mounted(folder):
-    """Where tracefs is not mounted, the recorder has events all the same, and its own mount stays invisible."""
+    """If tracefs is not mounted, the recorder mounts it for itself, and other processes do not see this mount."""
     mount_all((b"tmpfs", b"/sys/kernel"))
     store, group = folder / "store", MEMORY / f"perftape-not-mounted-{os.getpid()}"
     recorder = start_sampling(store)
