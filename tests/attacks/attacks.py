@@ -53,7 +53,7 @@ LOSSES = ("lost", "unsaved", "lost_names", "damaged", "stalled", "limit")
 
 
 def run_mapped(*words, cpu=CPUS[0]):
-    """Starts a process that maps a file as code and runs it, or code of its own."""
+    """Starts a process that runs code from a mapped file, or code that it generates."""
     return subprocess.Popen([RUN_MAPPED, str(cpu), *map(str, words)])
 
 
@@ -71,7 +71,7 @@ def end_all(processes):
 
 
 def family(pid):
-    """A process and those that it started."""
+    """The pids of a process and of its descendants."""
     pids = [pid]
     for children in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
         with contextlib.suppress(OSError):  # the thread ended meanwhile
@@ -81,7 +81,7 @@ def family(pid):
 
 
 def anonymous_bytes(pid):
-    """The anonymous memory of a process and of those that it started."""
+    """The anonymous memory of a process and of its descendants."""
     total = 0
     for one in family(pid):
         with contextlib.suppress(OSError):
@@ -91,7 +91,7 @@ def anonymous_bytes(pid):
 
 
 class Memory:
-    """Watches the anonymous memory of a process and of those that it started, until it is stopped."""
+    """Watches the anonymous memory of a process and of its descendants, until stop()."""
 
     def __init__(self, pid):
         self.pid, self.peak, self.over = pid, 0, threading.Event()
@@ -112,7 +112,7 @@ class Memory:
 
 @dataclasses.dataclass
 class Recording:
-    """What came of one recording beside an attack."""
+    """The result of one recording beside an attack."""
 
     store: pathlib.Path
     code: int = 0
@@ -125,7 +125,7 @@ class Recording:
 
 
 def start(store, segment=SEGMENT):
-    """Starts a recorder and waits until it samples. It tells a file what it says."""
+    """Starts a recorder and waits until it samples. Its messages go to a file."""
     store.parent.mkdir(parents=True, exist_ok=True)
     begin = time.time()
     with open(store.parent / "said", "a", encoding="utf-8") as said:
@@ -141,7 +141,7 @@ def start(store, segment=SEGMENT):
 
 
 def wait_usage(process):
-    """Waits for a process. Returns the CPU seconds of it and of those that it waited for."""
+    """Waits for a process. Returns the CPU seconds of the process and of the children that it waited for."""
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     return usage.ru_utime + usage.ru_stime
@@ -158,7 +158,7 @@ def record(folder, attack, hostile, seconds):
     recorder = start(recording.store)
     memory = Memory(recorder.pid)
     attackers = attack(folder, hostile)
-    # the recorder sees the attack before it has to open the bystander's files
+    # the recorder must see the attack before it opens the bystander's files
     attacked = time.time()
     wait_for(lambda: reached(recording.store) > attacked + 1 or recorder.poll() is not None)
     bystander = subprocess.Popen([LOAD, str(CPUS[-1])])
@@ -169,7 +169,7 @@ def record(folder, attack, hostile, seconds):
         end_all(attackers)
         bystander.kill()
         recording.bystander_seconds = wait_usage(bystander)
-    # what ended must be in the store, before the recorder has to end
+    # the samples of the ended processes must be in the store before the recorder ends
     moment = time.time()
     wait_for(lambda: reached(recording.store) > moment or recorder.poll() is not None)
     recorder.send_signal(signal.SIGINT)
@@ -232,7 +232,7 @@ def wrong_cost(harmless, hostile, seconds):
 
 
 def wrong_next_start(folder, attack):
-    """Kills a recorder during an attack. The next recorder must seal what that one left, and record."""
+    """Kills a recorder during an attack. The next recorder must seal the leftover spool, and record."""
     folder.mkdir()
     store = folder / "store"
     recorder = start(store, segment=recorders.long_segment())

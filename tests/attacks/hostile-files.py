@@ -150,7 +150,7 @@ MANY = 200
 
 
 def many(folder, hostile):
-    """Each kind of file, run by as many processes, which share what CPU time they get."""
+    """Starts an equal number of processes for each kind of file. The processes share the CPU."""
     makers = (poison, go_relocations, segments, debugdata, note)
     started = []
     for number, make in enumerate(makers):
@@ -159,7 +159,7 @@ def many(folder, hostile):
         started += make(place, hostile)
         (path,) = [path for path in place.iterdir() if path.name != "inner"]
         for copy in range(MANY // len(makers) - 1):
-            # another file with the same bytes, as each process may have its own
+            # half of the processes get a file of their own with the same bytes
             other = place / f"{copy:03d}{path.name[3:]}"
             other.hardlink_to(path) if copy % 2 else attacks.copy_sparse(path, other)
             started.append(attacks.run_mapped(other))

@@ -113,7 +113,7 @@ class Chromium:
         pathlib.Path(path).write_bytes(base64.b64decode(self.call("Page.captureScreenshot", **more)["data"]))
 
     def run(self, script):
-        """The value of an expression in the page. An exception there is one here."""
+        """The value of an expression in the page. Raises an exception if the expression does."""
         answer = self.call("Runtime.evaluate", expression=script, returnByValue=True)
         if "exceptionDetails" in answer:
             raise RuntimeError(str(answer["exceptionDetails"]))

@@ -100,7 +100,7 @@ def check_search(browser):
     wrongs += differs(
         "after Escape", [browser.run("find('matched').textContent"), browser.run("search.value")], ["", ""]
     )
-    # the frames inside one that matched count with it; a text that is not an expression is searched as a text
+    # a matching frame counts with all frames above it; a text that is not a valid expression matches literally
     for text, share in (
         ("main|work", "98.0 % matched"),
         ("(*Man", "2.0 % matched"),
@@ -174,7 +174,7 @@ def check_help(browser):
     wrongs += differs("the help after ?", browser.run(shown), True)
     text = browser.run("find('help').textContent")
     wrongs += [f"the help lacks {key!r}: {text}" for key in ("/", "n, N", "Escape", "Home", "?") if key not in text]
-    # all of its text is inside its box, and the box inside its place
+    # the whole text of the help is inside its box, and the box inside its area
     box = "(e => { const b = e.getBoundingClientRect(); return [b.top, b.left, b.bottom, b.right]; })"
     outer, inner = (browser.run(f"{box}({what})") for what in ("find('help')", "find('help').firstElementChild"))
     fits = inner[0] >= outer[0] and inner[1] >= outer[1] and inner[2] <= outer[2] and inner[3] <= outer[3]
@@ -190,12 +190,12 @@ def check_help(browser):
 
 
 def state(browser):
-    """What a link brings back, and what the page shows of it."""
+    """The state that a link restores, and what the page shows of this state."""
     return browser.run("[zoomed.name, term, search.value, find('matched').textContent]")
 
 
 def check_link(browser):
-    """Opens the address of a zoomed and searched picture anew, and goes back through the zooms."""
+    """Opens the address of a picture with a zoom and a search, and goes back through the zooms."""
     path = GOLDEN / "usual.svg"
     browser.open(path)
     wrongs = differs("the address at first", browser.run("location.hash"), "")
@@ -214,7 +214,7 @@ def check_link(browser):
     for name in ("main", "all"):
         browser.back()
         wrongs += differs("back", browser.run("zoomed.name"), name)
-    # an address by hand or of another picture
+    # an address that was typed, or that belongs to another picture
     for fragment in ("zoom=99,99", "zoom=x", "search=%", "zoom=__proto__&search=((", "%00%ff"):
         browser.open("/dev/null")
         browser.open(path, fragment)
@@ -223,7 +223,7 @@ def check_link(browser):
 
 
 def check_roles(browser):
-    """Looks at what a reader aloud gets, and at the keyboard's focus."""
+    """Checks what a screen reader gets, and the keyboard's focus."""
     browser.open(GOLDEN / "usual.svg")
     nodes = browser.call("Accessibility.getFullAXTree")["nodes"]
     rows = [(node["role"]["value"], node.get("name", {}).get("value")) for node in nodes if not node.get("ignored")]
@@ -282,7 +282,7 @@ def check_text(browser, ground, searched):
 
 
 def check_kinds(browser):
-    """The kinds of code differ in lightness by a quarter. What is grey differs in lightness or in colour."""
+    """The kinds of code differ in lightness by a quarter. Grey kinds differ in lightness or in colour."""
     fills = browser.run(FILLS)
     wrongs = []
     for one, other in itertools.combinations("kpgjvcu", 2):
@@ -319,7 +319,7 @@ def height(browser):
 
 
 def check_folded(browser):
-    """A broken stack of 127 frames and one sample: its rows come when it is zoomed."""
+    """The rows of a broken stack with 127 frames and one sample appear only when the stack is zoomed."""
     browser.open(GOLDEN / "folded-rows.svg")
     folded = "find('folded').textContent"
     low = height(browser)
@@ -370,7 +370,7 @@ def check_reversed(browser):
 
 
 def check_scriptless(browser):
-    """Without its script the picture is whole, without folded rows, and has no search field that does nothing."""
+    """Without its script, the picture is complete: no row is folded, and the useless search field is hidden."""
     browser.call("Emulation.setScriptExecutionDisabled", value=True)
     try:
         browser.open(GOLDEN / "folded-rows.svg")
@@ -486,7 +486,7 @@ HEADS = (
 
 
 def check_heads(browser, perftape, folder):
-    """The picture says whose it is, when, and what the kernel complained about."""
+    """The picture names the host, the time, and the incidents of the kernel's log."""
     wrongs = []
     for words, title, lines in HEADS:
         browser.open(make(perftape, folder, "head.svg", *words))

@@ -144,13 +144,13 @@ def check_file(perftape, fixture, path, folder):
 
 
 def main():
-    # under nohup the programs would ignore it, and some cases send it
+    # some cases send SIGHUP, which the programs would ignore under nohup
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     with tempfile.TemporaryDirectory(prefix="perftape-cases-") as folder:
         put_logs(folder)
         perf_data.put_files(folder)
         programs = [os.path.abspath(path) for path in sys.argv[1:3]]
-        # On a real machine, the cases of a played one would record until somebody stops them.
+        # On the real machine, the cases of a played machine would record until somebody stops them.
         real = [path for path in sorted(HERE.glob("*.txt")) if not path.with_suffix(".play").exists()]
         paths = [HERE / f"{name}.txt" for name in sys.argv[3:]] or real
         checks = [check for path in paths for check in check_file(*programs, path, folder)]

@@ -18,7 +18,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tools"))
 import tap  # noqa: E402
 
-# Words before the cursor, the last one to complete, and all that must be offered.
+# The words before the cursor, the last of which is completed, and all words that must be offered.
 CASES = (
     (["perftape", "resol"], {"resolve"}),
     (["perftape", "--store", "folder", "sna"], {"snapshot"}),
@@ -34,7 +34,7 @@ CASES = (
     (["perftape", "resolve", "--debug-dir", "fol"], {"folder/"}),
     (["perftape", "top", "--at", "wan"], set()),
 )
-# zsh waits for a key; no answer may come later than this
+# zsh waits for a key; each answer must come within this time
 PATIENCE_S = 60
 
 
@@ -58,7 +58,7 @@ def fish_offers(words, files, environment, folder):
 
 
 class Zsh:
-    """An interactive zsh on a terminal. A widget prints what completion offers, between <offer>, and <done>."""
+    """An interactive zsh on a terminal. A widget prints each offer between two <offer>, and at the end <done>."""
 
     SETUP = (
         "PROMPT= ; autoload -Uz compinit; compinit -u -d ./dump; "

@@ -201,7 +201,7 @@ static enum task task_of(uint32_t cpu, unsigned int second)
 		return KUBELET;
 	if (cpu == 1 && second >= 10 && second < 13)
 		return TRAINER;
-	/* no thread has much of this CPU: one copies, then many short ones pack */
+	/* no single thread has much of this CPU: one thread copies, then many short threads pack */
 	if (cpu == 0 && second >= 20 && second < 34)
 		return second < 23 ? COPY : PACK + second - 23;
 	return cpu == 2 && second >= 30 && second < 33 ? UNSEEN : IDLE;
@@ -248,7 +248,9 @@ static struct tape *make_spiky(unsigned int begin, unsigned int end)
 							TAPES_PERF + 30 * NSEC_PER_SEC,
 							TAPES_PERF + 33 * NSEC_PER_SEC, 291 }),
 			 0);
-	/* in its middle the wall clock is slewed forth and back, and its error grows */
+	/*
+	 * in the middle of the tape, the wall clock is slewed forth and back, and its error grows
+	 */
 	for (unsigned int i = 0; i < 3; i++) {
 		uint64_t into_ns =
 			begin * NSEC_PER_SEC + 10 * NSEC_PER_SEC + i * 100 * NSEC_PER_MSEC;

@@ -31,7 +31,7 @@ COLORED = (80, 24)
 # A size at which nothing is left out, for the words.
 LARGE = (400, 200)
 INCIDENT = "--store story --incident 17"
-# They fit the height of the terminal.
+# The drawings fit the height of the terminal.
 DRAWN = {
     "top": f"top {INCIDENT}",
     "heatmap": f"heatmap {INCIDENT}",
@@ -65,7 +65,7 @@ ROOT = {
 # Parts of pictures: blocks, shades, axes and marks.
 PICTURE = re.compile(r"[▀-▟╳·├─▼▲│|●_?]+")
 WORD = re.compile(r"[A-Za-z0-9]")
-# The scale of a heat map depends on its rows, and a function below its row follows this word.
+# The scale of a heat map depends on its rows. "in" precedes a function that stands below its row.
 SCALE = re.compile(r"[0-9.]+ (?=CPUs busy|ms of each second)")
 JOINING = {"in"}
 
@@ -78,7 +78,7 @@ def put_root(folder):
 
 
 def mask(text):
-    """Sizes depend on the library that compresses, and on the disk."""
+    """Masks sizes, because they depend on the compression library and on the disk."""
     return cases.mask(text)
 
 
@@ -88,7 +88,7 @@ def plain_words(text):
 
 
 def known_words(texts):
-    """Words, also as a narrow table shows a time or a name."""
+    """All words, and the shorter forms of times that a narrow table shows."""
     words = {word for text in texts for word in plain_words(text)} | JOINING
     for word in list(words):
         time = terminal.TIME.fullmatch(word)
@@ -98,7 +98,7 @@ def known_words(texts):
 
 
 def broken(text, known):
-    """Words of a screen that are parts of words."""
+    """The words of a screen that are broken: only a part of a known word."""
     return [
         f"no whole word: {word}"
         for word in plain_words(text)

@@ -37,7 +37,7 @@ def attr(event, flags=1 << 10 | 1 << 18):
 
 
 def trailing(pid, tid, time_ns, cpu, ident):
-    """What stands behind a record that is not a sample."""
+    """The fields at the end of a record that is not a sample."""
     return struct.pack("<iiQIIQ", pid, tid, time_ns, cpu, 0, ident)
 
 
@@ -75,7 +75,7 @@ def throttle(kind, at_ns, cpu):
 
 
 def records():
-    """A minute and a half of two CPUs: in rounds, each CPU's ring after the other one's."""
+    """A minute and a half of two CPUs. Each round has the records of one ring, then those of the other."""
     yield kernel_mmap()
     yield comm(0, 700, 700, "demo")
     yield mmap(0, 700, USER_CODE, 0x10000, "/usr/bin/demo")
@@ -170,7 +170,7 @@ def piped(data, rows):
         if bit not in (2, 12):
             head += record(FEATURE, struct.pack("<Q", bit) + body)
     head += struct.pack("<I", BUILD_ID) + build_id("/usr/bin/demo", 0xCD)[4:]
-    # what stands behind it is no record
+    # the bytes after TRACING_DATA are not a record
     head += record(TRACING_DATA, struct.pack("<II", 13, 0)) + b"\xff" * 16
     return head + data
 
@@ -181,7 +181,7 @@ def raw_block(data, last):
 
 
 def compressed(data, begins=True, ends=True):
-    """Rounds of records in one zstd frame; perf leaves the marks between them as they are."""
+    """Rounds of records in one zstd frame. perf does not compress the marks between the rounds."""
     mark = record(FINISHED_ROUND, b"")
     parts, out = data.split(mark), b""
     for number, part in enumerate(parts):
@@ -194,14 +194,14 @@ def compressed(data, begins=True, ends=True):
 
 
 def auxtrace(size):
-    """What stands behind this record is no record."""
+    """The bytes after this record are not a record."""
     return record(AUXTRACE, struct.pack("<Q", size) + bytes(40)) + bytes(size)
 
 
 def put_files(folder):
     """All files below folder/perf, last changed at 2025-03-01T12:02:00Z."""
     data = b"".join(records())
-    # before the mark behind a round
+    # just before the FINISHED_ROUND mark
     cut = data[: data.index(record(FINISHED_ROUND, b""), len(data) // 2)]
     rows = features()
     files = {

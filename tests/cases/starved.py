@@ -25,12 +25,12 @@ import cases  # noqa: E402
 import perf_data  # noqa: E402
 import tap  # noqa: E402
 
-# One of this number of places fails, and this number of calls that lead to a place tells it from others.
+# Each form: one of how many places fails, and how many calls identify a place.
 FORMS = {"few": (16, 4), "some": (4, 4), "each": (1, 4), "everywhere": (1, 8)}
 SHOWN_MAX = 5
 WINDOW = "--from @1740830400 --to @1740830460"
 
-# What reads the store `recorded`, and needs no new one for each run.
+# Commands that only read the store `recorded`, so that all runs share it.
 READ = (
     f"top {WINDOW}",
     f"top {WINDOW} --json",
@@ -61,7 +61,7 @@ READ = (
     "query --line 'ena 0000:20:03.0 eth0: Trigger reset is on' -o out.stacks",
     "query --line '12:00:31 UTC March 1, 2025: TX q 5 is paused for too long' -o out.stacks",
 )
-# What changes a store: each run has a fresh copy.
+# Commands that change a store: each run has a fresh copy.
 WRITE = (
     "verify --rebuild",
     "vacuum --max-age 1d",
@@ -100,7 +100,7 @@ def environment(folder, report, reset, form, first):
 
 
 def names_of(perftape, addresses):
-    """Functions and lines, by address."""
+    """Maps addresses to functions and lines."""
     if not tap.has("addr2line") or not addresses:
         return {}
     found = subprocess.run(
@@ -111,7 +111,7 @@ def names_of(perftape, addresses):
 
 
 def wrongs_of(perftape, report):
-    """What each paragraph of a report says, the calls named."""
+    """The failures in a report, one for each paragraph, with names instead of addresses."""
     paragraphs = [text.splitlines() for text in report.split("\n\n") if text.startswith("place")]
     calls = [text[0].split()[1:] for text in paragraphs]
     names = names_of(perftape, sorted({address for row in calls for address in row}))

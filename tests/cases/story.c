@@ -52,7 +52,7 @@ static void make_cast(struct tape *tape, struct cast *cast)
 		tapes_string(tape, "/system.slice/kubelet.service");
 }
 
-/* A pattern that looks like chance and is none. */
+/* Returns numbers that look random and are the same in every run. */
 static uint64_t dice(uint64_t ns, uint32_t cpu, uint64_t sides)
 {
 	return hash_u64(ns / 1000 * 31 + cpu) % sides;
@@ -99,7 +99,7 @@ static void add_point(struct tape *tape, const char *name, uint64_t second, int6
 		 0);
 }
 
-/* Returns the milliseconds until a second that a CPU had spent with one kind of work. */
+/* Returns how many milliseconds a CPU has spent on one kind of work up to a second. */
 static int64_t milliseconds(uint32_t cpu, uint64_t second, const char *kind)
 {
 	uint64_t full = second <= FULL_FROM ? 0 : MIN(second, (uint64_t)FULL_TO) - FULL_FROM;
@@ -112,7 +112,7 @@ static int64_t milliseconds(uint32_t cpu, uint64_t second, const char *kind)
 	return second * (is_user ? 380 : 970) - (is_full ? full * 970 : 0);
 }
 
-/* A figure at a time, because a tape keeps the points of a gauge together. */
+/* Adds one figure after the other, because a tape keeps the points of a gauge together. */
 static void add_cpu_figures(struct tape *tape, uint64_t begin, uint64_t end)
 {
 	static const char *const kinds[] = { "user", "system", "idle" };

@@ -94,7 +94,7 @@ FIRST = (
     "spikes --store spiky --at '2025-03-01 12:00:30'",
 )
 ESCAPES = re.compile(r"\033\[[0-9;]*m")
-# A number that stands at the end of a line, before its unit.
+# A number at the end of a line, without its unit.
 NUMBER = re.compile(r"(?:^|[\s(])[0-9][0-9.]*$")
 FREE = re.compile(r"[0-9.]+ [kMGTP]?B of the disk free")
 TIME = re.compile(r"\d{4}-(\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d+)?(?:Z|[+-]\d\d:\d\d)")
@@ -148,7 +148,7 @@ def raw_screen(perftape, command, folder, width, height, messages=True):
     os.close(ours)
     program.wait()
     text = data.decode().replace("\r\n", "\n")
-    # progress is overwritten
+    # a later line overwrites a progress line
     return "\n".join(line.rsplit("\r", 1)[-1] for line in text.split("\n"))
 
 
@@ -162,7 +162,7 @@ def columns(line):
 
 
 def too_wide(text, width):
-    """Lines that do not fit, but for a single word that fits nowhere."""
+    """Lines that are too wide, except lines of a single word."""
     return [
         f"{columns(line)} columns: {line}"
         for line in text.splitlines()
@@ -171,7 +171,7 @@ def too_wide(text, width):
 
 
 def words(text):
-    """The words of a text. A command continues behind a backslash."""
+    """The words of a text, with commands joined at their backslashes."""
     return text.replace(" \\\n", " ").split()
 
 
@@ -196,7 +196,7 @@ def check_text(in_pipe, text, width):
 
 
 def cell_matches(cell, whole):
-    """Whether a cell is the whole one, the short form of a time, or one that lost its middle."""
+    """Whether a cell is the whole cell, the short form of its time, or its text without the middle."""
     time = TIME.fullmatch(whole)
     if cell == whole or (time and cell in (time[1], time[2], time[2] + (time[3] or ""))):
         return True
@@ -215,7 +215,7 @@ def check_table(in_pipe, text, width):
     left, wrongs, row = [words(line) for line in in_pipe.splitlines()], too_wide(text, width), []
     for line in text.splitlines():
         row = row + words(line) if line.startswith("    ") else words(line)
-        # the first line of a message may be no more than the program's name, as that of the message before
+        # the first line of a message may be only the program's name, which also matches the message before
         if len(left) > 1 and not is_part(row, left[0]) and is_part(row, left[1]):
             left.pop(0)
         while left and not is_part(words(line), left[0]) and not line.startswith("    "):
@@ -250,7 +250,7 @@ def not_wrapped(in_pipe):
 
 
 def put_root(folder):
-    """A host without anything that an audit could look at, but for one file."""
+    """A host of which an audit can read only one file."""
     (pathlib.Path(folder) / "root/proc/sys/kernel").mkdir(parents=True)
     (pathlib.Path(folder) / "root/proc/sys/kernel/perf_event_max_sample_rate").write_text("50\n")
 

@@ -76,7 +76,7 @@ def check_suspended(perftape, folder):
 
 
 def check_resized(perftape, folder):
-    """No line is wider than the terminal, and none is below it."""
+    """After a resize, all lines fit the terminal's width and height."""
     screen = Screen(perftape, folder, terminal.environment(folder), "--store", "spiky")
     wrongs = expect("a screen", screen.has("q quit"), screen)
     fcntl.ioctl(screen.theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 12, 50, 0, 0))

@@ -70,14 +70,14 @@ def compare_kind(folder, kind, seeds):
 
 
 def compare_busy(folder):
-    """Some CPUs are busy, in the words of either reader."""
+    """Both readers find the same busy CPUs, and at least one."""
     path = write(folder, SEEDS[0], "timer")
     cells = sum(line.startswith("cell ") for line in dump(path)[0])
     return compare("busy", path) + ([] if cells else ["no CPU is busy"])
 
 
 def compare_several(folder):
-    """Consecutive segments are one file."""
+    """Both readers read a file of several consecutive segments."""
     path = folder / "several.tape"
     path.write_bytes(b"".join(write(folder, seed, "random").read_bytes() for seed in SEEDS[:3]))
     wrongs = compare("several", path)
@@ -96,7 +96,7 @@ def compare_saved():
 
 
 def refusal(data):
-    """Why read_tape.py does not read it. None if it does."""
+    """Why read_tape.py refuses the bytes; None if it accepts them."""
     try:
         read(data)
     except (read_tape.Damaged, read_tape.Refused) as error:
@@ -105,14 +105,14 @@ def refusal(data):
 
 
 def flipped_bytes():
-    """All of header and table of contents, and at least a part of each column after them."""
+    """Flips a bit in each byte of the header and the table of contents, and in every 11th byte after them."""
     sound = SAVED.read_bytes()
     head = 1000
     for at in (*range(head), *range(head, len(sound), 11)):
         data = bytearray(sound)
         data[at] ^= 1 << at % 8
         why = refusal(bytes(data))
-        # the first twelve bytes identify a known segment, before anybody looks at its checksum
+        # a reader checks the first twelve bytes, which identify a segment, before the checksum
         if not why or (at >= 12 and not why.startswith("checksum of ")):
             yield f"byte {at}: {why or 'was read'}"
 

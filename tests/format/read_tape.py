@@ -24,7 +24,7 @@ OF_SAMPLES = ("function", "trie", "blocks", "samples")
 
 
 class References:
-    """Reads references to strings that count together, and returns the strings."""
+    """Reads references to strings. References in several columns share one count. Returns the strings."""
 
     def __init__(self, strings):
         self.strings, self.last = strings, 0
@@ -237,7 +237,7 @@ def read_modules(column, strings):
 
 
 def read_functions(columns, strings, modules):
-    """The functions, and their numbers by rank."""
+    """Returns the functions, and the functions' numbers in the order of their ranks."""
     counts, starts, symbols, site_counts, leaf_counts, weights, sites, leaves = columns
     unknown = Function(0, 0, b"")
     unknown.sites, unknown.leaves = [0], [0]
@@ -272,7 +272,7 @@ class LeafNode(NamedTuple):
 
 
 def read_trie(columns, strings, functions, by_rank):
-    """The names of the comms, and the leaf nodes of each in their order."""
+    """Returns the names of the comms, and for each comm its leaf nodes in order."""
     names, node_counts, pops_of_all, *planes, sites, counts = columns
     texts = References(strings)
     comms = []
@@ -396,7 +396,7 @@ def read_thread_numbers(codes, others, new, runs):
 
 
 def grouped(planes, groups):
-    """The number of each sample. The planes have them ordered by the samples' groups."""
+    """Returns a number for each sample. The planes have the numbers in the order of the samples' groups."""
     order = sorted(range(len(groups)), key=groups.__getitem__)
     numbers = [0] * len(groups)
     for place, number in zip(order, read_planes(planes, len(groups))):

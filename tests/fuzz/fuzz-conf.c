@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* cli/main.c has those of the program. */
+/* Some global options. Those of the program are in cli/main.c. */
 const struct option global_options[] = {
 	{ "store", 0, "DIR", "" },
 	{ "utc", 0, NULL, "" },

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "symbolizer/demangle.h"
 
-/* As in symbolizer/demangle.c. */
+/* The limit of symbolizer/demangle.c. */
 #define DEMANGLED_MAX (64 * 1024)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

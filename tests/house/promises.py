@@ -36,7 +36,7 @@ def wrong_promises(readme, functions):
 
 
 def wrong_mutations(places, functions, texts=()):
-    """Mistakes of mutations. `places` has the files of the product that ask for each one.
+    """The mistakes in the use of mutations. `places` maps each mutation to the files of the product that name it.
 
     `texts` has the content of the live files: a test may also switch a mutation on by itself.
     """
@@ -64,7 +64,7 @@ def files_that_are_declared(folder):
 
 
 def list_file(test, folder):
-    """({"name": ..., ...} of each test of a live file, the mistakes of its list)"""
+    """([{"name": ..., ...}] with the tests of a live file, the mistakes of this list)"""
     done = subprocess.run([*test["cmd"], "--list"], cwd=folder, capture_output=True, text=True)
     try:
         functions = [json.loads(line) for line in done.stdout.splitlines()]

@@ -100,7 +100,7 @@ def unit(folder, command, **more):
 
 
 def run(made):
-    """The result of a unit, and what is shown of it."""
+    """Runs a unit. Returns its result, and the text that the user sees."""
     shown = io.StringIO()
     with contextlib.redirect_stdout(shown):
         result = runner.Runner([made]).run(made)
@@ -135,7 +135,7 @@ def environment(folder):
 
 
 class Hanging(plan.Unit):
-    """Its time is over once its child runs, however busy the machine is."""
+    """A unit whose time is over once its child runs, however busy the machine is."""
 
     @property
     def timeout(self):
@@ -148,7 +148,7 @@ class Hanging(plan.Unit):
 
 
 def number_in(path):
-    """The number that a shell wrote there, once it is complete."""
+    """The number that a shell wrote to the file; None while it is incomplete."""
     text = path.read_text() if path.exists() else ""
     return int(text) if text.endswith("\n") else None
 
@@ -227,7 +227,7 @@ def words():
 
 
 def belongs():
-    """Tier, is it long, is it quick."""
+    """Each case is (the tier, whether the test is long, whether it is quick): whether it runs."""
     cases = {
         ("quick", False, True): True,
         ("quick", False, False): False,
@@ -399,7 +399,7 @@ def children_of(pid):
 
 
 def noise_ends():
-    """It passes on an exit code; a signal ends all that it started."""
+    """bench/noise passes on the command's exit code. A signal ends bench/noise and its children."""
     done = subprocess.run([NOISE, "--", "sh", "-c", "exit 7"], capture_output=True, timeout=WAIT)
     wrongs = same("the exit code of the command", done.returncode, 7)
     done = subprocess.run([NOISE, "--", "sh", "-c", "kill -9 $$"], capture_output=True, timeout=WAIT)

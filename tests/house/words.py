@@ -17,9 +17,9 @@ from architecture import is_product  # noqa: E402
 SUFFIXES = (".c", ".h", ".js", ".css", ".py", ".sh", ".md", ".1", ".build", ".txt", ".conf", ".ini", ".service", ".tsv")
 # Texts of others, saved inputs, and answers that a program printed.
 OTHERS = ("tests/fuzz/corpus/", "tests/golden/", "tests/data/")
-# Columns of a text that is wrong.
+# A report shows this many columns of a wrong text.
 SHOWN = 50
-# A line of a comment begins with it.
+# The margin at the begin of a comment's line.
 MARGIN = re.compile(r"[ \t]*(\*(?![/\w])|//|#(?!!))[ \t]*")
 # The begin of a comment, and of a comment or a literal. A literal may be a question: "who made it".
 COMMENT = r"(?:/\*\s*|//\s*|#\s*)"

@@ -36,7 +36,7 @@ class Magic:
         assert self.cookie and self.magic.magic_load(self.cookie, None) == 0
 
     def type_of(self, data):
-        """The type on which Flamescope decides whether it opens a file."""
+        """The type of a file. Flamescope opens the file only if this type is plain text."""
         return self.magic.magic_buffer(self.cookie, data, len(data)).decode()
 
 
@@ -54,7 +54,7 @@ def rules():
 
 
 def words():
-    """What the rules look for, as names: whole, and the plain parts of expressions, also as prefixes of something."""
+    """The texts that the rules search for: whole, the plain parts of expressions, and these as prefixes."""
     found = set()
     for rule in rules():
         word = rule.word.replace(b"\0", b"")
@@ -64,7 +64,7 @@ def words():
 
 
 def placed_words(first, last):
-    """Names that bring each word for which libmagic looks at one place to this place, whatever stands before it."""
+    """Names that repeat each word that libmagic expects at one offset, so that a repetition lies at this offset."""
     for rule in set(rules()):
         plain = re.fullmatch(rb"[!-~][ -~]{2,}", rule.word)
         if rule.level == 0 and rule.kind == STRING and plain and first <= rule.offset < last:

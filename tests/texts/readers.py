@@ -20,7 +20,7 @@ def without_offset(name):
 
 
 def ours(text):
-    """The text as it is meant: ids before a bracket, and a module without blanks at the end of a line."""
+    """Reads the text as perftape means it: ids before a bracket, a module without blanks at the end of a line."""
     samples = []
     for line in text.split("\n"):
         if line.startswith("\t"):
@@ -40,7 +40,7 @@ def blocks(text):
 
 
 def flamescope(text):
-    """An event is found anywhere in a line, and everything else may be a frame of the event before it."""
+    """Finds an event anywhere in a line. Any other line may be a frame of the event before it."""
     samples = []
     for line in text.split("\n"):
         if line.startswith("#"):
@@ -136,7 +136,7 @@ def firefox(text):
 
 
 def perfetto(text):
-    """Only a file whose first line is an event, and nothing but events and frames."""
+    """Reads a file only if its first line is an event and all other lines are events or frames."""
     samples = []
     for block in blocks(text):
         lines = block.split("\n")
@@ -170,7 +170,7 @@ READERS = {
 
 
 def lost_by(name, text):
-    """What a reader does not show as it is meant."""
+    """The samples and frames that a reader shows wrongly."""
     read, shown = READERS[name] if name in READERS else (perfetto, perfetto_of)
     expected, seen = [shown(sample) for sample in ours(text)], read(text)
     if len(seen) != len(expected):

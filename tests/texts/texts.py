@@ -24,7 +24,7 @@ from libmagic import Magic, placed_words, words  # noqa: E402
 from readers import READERS, lost_by, ours  # noqa: E402
 
 PLAIN = ("text/plain",)
-# Two messages with as many commas are a table, too.
+# libmagic takes two messages with equally many commas for a table.
 TABLES = (*PLAIN, "text/csv")
 TYPES = {".json": ("application/json", "application/x-ndjson"), ".svg": ("image/svg+xml",)}
 WINDOW = ("--from", "2026-11-18T03:12:00Z", "--to", "2026-11-18T03:25:00Z")
@@ -36,9 +36,9 @@ FORMS = {
 }
 # Lines of folded stacks begin with a comm, and nothing can stand before the first one. Only Flamescope asks libmagic.
 BEGIN_WITH_NAMES = ("readers.folded", "readers-marks.folded")
-# libmagic looks for most of its words in this many bytes.
+# libmagic searches for most of its words in the first bytes of a file, this many.
 SEARCHED = 8192
-# Names that have to lie at one place in a file would have to be longer than this.
+# Beyond this offset, a name would be too long to bring a word to its place.
 FAR = 40000
 
 
@@ -54,7 +54,7 @@ class Store:
 
 
 def judged(magic, texts):
-    """What libmagic takes for something else, of (name, bytes, types)."""
+    """The failures: texts, as (name, bytes, types), that libmagic takes for another type."""
     for name, data, types in texts:
         seen = magic.type_of(data)
         if seen not in types:
@@ -77,7 +77,7 @@ def outputs_of_cases():
 
 
 def deaf_judges(magic):
-    """Texts in the form of perf itself, with which each judge must find fault."""
+    """Checks the judges: each must find a fault in texts that have perf's own form."""
     event = "%s  7/8  [000] 1.000001: 5 cpu-clock:\n\t 1f %s+0x1 (%s)\n\n"
     for first in ("union", "struct", "extern", "dnl", "all:", "CFLAGS", "public:"):
         if magic.type_of((event % (first, "f", "/x")).encode()) in PLAIN:
@@ -96,7 +96,7 @@ def deaf_judges(magic):
 
 
 def frames_of(store):
-    """The store's samples as JSON: a sample without a stack still has a line in a text."""
+    """(ids, number of lines) of the store's samples. A text has a line even for a sample without a stack."""
     samples = [json.loads(line) for line in store.query("--json").decode().splitlines()[:-1]]
     return [(f"{row['pid'] % 2**32}/{row['tid'] % 2**32}", max(len(row["frames"]), 1)) for row in samples]
 
@@ -121,13 +121,13 @@ def check_readers(magic, store):
 
 
 def near_words(text):
-    """Whether a name may stand where libmagic searches."""
+    """Whether a name lies in the bytes that libmagic searches."""
     first = text.index(b"\n\n") + 2
     return first <= SEARCHED
 
 
 def check_words(magic, store, folder):
-    """Each word in a file of its own; with blanks before it, all of them in one."""
+    """Tests a separate file for each word, and one file with all words."""
     store.query("--split", "pid", "-o", f"{folder}/parts")
     parts = ((path.name, path.read_bytes(), PLAIN) for path in sorted(pathlib.Path(folder, "parts").iterdir()))
     near = [part for part in parts if near_words(part[1])]
@@ -137,7 +137,7 @@ def check_words(magic, store, folder):
 
 
 def check_placed(magic, store, folder):
-    """A comm is too short to bring a word to its place."""
+    """Tests functions and files that bring words to their places. A comm is too short for that."""
     for options in ((), ("--no-header",)):
         parts = f"{folder}/parts{len(options)}"
         store.query("--split", "pid", "-o", parts, "--comm", "comm", *options)

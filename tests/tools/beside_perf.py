@@ -55,7 +55,7 @@ class Profile:
                 leaf = frame["name"] if frame else None
 
     def keep(self, spans):
-        """Keeps the samples of a time of each CPU: by CPU when they were taken, and by function those of the load."""
+        """Keeps the samples within each CPU's span: their times by CPU, and the load's samples by function."""
         self.times = {cpu: [] for cpu in spans}
         self.leaves = collections.Counter()
         for cpu, at, symbol in self.samples:
@@ -65,12 +65,12 @@ class Profile:
         self.total = self.leaves.total()
 
     def span(self, cpus=None):
-        """From the first to the last sample, of some CPUs or of all."""
+        """The times of the first and the last sample, of some CPUs or of all."""
         times = [at for cpu, at, _ in self.samples if cpus is None or cpu in cpus]
         return min(times), max(times)
 
     def rate(self, cpu):
-        """Samples per second on a CPU, between its first and its last."""
+        """Samples per second on a CPU, between its first and its last sample."""
         times = sorted(self.times[cpu])
         return (len(times) - 1) / (times[-1] - times[0]) if len(times) > 1 else 0.0
 
@@ -91,11 +91,11 @@ class Comparison:
         self.top = [name for name, _ in perf.leaves.most_common(10)]
 
     def count_difference(self, cpu):
-        """How far the number of samples per second is from perf's, as a part of it."""
+        """The difference between our rate of samples and perf's, as a fraction of perf's rate."""
         return abs(self.ours.rate(cpu) - self.perf.rate(cpu)) / self.perf.rate(cpu)
 
     def counts(self, cpu, windows=()):
-        """The samples of perf and of us on a CPU, in all of the time or in the windows, and how many were due."""
+        """The numbers of perf's samples, of ours and of due ones on a CPU, in the whole span or in windows."""
         windows = windows or [self.spans[cpu]]
 
         def count(profile):
@@ -130,9 +130,9 @@ def start_load(load, cpus):
 
 
 def start_yielding(load, cpus):
-    """Starts a load on each of the CPUs that keeps it busy, and leaves it to whatever else runs there.
+    """Starts a load on each of the CPUs. The load keeps its CPU busy and yields to every other process.
 
-    A niceness counts within a session only, so the load has one of its own, and that is nice.
+    A niceness counts only within a session, so each load has its own session, and the session is nice, too.
     """
     loads = []
     for cpu in cpus:
@@ -146,7 +146,7 @@ def start_yielding(load, cpus):
 
 @contextlib.contextmanager
 def busy(load, cpus):
-    """Keeps CPUs busy for a while, and leaves them to whatever else runs there."""
+    """Keeps CPUs busy for a while with loads that yield to every other process."""
     loads = start_yielding(load, cpus)
     try:
         yield
@@ -184,7 +184,7 @@ def wait_until(condition, what):
 
 
 def record_both(perftape, load, seconds, folder, words):
-    """Records with both. perf's times on the wall clock are its own and what this returns."""
+    """Records with both. Returns the offset from perf's times to the wall clock."""
     store = folder / "store"
     theirs = ["perf", "record", "-q", "-B", "-F", str(FREQUENCY), "-e", "cpu-clock", "-k", "CLOCK_MONOTONIC", "-ga"]
     with loads_on(sorted(os.sched_getaffinity(0)), load) as loads:
@@ -206,7 +206,7 @@ def text_of(*command):
 
 
 def record(perftape, load, seconds, folder, words=()):
-    """Compares what both record of these seconds. Leaves our store in the folder."""
+    """Records the same seconds with both, and compares. Leaves our store in the folder."""
     ahead = record_both(perftape, load, seconds, folder, words)
     fields = "comm,pid,tid,cpu,time,period,event,ip,sym,symoff,dso"
     perf_text = text_of("perf", "script", "--no-inline", "-i", folder / "perf.data", "-F", fields)

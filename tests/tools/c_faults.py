@@ -23,7 +23,7 @@ TOKEN = re.compile(
 LEVELS = ("||", "&&", "|", "^", "&", "== !=", "< > <= >=", "<< >>", "+ -", "* / %")
 PRECEDENCE = {sign: level for level, signs in enumerate(LEVELS, 1) for sign in signs.split()}
 ASSIGNMENTS = "= += -= *= /= %= &= |= ^= <<= >>=".split()
-# The operators that may replace one: its neighbours and its negation.
+# For each operator, those that may replace it: its neighbours and its negation.
 SWAPS = {
     "comparison": {
         "<": ("<=", ">="),
@@ -56,10 +56,10 @@ SWAPS = {
 }
 KIND = {sign: kind for kind, swaps in SWAPS.items() for sign in swaps}
 KINDS = (*SWAPS, "return")
-# Unary operators look the same: these count as binary only between two blanks.
+# These signs are also unary operators. They count as binary only between two blanks.
 AMBIGUOUS = set("*&+-")
 PREFIXES = {"!", "~", "-", "+", "*", "&", "++", "--"}
-# Their arguments are no code that runs, or only say what the code takes for granted.
+# The arguments of these do not run as code, or only state assumptions of the code.
 UNEVALUATED = set(
     "sizeof typeof __typeof__ offsetof _Alignof _Static_assert static_assert assert __attribute__ __builtin_offsetof va_arg asm __asm__ mutated".split()
 )
@@ -82,7 +82,7 @@ class Token:
 
 @dataclasses.dataclass
 class Place:
-    """Tokens first..last of a file, the operator among them (or None), and what may stand there instead."""
+    """Tokens first..last of a file, the operator among them (or None), and their possible replacements."""
 
     file: str
     function: str
@@ -203,7 +203,7 @@ class Finder:
         return any(begin < at < end for begin, end in self.source.conditional)
 
     def skipped(self, first, last):
-        """The tokens that are not evaluated, or must be constant."""
+        """The tokens of code that is not evaluated, or that must be constant."""
         found = set()
         begins = True
         for index in range(first, last):
@@ -398,7 +398,7 @@ def return_choices(value, returned):
 
 
 def nested(places):
-    """Without those that overlap another in part: the reading of one of the two is wrong."""
+    """Removes places that partly overlap another one, because one of the two was read wrongly."""
     kept, opened = [], []
     for place in sorted(places, key=lambda place: (place.first, -place.last)):
         while opened and opened[-1].last < place.first:
@@ -416,7 +416,7 @@ def find(name, text):
 
 @dataclasses.dataclass
 class Fault:
-    """A place and what was chosen for it."""
+    """A place and the replacement that was chosen for it."""
 
     number: int
     place: Place

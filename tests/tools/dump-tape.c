@@ -8,7 +8,7 @@
  *   slot BEGIN LENGTH REALTIME MACHINE
  *   cell CPU SLOT BUSY KERNEL INTERRUPTS UNSEEN GAUGES PID TID COMM SHARE FUNCTION SHARE
  *
- * A cell of nobody has 0 0 "".
+ * A cell without a known thread has 0 0 "".
  *
  *   dump-tape FILE.tape     each segment of the file
  */

@@ -53,7 +53,7 @@ def test(promise="", broken_by="", alone=False, also=(), long=False, lacks=""):
 
 
 def lacking(able, what):
-    """The value of `lacks` for something that not every kernel or host has."""
+    """The value of `lacks`: `what` if the host does not have it, else an empty string."""
     return "" if able else what
 
 
@@ -67,7 +67,7 @@ def expect(expected, condition, *seen):
 
 
 def leave(*_):
-    """A test that is stopped sets back what it changed, and nothing interrupts it in that."""
+    """Ends a test that is stopped. The test restores what it changed, and further signals do not interrupt that."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     sys.exit(1)
 
@@ -88,7 +88,7 @@ def setting(path, value):
 def machine(alone):
     """Keeps tests of other trees away from a test that needs the machine alone."""
     with open(LOCK, "w", encoding="ascii") as file, open(TURN, "w", encoding="ascii") as turn:
-        # Tests that come later wait behind one that waits to be alone: else there might always be one that runs.
+        # Later tests queue behind a test that waits to be alone. Otherwise the machine might never become free.
         fcntl.flock(turn, fcntl.LOCK_EX)
         fcntl.flock(file, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
         fcntl.flock(turn, fcntl.LOCK_UN)
@@ -122,7 +122,7 @@ def attempt(function, answer):
 
 
 def attempt_all(tests, at_once):
-    """The mistakes of each. All are forked from here, because a thread that forks may leave a lock behind."""
+    """The failures of each test. All tests fork from this thread, because other threads' locks would stay locked."""
     fork = multiprocessing.get_context("fork")
     wrongs = [[tap.wrong("the test runs to its end", "it was killed")] for _ in tests]
     waiting, running = list(enumerate(tests))[::-1], {}

@@ -103,7 +103,7 @@ def functions_of(test):
 
 
 def main_build(test):
-    """The build in which a file of live tests runs, besides those of `also`."""
+    """The build in which a file of live tests runs. The builds of `also` come in addition."""
     return "build" if "plain" in suites_of(test) else "build-dev"
 
 
@@ -149,7 +149,7 @@ def units_of(tree, build, tier, words):
 
 
 def targets(units):
-    """By build folder, what ninja has to make."""
+    """{build folder: the targets that ninja has to make}"""
     wanted = {}
     for unit in units:
         wanted.setdefault(unit.build, set()).update(unit.targets)

@@ -44,14 +44,14 @@ def start(store, *words, wrapper=(), **more):
 
 
 def reached(store):
-    """The end of what the store has so far; 0 while it has nothing."""
+    """The time up to which the store has samples; 0 while it is empty."""
     done = perftape("status", "--store", store, "--json")
     moment = json.loads(done.stdout)["reaches"] if done.returncode == 0 else None
     return seconds_of(moment) if moment else 0.0
 
 
 def start_sampling(store, *words):
-    """Starts a recorder, and waits until its first samples are in the store: it also has what happens from now on."""
+    """Starts a recorder and waits until its first samples are in the store, so that it records all that follows."""
     begin = time.time()
     recorder = start(store, *words)
     wait_for(lambda: reached(store) > begin or recorder.poll() is not None)
@@ -59,18 +59,18 @@ def start_sampling(store, *words):
 
 
 def long_segment():
-    """A segment length for --segment that ends no segment during a test: segments end at wall-clock multiples of it."""
+    """A length for --segment such that no segment ends during a test. Segments end at multiples of the length."""
     return next(f"{minutes}m" for minutes in range(60, 30, -1) if -time.time() % (60 * minutes) > 600)
 
 
 def stop(recorder, number=signal.SIGTERM):
-    """Sends the signal. Returns what the recorder said on standard error and nobody has read yet."""
+    """Sends the signal and waits for the recorder's end. Returns its messages that were not read yet."""
     recorder.send_signal(number)
     return recorder.communicate(timeout=WAIT)[1]
 
 
 def end(recorder):
-    """Ends a recording as Ctrl-C does: what is wrong with that, and what it said."""
+    """Ends a recording as Ctrl-C does. Returns what is wrong, and the recorder's messages."""
     said = stop(recorder, signal.SIGINT)
     code = recorder.returncode
     return expect("record ends with exit code 0", code == 0, f"exit code {code}", said), said
@@ -90,7 +90,7 @@ def wait_for(condition):
 
 
 def hear(recorder, text, meanwhile=lambda: None):
-    """Waits until the recorder says that on standard error, or ends. Returns all that it said until then."""
+    """Waits until the recorder prints the text on standard error, or ends. Returns its messages until then."""
     said = ""
 
     def is_heard():
@@ -189,7 +189,7 @@ def cpu_seconds(pid, waits=False):
 
 
 def has_reported(store):
-    """Waits for the first report of a recorder, as a test does: what is wrong."""
+    """Waits for the first report of a recorder. Returns what is wrong, as a test does."""
     return expect("a recorder reports what it does", wait_for(lambda: progress(store)), status(store))
 
 
@@ -256,7 +256,7 @@ class Manager:
         self.said = []
 
     def hear(self, text):
-        """Waits until that was said."""
+        """Waits until the socket received that text."""
         end = time.monotonic() + WAIT
         while not any(text in line for line in self.said) and time.monotonic() < end:
             if select.select([self.socket], [], [], 0.2)[0]:

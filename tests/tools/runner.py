@@ -50,7 +50,7 @@ class Screen:
         self.terminal = sys.stdout.isatty()
 
     def status(self):
-        """The line at the bottom of a terminal, no wider than that."""
+        """Draws the line at the bottom of the terminal, cut to the terminal's width."""
         if not self.terminal:
             return
         text = f"{self.total - self.done} left; running: {', '.join(self.running.values())}"
@@ -75,7 +75,7 @@ class Screen:
 
 
 def count(output, outcome):
-    """(passed, failed, skipped) of what a test printed. One that ended wrongly failed at least once."""
+    """(passed, failed, skipped) from the output of a test. A test that ended wrongly has at least one failure."""
     passed = failed = skipped = 0
     planned = None
     for line in output.splitlines():
@@ -181,7 +181,7 @@ def end(process):
 
 
 def last_output(process):
-    """The output of an ended test. A process that it left behind, in a session of its own, may keep the pipe open."""
+    """The output of an ended test. A leftover process in a session of its own may keep the pipe open."""
     try:
         return process.communicate(timeout=PATIENCE)[0]
     except subprocess.TimeoutExpired as expired:

@@ -129,7 +129,7 @@ class Sandbox:
             return process
 
     def watch(self, process, folder, until):
-        """Waits for the end of a test. Why it was ended, or nothing."""
+        """Waits for the end of a test. Returns why the sandbox ended it, or an empty string."""
         how = ""
         while process.poll() is None:
             try:

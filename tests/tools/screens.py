@@ -39,7 +39,7 @@ class Screen:
             self.data += os.read(self.ours, 1 << 16)
 
     def wait(self, text):
-        """Whether a screen that is drawn from now on has a text."""
+        """Whether a screen that is drawn from now on contains the text."""
         self.data = b""
         return self.has(text)
 

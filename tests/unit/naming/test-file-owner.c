@@ -48,7 +48,7 @@ static void test_places(void)
 	CHECK_EQ(chown(home, ALICE, ALICE), 0);
 	close(make(file, ALICE, 0755));
 	CHECK(vouches(file));
-	/* a link of root's is as good as its target, and one of another user is not */
+	/* a link that root owns counts like its target, a link of another user does not */
 	CHECK_EQ(symlink(home, link), 0);
 	snprintf(link, sizeof(link), "%s/link/program", root);
 	CHECK(vouches(link));
@@ -56,7 +56,7 @@ static void test_places(void)
 	CHECK_EQ(lchown(link, ALICE, ALICE), 0);
 	snprintf(link, sizeof(link), "%s/link/program", root);
 	CHECK(!vouches(link));
-	/* anybody may put a file into the folder, or owns it */
+	/* every user may write into the folder, or a stranger owns it */
 	CHECK_EQ(chmod(home, 01777), 0);
 	CHECK(!vouches(file));
 	CHECK_EQ(chmod(home, 0755), 0);

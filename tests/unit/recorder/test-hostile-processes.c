@@ -28,12 +28,15 @@ static void test_accounts(void)
 	_cleanup_(accounts_done) struct accounts accounts;
 
 	accounts_init(&accounts, &limits);
-	/* an account has its own bound */
+	/* each account has a bound of 100 */
 	CHECK_EQ(take_all(&accounts, 1), 100);
 	CHECK_EQ(take_all(&accounts, 1), 0);
 	CHECK_EQ(accounts.list.items[0].refused, 2);
 	CHECK_EQ(take_all(&accounts, 2), 100);
-	/* all together have one: 50 are left, and then what is sure */
+	/*
+	 * all accounts share a bound: 50 are left, and beyond them each account has its sure part
+	 * of 20
+	 */
 	CHECK_EQ(take_all(&accounts, 3), 70);
 	CHECK_EQ(take_all(&accounts, 4), 20);
 	CHECK(accounts_take(&accounts, 5, 0));
