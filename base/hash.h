@@ -4,7 +4,7 @@
 /*
  * Hashes for tables. Two kinds:
  *
- *   - keyed: hash_text() and hash_numbers(). The key is another one in each process, so nobody
+ *   - keyed: hash_text() and hash_numbers(). Each process has a different key, so nobody
  *     outside can choose texts or numbers that collide. Use them for all that processes, files or
  *     logs name. Nothing that is stored or shown may depend on their values.
  *   - fixed: hash_u64() and hash_bytes(). Use them for a value that must stay the same, such as the

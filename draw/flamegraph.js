@@ -30,7 +30,7 @@ function cut(name, pixels) {
 	return letters.length <= room ? name : letters.slice(0, room - 2).join("") + "..";
 }
 
-/* Frames below a row in which all are narrower than a pixel are narrower still. */
+/* If all frames of a row are narrower than a pixel, so are the frames of all deeper rows. */
 function fold(pixels) {
 	const least = zoomed.samples / pixels;
 	let last = zoomed.y, deepest = zoomed.y;
@@ -73,7 +73,7 @@ function draw() {
 /* The place of a frame: its row and the samples left of it. */
 const place = frame => (frame.y - all.y) / ROW + "," + frame.start;
 
-/* A page that is not a file of its own may forbid to change its address. */
+/* A page that embeds the picture may forbid changes of the address. */
 function keep(how) {
 	const state = new URLSearchParams();
 	if (zoomed !== all)
@@ -117,7 +117,7 @@ function matcher(text) {
 	}
 }
 
-/* Frames come behind their callers: what lies in one that matched is counted with it. */
+/* Frames follow their callers. A matching frame counts with all frames inside it, so skip these. */
 function mark(text) {
 	const matches = matcher(text);
 	let sum = 0, reached = 0;

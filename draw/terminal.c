@@ -54,8 +54,8 @@ enum depth {
 };
 
 /*
- * Terminals whose names begin like this have colours. A terminal is asked for no colours that it
- * may lack: it would show other colours, or none and a blank screen.
+ * Terminals whose names begin like this have colours. Use only colours that a terminal certainly
+ * has: instead of others, it may show wrong colours or a blank screen.
  */
 static const struct {
 	const char *name;

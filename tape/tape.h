@@ -343,7 +343,10 @@ struct tape *tape_free(struct tape *tape);
 void tape_freeze(struct tape *tape);
 /* Returns about how much memory the tape uses. */
 uint64_t tape_memory(const struct tape *tape);
-/* Returns about how much of it processes decide by what they call and how they name it. */
+/*
+ * Returns about how much of that memory depends on processes: on what they call, and on the names
+ * that they choose.
+ */
 uint64_t tape_detail(const struct tape *tape);
 DEFINE_CLEANUP(tape, struct tape *, tape_free)
 

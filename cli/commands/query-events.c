@@ -139,8 +139,8 @@ static int say_none(const struct events_answer *answer, const struct question *q
 }
 
 /*
- * Prints who made the cgroups that were dying at the end: the window may lie between two events
- * that tell it. Returns EXIT_DONE, or EXIT_FAILED after a message.
+ * Prints which programs made the cgroups that were dying at the end. The window may lie between two
+ * events that state this. Returns EXIT_DONE, or EXIT_FAILED after a message.
  */
 static int say_dying(const struct events_answer *answer, const struct question *question,
 		     struct store_reader *reader)

@@ -39,7 +39,7 @@ struct live {
 	bool typing;
 	bool paused;
 	bool help;
-	/* The last answer, and why there is none. */
+	/* The last answer, or the reason why it is absent. */
 	struct buffer lines;
 	struct error error;
 };

@@ -58,7 +58,10 @@ static int add_kind(struct dying_state *state, const struct tape *tape,
 	return array_push(&state->kinds, kind);
 }
 
-/* Returns true if the events of a moment tell more about the end of a window than known ones. */
+/*
+ * Returns true if the events of a moment tell more about the end of a window than the events that
+ * were taken so far.
+ */
 static bool is_better(const struct dying_state *state, uint64_t time_ns, uint64_t to_ns)
 {
 	if (!state->at_ns)

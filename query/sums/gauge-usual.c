@@ -8,14 +8,14 @@
 #include "base/clock.h"
 
 #define STANDS_OUT 1.5
-/* A smaller change is none: means are rounded, and a clock of ticks is not even. */
+/* A smaller ratio does not count as a change: means are rounded, and ticks are not even. */
 #define LEAST_CHANGE 1.01
 /* Readings of less time than this say nothing about what is usual. */
 #define LEAST_S 10.0
 
 /*
- * The change that is the least to care about. Without it, a rise from 0.01 % to 0.1 % would come
- * before one from 10 % to 60 %. For levels, it is a share of the value.
+ * The smallest change that matters, for each unit. Without it, a rise from 0.01 % to 0.1 % would
+ * come before one from 10 % to 60 %. For levels, it is a share of the value.
  */
 static double gauge_usual_floor(const struct gauge_rows_row *row)
 {

@@ -3,7 +3,7 @@
 
 /*
  * Orders gauges by how much they changed: against their usual values, or within the window where
- * nothing usual is known. A person looks for news; a counter that never moves is none.
+ * nothing usual is known. People look for news, and a counter that never moves is not news.
  */
 
 #include "query/sums/gauge-rows.h"

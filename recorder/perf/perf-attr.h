@@ -3,7 +3,7 @@
 
 /*
  * The attributes of all events. An older kernel refuses some of them, so each event has several
- * tries, and each try leaves out other features.
+ * tries, each of which leaves out different features.
  */
 
 #include <linux/perf_event.h>

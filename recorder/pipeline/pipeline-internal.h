@@ -5,7 +5,7 @@
 
 #include "recorder/pipeline/pipeline.h"
 
-/* Names in the tape the cgroups that wanted too much. Returns 0 or -ENOMEM. */
+/* Adds the names of the cgroups that wanted too much to the tape. Returns 0 or -ENOMEM. */
 int pipeline_add_blame(struct pipeline *pipeline);
 /*
  * Once per second: renews the budgets, and forgets what processes named and do not use any more.

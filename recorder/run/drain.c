@@ -2,8 +2,9 @@
 #include "recorder/run/drain.h"
 
 /*
- * A record costs about a microsecond and what it maps a file, so an account is in records; long
- * paths count more. A process that starts makes some dozen records, a busy build 10,000 per second.
+ * A record costs about a microsecond, plus opening a file if it maps one. So an account counts
+ * records, and a long path counts as several. A process that starts makes some dozen records, a
+ * busy build 10,000 per second.
  */
 static const struct account_limits drain_limits = {
 	.own = { .burst = 16384, .rate = 2048 },

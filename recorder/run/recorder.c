@@ -25,7 +25,7 @@
 /* An open file keeps its file system busy and its disk space taken. */
 #define OPENER_HOLD_MAX_NS (90 * NSEC_PER_SEC)
 
-/* The time to write the last status. The status is at most a page of the store. */
+/* How long writing the last status may take. A status takes at most a page of the store. */
 #define LAST_WORD_NS (10 * NSEC_PER_SEC)
 /*
  * How long the last tape waits for the last lines of the log, if the log's thread hangs in the

@@ -111,7 +111,7 @@ void dead_cgroups_lost(struct dead_cgroups *dying, uint64_t count, uint64_t time
 	dying->unsure += count;
 	if (dying->unsure <= count_all(dying) / UNSURE_PART)
 		return;
-	/* with a count of 0, nothing is forgotten */
+	/* if nothing was counted, forgetting changes nothing that must be reported */
 	dying->lost = count_all(dying) ? dying->unsure : dying->lost;
 	dead_cgroups_forget(dying);
 	dying->since_ns = time_ns;

@@ -44,8 +44,8 @@ struct trace_set {
 bool trace_set_check(const char *asked);
 
 /*
- * Reads the formats below `root` ("" for this host). `asked` may be NULL. An event of the standard
- * set that cannot be had is named in `lacks`, as "tracefs" or "oom:mark_victim". For an event in
+ * Reads the formats below `root` ("" for this host). `asked` may be NULL. `lacks` names each event
+ * of the standard set that is not available, as "tracefs" or "oom:mark_victim". For an event in
  * `asked`, returns -ENOENT when this kernel does not have it and -EACCES when we may not read it;
  * the error names it. Returns -ENOMEM, too.
  */

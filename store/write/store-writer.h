@@ -169,10 +169,10 @@ int store_writer_retain(struct store_writer *writer, const struct store_limits *
 struct store_limits_change {
 	uint64_t removed;
 	uint64_t removed_bytes;
-	/* The time that they cover, on the wall clock. */
+	/* The time that the removed segments cover, on the wall clock. */
 	uint64_t from_ns;
 	uint64_t to_ns;
-	/* The number of them that the old limits keep around an incident or for a pin. */
+	/* How many of the removed segments the old limits keep around an incident or for a pin. */
 	uint64_t pinned;
 	/* All segments of the store. */
 	uint64_t segments;
