@@ -273,7 +273,7 @@ static int check_containers_find(const struct containers *containers, struct rep
 				report, "short_lived_containers", SEVERITY_WARNING,
 				is_over(containers->host, group)
 					? "containers in %s were started again and again"
-					: "containers in %s are seconds old, again and again",
+					: "containers in %s end after seconds, again and again",
 				group->name);
 			if (!finding)
 				return -ENOMEM;

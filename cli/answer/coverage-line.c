@@ -187,7 +187,7 @@ static int say_nearest(const struct invocation *invocation, struct store_reader 
 
 	if (r < 0)
 		return fail(r, &error);
-	buffer_text(&text, removed ? "what was recorded in that window was removed by retention"
+	buffer_text(&text, removed ? "retention removed the recording of that window"
 				   : "nothing is recorded in that window");
 	if (why)
 		buffer_printf(&text, ": %s", why);
@@ -256,7 +256,7 @@ int coverage_line_nothing(const struct invocation *invocation, struct store_read
 	if (!option_given(invocation, "quiet") && (coverage->covered_ns || unread))
 		say_coverage(invocation, reader, window, 0, coverage);
 	if (unread) {
-		warn("what was recorded in that window cannot be read: %s", unread->why);
+		warn("the recording of that window cannot be read: %s", unread->why);
 		return EXIT_FAILED;
 	}
 	if (offline)

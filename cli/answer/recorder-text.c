@@ -36,7 +36,7 @@ static const struct {
 	{ "ring-size",
 	  "rings are small and overflow sooner; CAP_IPC_LOCK or a higher ulimit -l would help" },
 	{ "cycles",
-	  "cycles do not count here; a timer samples, which sees disabled interrupts late" },
+	  "cycles cannot be counted here; a timer samples, and fires late if interrupts are off" },
 	{ "map-files",
 	  "deleted files may have no names; CAP_CHECKPOINT_RESTORE would help, or CAP_SYS_ADMIN" },
 	{ "tracefs",
@@ -303,7 +303,7 @@ static void print_lacking(struct field_lines *fields, const struct recorder_prog
 			   (unsigned long long)progress->limit,
 			   "kernel.perf_event_max_sample_rate");
 	if (progress->offline)
-		field_line(fields, "offline", "%llu time%s a CPU was offline; %llu now",
+		field_line(fields, "offline", "a CPU went offline %llu time%s; %llu now",
 			   (unsigned long long)progress->offline, plural(progress->offline),
 			   (unsigned long long)progress->offline_now);
 }
@@ -347,7 +347,7 @@ static void print_sources(struct field_lines *fields, const struct recorder_prog
 		return;
 	for (size_t i = 0; i < progress->source_count; i++)
 		cpu_ns += progress->sources[i].cpu_ns;
-	field_line(fields, "figures", "the host's take %s of one CPU, including time in the kernel",
+	field_line(fields, "figures", "reading them takes %s of one CPU, including kernel time",
 		   recorder_text_cost(cpu_ns, progress->elapsed_ns, cost));
 	for (size_t i = 0; i < progress->source_count; i++) {
 		const struct progress_source *source = &progress->sources[i];

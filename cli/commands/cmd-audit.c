@@ -184,7 +184,7 @@ static int audit_print(struct audit *audit)
 		audit_put_text(&audit->report, &terminal, &text);
 	r = screen_print_drawing(&terminal, &text);
 	if (r == EXIT_DONE && !any_checked(&audit->report) && !audit->report.findings.count) {
-		error_set(&error, -ENOENT, "%s: no data of a host could be read there",
+		error_set(&error, -ENOENT, "%s: cannot read any figure of a host there",
 			  *audit->options.root ? audit->options.root : "/");
 		return fail(-ENOENT, &error);
 	}

@@ -24,7 +24,7 @@
 static const struct option options[] = {
 	{ "event", 'e', "NAME", "event to import (default: the first with samples)" },
 	{ "end", 0, "TIME", "time of the last sample, if the file does not contain it" },
-	{ "clock-offset", 0, "SECONDS", "or: wall clock minus the clock of the samples" },
+	{ "clock-offset", 0, "SECONDS", "instead of --end: wall clock minus sample clock" },
 	{ "segment", 0, "LENGTH", "length of a segment, 1s to 1h (default: 2m)" },
 	{ 0 },
 };
@@ -185,8 +185,8 @@ static void import_print_file(const struct invocation *invocation, const struct 
 		say(invocation, "%s: %llu record%s damaged", file->path,
 		    (unsigned long long)result->damaged, plural(result->damaged));
 	if (result->truncated)
-		say(invocation, "%s: %llu callchain%s truncated at an address that means nothing",
-		    file->path, (unsigned long long)result->truncated, plural(result->truncated));
+		say(invocation, "%s: %llu callchain%s truncated at an invalid address", file->path,
+		    (unsigned long long)result->truncated, plural(result->truncated));
 	if (result->note[0])
 		warn("%s: %s", file->path, result->note);
 }

@@ -336,12 +336,13 @@ static int load_patterns(const struct invocation *invocation, struct catalogue *
 	int r;
 
 	if (folder && access(folder, F_OK) < 0)
-		warn("--patterns %s: %s; own patterns are left out", folder, strerror(errno));
+		warn("--patterns %s: %s; only the built-in patterns are used", folder,
+		     strerror(errno));
 	r = catalogue_new(folder ? folder : INCIDENTS_FOLDER, ret_catalogue, error);
 
 	if (r >= 0 || r == -ENOMEM)
 		return r;
-	warn("%s; own patterns are left out", error->text);
+	warn("%s; only the built-in patterns are used", error->text);
 	return catalogue_new(NULL, ret_catalogue, error);
 }
 

@@ -166,14 +166,14 @@ static void say_found(const struct answer *answer)
 	if (!answer->found)
 		say(invocation, "no single CPU was saturated%s%s", min, kernel);
 	else
-		say(invocation, "%" PRIu64 " time%s a CPU was saturated%s%s%s", answer->found,
+		say(invocation, "a CPU was saturated %" PRIu64 " time%s%s%s%s", answer->found,
 		    plural(answer->found), min, of->min_ns ? " or longer" : "", kernel);
 	if (spikes->list.count < answer->found)
 		say(invocation, "the %zu most important are shown: --limit 0 shows all",
 		    spikes->list.count);
 	if (spikes->crowded)
 		say(invocation,
-		    "left out, while most CPUs were busy: %" PRIu64 "; --all shows them",
+		    "%" PRIu64 " left out, because most CPUs were busy; --all shows them",
 		    spikes->crowded);
 	if (spikes->unknown)
 		say(invocation,

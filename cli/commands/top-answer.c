@@ -146,7 +146,7 @@ static void put_unknown(const struct top *top, bool is_file, struct buffer *text
 
 	buffer_text(text, "usual: unknown, ");
 	if (top->baseline.unfiltered)
-		buffer_text(text, "this file has it for all samples only");
+		buffer_text(text, "this file has only a baseline of all samples by name");
 	else if (is_file && !top_is_filtered(top))
 		buffer_text(text, "nothing else is in this file");
 	else

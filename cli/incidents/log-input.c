@@ -121,7 +121,7 @@ static int refuse_others(const struct log_input *input, struct error *error)
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		if (strncmp(head, others[i].magic, strlen(others[i].magic)) == 0)
 			return error_set(error, -EPROTONOSUPPORT,
-					 "%s is %s: %s FILE | perftape incidents scan -",
+					 "%s is %s; use: %s FILE | perftape incidents scan -",
 					 input->name, others[i].what, others[i].how);
 	return 0;
 }

@@ -244,7 +244,7 @@ int filter_options_parse(const struct invocation *invocation, struct filter *ret
 	ret_filter->cgroup = option_value(invocation, "cgroup");
 	ret_filter->no_idle = option_given(invocation, "no-idle");
 	if (option_given(invocation, "kernel") && option_given(invocation, "user"))
-		return usage_error("--kernel and --user leave nothing together; give one");
+		return usage_error("--kernel and --user exclude each other; give one");
 	if (option_given(invocation, "kernel"))
 		ret_filter->frames = FILTER_FRAMES_KERNEL;
 	else if (option_given(invocation, "user"))

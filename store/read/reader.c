@@ -35,11 +35,11 @@ static int reader_refused(const struct store_reader *reader, struct error *error
 
 	if (strcmp(reader->path, STORE_OF_HOST) == 0)
 		return error_set(error, -EACCES,
-				 "this host records into %s; reading it takes root or its group",
+				 "this host records into %s; only root and its group may read it",
 				 reader->path);
 	if (stat(reader->path, &about) < 0)
 		return error_set(error, -errno, "%s: %s", reader->path, strerror(errno));
-	return error_set(error, -EACCES, "%s: reading it takes %s or its group", reader->path,
+	return error_set(error, -EACCES, "%s: only %s and its group may read it", reader->path,
 			 about.st_uid ? "its owner" : "root");
 }
 

@@ -41,7 +41,7 @@ from imports import (  # noqa: E402
 
 @live.test()
 def test_modes(folder):
-    """Plain files, compressed files, and files with the build-ids of all programs: perf script says the same.
+    """Import agrees with perf script on plain files, compressed files, and files with the build-ids of all programs.
 
     With -z perf writes no build-ids. At its end it links programs into its cache, which changes their ctime. The clock
     of -k shows that this was after the samples.
@@ -60,7 +60,7 @@ MARKS = {2**64 - mark for mark in (32, 128, 512, 2048, 2176, 2560)}
 
 @live.test()
 def test_truncated_callchains(folder):
-    """Import says how many callchains end in junk, as those of programs without frame pointers may."""
+    """Import reports how many callchains end in junk. Programs without frame pointers may have such callchains."""
     data = folder / "junk.data"
     record(data)
     junk = 0
@@ -68,14 +68,14 @@ def test_truncated_callchains(folder):
         entries = [int(entry, 16) for entry in re.findall(r"^\.+ +\d+: ([0-9a-f]{16})$", sample, re.MULTILINE)]
         junk += any(entry > 2**64 - 4096 and entry not in MARKS for entry in entries)
     said = perftape("import", folder / "junk", data).stderr
-    told = f"{junk} callchain{'s' * (junk != 1)} truncated at an address that means nothing"
+    told = f"{junk} callchain{'s' * (junk != 1)} truncated at an invalid address"
     return expect("the load has such callchains", junk) + expect(told, told in said, said)
 
 
 # With --buildid-mmap the kernel puts build-ids into the records of all perf processes, and perf script then crashes.
 @live.test(alone=True)
 def test_build_ids_in_mappings(folder):
-    """A file with build-ids in its mappings: perf script says the same."""
+    """Import agrees with perf script on a file with build-ids in its mappings."""
     data = folder / "buildid-mmap.data"
     record(data, "--buildid-mmap")
     return same(folder, "buildid-mmap", data)
@@ -83,7 +83,7 @@ def test_build_ids_in_mappings(folder):
 
 @live.test()
 def test_one_process(folder):
-    """A recording of one process does not say on which CPU it ran: import takes the first."""
+    """A recording of one process does not state the process's CPU, so import uses CPU 0."""
     data, store, text, stacks = (folder / f"process.{part}" for part in ("data", "store", "script", "stacks"))
     done = run("perf", "record", "-F", "1499", "-e", "cpu-clock", "-g", "-o", data, "--", *load(0.7))
     done = perftape("import", store, data)
@@ -96,7 +96,7 @@ def test_one_process(folder):
 
 @live.test()
 def test_pipe(folder):
-    """A file that perf wrote to a pipe: perf script says the same."""
+    """Import agrees with perf script on a file that perf wrote to a pipe."""
     data = folder / "pipe.data"
     words = ["perf", "record", "-F", "1499", "-e", "cpu-clock", "-g", "-a", "-o", "-", "--", *load(0.7)]
     with open(data, "wb") as file:
@@ -109,7 +109,7 @@ def test_pipe(folder):
 
 @live.test()
 def test_events(folder):
-    """Import takes the first of several events that samples, or the one that --event names."""
+    """Of several events, import takes the first one with samples, or the one that --event names."""
     data = folder / "events.data"
     record(data, events="cpu-clock,page-faults")
     wrongs = []
@@ -147,7 +147,7 @@ def record_parts(folder, count, *options):
         "--switch-output",
         *options,
     ]
-    # perf starts this once its events are open
+    # perf starts this program once its events are open
     perf = subprocess.Popen(
         [*words, "--", "sh", "-c", 'touch "$1"; exec "$2" 100', "load", started, MIX],
         stdout=subprocess.DEVNULL,
@@ -167,7 +167,7 @@ def record_parts(folder, count, *options):
 
 
 def burn(seconds):
-    """Takes so much CPU time."""
+    """Takes that much CPU time."""
     end = time.process_time() + seconds
     while time.process_time() < end:
         pass
@@ -175,7 +175,7 @@ def burn(seconds):
 
 @live.test()
 def test_switch_output(folder):
-    """The files of --switch-output are one timeline: perf script says the same of all of them together."""
+    """The files of --switch-output are one timeline, and import agrees with perf script on all of them together."""
     files = folder / "switch"
     names = record_parts(files, 3)
     wrongs = expect("perf writes three files", len(names) == 3, names)
@@ -196,7 +196,7 @@ def test_switch_output(folder):
 
 @live.test()
 def test_switch_output_compressed(folder):
-    """With -z each file of --switch-output goes on from the one before, and cannot be read without it."""
+    """With -z, each file of --switch-output continues the previous one, and cannot be read without that one."""
     files, alone, store = folder / "switch-z", folder / "alone", folder / "switch-z.store"
     names = record_parts(files, 3, "-z")
     wrongs = expect("perf writes three files", len(names) == 3, names)
@@ -251,7 +251,7 @@ def test_switch_output_compressed(folder):
 
 @live.test()
 def test_clock(folder):
-    """With perf record -k the file has the wall clock, and import takes it."""
+    """With perf record -k the file has the wall clock, and import uses this clock."""
     data, stacks = folder / "clock.data", folder / "clock.stacks"
     began = time.time()
     record(data, "-k", "CLOCK_MONOTONIC")
@@ -280,7 +280,7 @@ def test_clock(folder):
 
 @live.test()
 def test_names(folder):
-    """Where the file lacks the wall clock, import takes it from its name, its last change, or an option."""
+    """If a file lacks the wall clock, import derives it from the file's name, its last change, or an option."""
     data = folder / "named.data"
     record(data, seconds=0.3)
     os.utime(data, (1763435400, 1763435400))
@@ -411,7 +411,7 @@ int main(void) { for (int i = 0; i < 1000; i++) %(name)s(); return 0; }
 
 
 def build(program, name, step, *options):
-    """Compiles a program. Another step makes other code, and so another build-id; another name alone does not."""
+    """Compiles a program. A different step changes the code and the build-id; a different name alone does not."""
     cc = os.environ.get("CC", "gcc").split()
     subprocess.run(
         [*cc, "-O1", "-fno-omit-frame-pointer", "-x", "c", "-o", program, *options, "-"],
@@ -423,7 +423,7 @@ def build(program, name, step, *options):
 
 @live.test(alone=True)
 def test_changed(folder):
-    """Import takes no names from a program that was replaced, written over, or made to look as old as it was."""
+    """Import does not use the names of a program that was replaced or overwritten, even if its times look unchanged."""
     wrongs = []
     for number, (how, options) in enumerate(
         [
@@ -475,7 +475,7 @@ def test_changed(folder):
         wrongs += expect(
             f"{what}: the other program's function is not named", "invented_nm" not in folded, folded[:1000]
         )
-        # perf may have kept the right program
+        # perf may have kept a copy of the right program
         wrongs += expect(f"{what}: its own function is named", "honest_name" in folded or how != "same", folded[:1000])
     return wrongs
 

@@ -82,7 +82,7 @@ def left_to_chance(idle, slots):
 
 
 def check_skipped(store, said, idle, late):
-    """The samples that the recorder reports against the slots that are empty. `idle` has the idle slots of each CPU."""
+    """Compares the skipped samples in the report with the empty slots. `idle` has the idle slots of each CPU."""
     match = re.search(r"(\d+) samples of busy CPUs skipped", said)
     told = int(match[1]) if match else 0
     begin, last = span_of(store)
@@ -241,7 +241,7 @@ def come_and_go(store, away):
 def test_cpu_offline(folder):
     """A CPU that goes offline and comes back is sampled again, and answers report the time between as offline."""
     store = folder / "offline"
-    message = "offline    1 time a CPU was offline; 1 now"
+    message = "offline    a CPU went offline 1 time; 1 now"
 
     def status():
         return perftape("status", "--store", store).stdout

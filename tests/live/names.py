@@ -66,9 +66,9 @@ def pairs(items):
 
 
 def name_briefs(folder, count, least, hogs):
-    """The mistakes, if at least some of that many brief processes must have names, beside some hogs on each CPU.
+    """Starts `count` brief processes beside hogs on each CPU. Returns what is wrong unless `least` of them have names.
 
-    The recorder has precedence over the hogs. Processes do not count during which even so it could not run.
+    The recorder has precedence over the hogs. A process does not count if the recorder could not run meanwhile.
     """
     store, cpus, loads = folder / "brief", sorted(os.sched_getaffinity(0)), []
     try:

@@ -47,7 +47,7 @@ FREQUENCY = 97
 
 @live.test()
 def test_lost_names(folder):
-    """A recorder that was stopped until the kernel dropped names learns from /proc who runs."""
+    """A recorder that was stopped until the kernel dropped names learns the running processes from /proc."""
     store = folder / "names"
     recorder = start(store, "--ring", "64K")
     wrongs = expect("the recorder spools samples", wait_for(lambda: is_spooled(store)))
@@ -83,7 +83,7 @@ def test_lost_names(folder):
 
 @live.test()
 def test_stopped_at_once(folder):
-    """A recorder that is stopped before it has a sample makes up no times."""
+    """A recorder that is stopped before its first sample does not invent times."""
     wrongs = []
     for name in ("", "lock", "index.sqlite", "spool", "status"):
         store = folder / f"stopped at {name or 'once'}"
@@ -173,7 +173,7 @@ def test_stopped_terminal(folder):
 
 @live.test()
 def test_one_recorder(folder):
-    """A second recorder names the first by its pid. After kill -9 the next starts, and has all sealed segments."""
+    """A second recorder names the first one's pid. After kill -9, a new recorder starts and has all sealed segments."""
     store = folder / "one"
     recorder = start(store, "--segment", "1s")
     wrongs = expect("two segments are sealed", wait_for(lambda: sealed(store) >= 2))
@@ -202,7 +202,7 @@ def test_one_recorder(folder):
 
 @live.test()
 def test_nothing_there(folder):
-    """A window before anything was recorded: exit code 3, and the nearest time that is there."""
+    """For a window before the recording, the exit code is 3 and the message names the nearest recorded time."""
     store = folder / "nothing"
     perftape("record", "--store", store, "--duration", "1s")
     done = perftape("query", "--store", store, "--at", "now-5h", "-o", folder / "never")
@@ -226,7 +226,7 @@ def test_dead_fuse(folder):
     mount = folder / "mount"
     mount.mkdir()
     cpu = sorted(os.sched_getaffinity(0))[-1]
-    # one sees the program start, the other finds it there
+    # one recorder sees the program start, the other finds it running
     stores = [folder / "before", folder / "after"]
     with dead_fuse.mounted(mount, LOAD) as server, noise.Noise() as measured:
         started = [start(stores[0], "--segment", "1s")]
@@ -276,7 +276,7 @@ def test_dead_fuse(folder):
 
 
 def bound_files(count):
-    """For preexec_fn: allows at most that many open files, and takes the right to raise the limit."""
+    """For preexec_fn: limits the number of open files, and removes the right to raise the limit."""
 
     def bind():
         ctypes.CDLL(None).prctl(24, 24, 0, 0, 0)  # PR_CAPBSET_DROP, CAP_SYS_RESOURCE
@@ -287,7 +287,7 @@ def bound_files(count):
 
 @live.test()
 def test_few_files(folder):
-    """With too few open files record refuses and says how many it needs. With that many it records."""
+    """If it may open too few files, record refuses and states the number that it needs. With this number it records."""
     wrongs, wanted = [], None
     for count in (5, 6, 40):
         few = subprocess.run(
@@ -304,7 +304,7 @@ def test_few_files(folder):
             few.returncode,
             few.stderr,
         )
-    # fewer than it asks for are enough as long as nobody asks for the names of many files
+    # fewer files than record asks for are enough as long as it need not name many files
     for count in (int(wanted[1]) if wanted else 256, 2 * os.cpu_count() + 96):
         store = folder / f"{count}"
         done = subprocess.run(
@@ -326,7 +326,7 @@ def test_few_files(folder):
 
 @live.test(alone=True)
 def test_without_rights(folder):
-    """Without root, one line names the right that is missing. Another user cannot look into root's store."""
+    """Without root, one line names the missing right. Another user cannot read root's store."""
     store = folder / "rights"
     perftape("record", "--store", store, "--duration", "200ms")
     os.chmod(folder, 0o755)
@@ -334,7 +334,7 @@ def test_without_rights(folder):
     home = folder / "nobody"
     home.mkdir()
     os.chown(home, 65534, 65534)
-    # the program may lie where the other user cannot reach it: this process opens it, the other one runs it
+    # the other user may not be able to reach the program, so this process opens it and the other one runs it
     with open(PERFTAPE, "rb") as program:
         name = f"/proc/self/fd/{program.fileno()}"
         run = lambda *words: subprocess.run(
@@ -350,8 +350,8 @@ def test_without_rights(folder):
         )
         done = run("segments", "--store", str(store))
         wrongs += expect(
-            "segments says in one line that reading it takes root or its group",
-            done.returncode == 1 and "takes root or its group" in done.stderr and done.stderr.count("\n") == 1,
+            "segments says in one line that only root and its group may read it",
+            done.returncode == 1 and "only root and its group" in done.stderr and done.stderr.count("\n") == 1,
             done.returncode,
             done.stderr,
         )

@@ -62,7 +62,7 @@ def reread(recorder, conf, text, answer):
 
 @live.test(promise="`SIGHUP` makes a recorder apply new limits", broken_by="keep-old-limits", also=("build-tsan",))
 def test_reload(folder):
-    """SIGHUP rereads the settings: limits apply at once, a mistake changes nothing, what takes a restart is said."""
+    """SIGHUP rereads the settings. Limits apply at once, a mistake changes nothing, and a message names the rest."""
     store, conf = folder / "reload", folder / "reload.conf"
     conf.write_text("[record]\nmax-size = 50M\nmax-age = 1h\n")
     recorder = start(store, "--config", conf, "--max-age", "2h")
@@ -96,7 +96,7 @@ def test_reload(folder):
 
 @live.test()
 def test_settings_gone(folder):
-    """Settings that are gone at SIGHUP change no limit; -q does not hide what takes a restart."""
+    """If the settings are gone at SIGHUP, the limits stay. -q does not hide which changes take a restart."""
     store, conf = folder / "gone", folder / "gone.conf"
     conf.write_text("[record]\nmax-size = 50M\n")
     recorder = start(store, "-q", "--config", conf)
@@ -118,7 +118,7 @@ def test_settings_gone(folder):
 
 @live.test()
 def test_limits_by_slip(folder):
-    """Limits that would remove most of the store take --force, by option and by reload; the recorder says what goes."""
+    """Limits that would remove most of the store take --force, also at a reload. A message names what would go."""
     store, conf = folder / "slip", folder / "slip.conf"
     conf.write_text("[record]\nmax-size = 50M\nsegment = 1s\n")
     perftape("record", "-q", "--store", store, "--config", conf, "--duration", "4s")
@@ -167,13 +167,13 @@ OF_HOST = ("unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /var/lib && mv
 
 @live.test()
 def test_store_of_host(folder):
-    """A user who may not read the host's store hears so; one of its group reads it without --store."""
+    """A message tells a user who may not read the host's store. A user of its group reads it without --store."""
     program, wrongs = folder / "program", []
     folder.chmod(0o755)
     shutil.copy(PERFTAPE, program)
     program.chmod(0o755)
     for group, code, text in (
-        (NOBODY, 1, "this host records into /var/lib/perftape; reading it takes root or its group"),
+        (NOBODY, 1, "this host records into /var/lib/perftape; only root and its group may read it"),
         (0, 0, "/var/lib/perftape"),
     ):
         store = folder / f"store {group}"
@@ -197,7 +197,7 @@ def test_store_of_host(folder):
 
 @live.test()
 def test_settings(folder):
-    """An option counts before the environment, and that before the file; the example works; mistakes are named."""
+    """Options beat the environment, which beats the file. The example file works, and mistakes are named."""
     conf, wrongs = folder / "settings.conf", []
     conf.write_text(
         f"# what\nstore = {folder}/from#file # comment\nquiet = yes #\n\n[record] # one\nduration=300ms\n segment = 1s\n"
@@ -284,7 +284,7 @@ def test_service(folder):
 
 
 def capabilities(pid):
-    """The numbers of those that a process may have and has, and its user."""
+    """The numbers of the capabilities that a process may have or has, and its user."""
     text = pathlib.Path(f"/proc/{pid}/status").read_text()
     bits = {int(re.search(rf"^{name}:\s+([0-9a-f]+)", text, re.MULTILINE)[1], 16) for name in ("CapPrm", "CapEff")}
     uid = int(re.search(r"^Uid:\s+(\d+)", text, re.MULTILINE)[1])
@@ -302,7 +302,7 @@ def reader():
 
 
 def is_sampled(pid):
-    """Waits until a process had the CPU for as long as 20 samples take."""
+    """Waits until a process has had the CPU for the time of 20 samples."""
     begun = beside_perf.cpu_seconds(pid)
     return wait_for(lambda: beside_perf.cpu_seconds(pid) - begun > 20 / beside_perf.FREQUENCY)
 
@@ -330,7 +330,7 @@ def lacking(told):
 
 @live.test(promise="`record --user NAME` drops root", broken_by="keep-root")
 def test_user(folder):
-    """With --user a recorder drops root but for the rights that sampling needs, and its files belong to the user."""
+    """With --user, a recorder keeps only the rights that sampling needs, and its files belong to the user."""
     folder.chmod(0o755)
     store = folder / "user"
     with reader() as pid:
@@ -343,7 +343,7 @@ def test_user(folder):
             return wrongs
         is_sampled(pid)
         told = progress(store)
-        # It looked for trace events while it was root.
+        # The recorder looked for trace events while it was root.
         wrongs += expect(
             "it lacks nothing, also no trace events", not lacking(told) and "tracefs" not in told["lacks"], told
         )
@@ -448,7 +448,7 @@ def run_with(folder, numbers, bind=None):
 # In build-dev/ a recorder with fewer rights may end with a report of leaks. In build/ nothing excuses an exit code.
 @live.test(also=("build",))
 def test_file_capabilities(folder):
-    """A user records with a file that has the capabilities, and reads what it costs when some are lacking."""
+    """With file capabilities, a user records. If some are lacking, status says what that costs."""
     store, told, _, said, code = run_with(folder, KEPT)
     wrongs = expect("a recording that lacks nothing", code == 0 and told and not lacking(told), code, told, said)
     wrongs += kernel_is_named(store)
@@ -467,7 +467,7 @@ def test_file_capabilities(folder):
 
 @live.test(alone=True)
 def test_no_capability(folder):
-    """Without any capability a recorder says in one line which it needs."""
+    """Without any capability, a recorder names the ones that it needs in one line."""
     with live.setting(PARANOID, "2"):
         _, told, _, said, code = run_with(folder, set())
     return expect(
@@ -481,8 +481,8 @@ def test_no_capability(folder):
 
 @live.test(alone=True)
 def test_little_memory(folder):
-    """Without the right to lock memory the rings are as large as a limit allows, and status says what that costs."""
-    # The memory that a user locked counts in all: nobody else records as this one.
+    """Without the right to lock memory, the rings fit the limit, and status says what their size costs."""
+    # The limit applies to all locked memory of a user, and only this test records as this user.
     with live.setting("/proc/sys/kernel/perf_event_mlock_kb", "516"):
         _, told, text, said, code = run_with(
             folder, KEPT - {14}, lambda: resource.setrlimit(resource.RLIMIT_MEMLOCK, (65536, 65536))

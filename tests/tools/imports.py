@@ -54,11 +54,11 @@ def record(data, *options, seconds=0.7, events="cpu-clock"):
 
 # A callchain has junk at its end if the kernel walked a program without frame pointers. Any process of this machine
 # may be such a program, so import may report truncated callchains of any recording.
-TRUNCATED = re.compile(r": \d+ callchains? truncated at an address that means nothing$")
+TRUNCATED = re.compile(r": \d+ callchains? truncated at an invalid address$")
 
 
 def lines_of(said):
-    """The lines that import printed of what the file is, without those of truncated callchains."""
+    """The lines that import printed about the files, without those about truncated callchains."""
     return [line for line in said.splitlines() if not TRUNCATED.search(line)]
 
 
@@ -68,12 +68,12 @@ def is_imported(done, files=1):
 
 
 def samples_of(said):
-    """The number of samples of each file, as import says it."""
+    """The number of samples of each file, according to import."""
     return [int(count) for count in re.findall(r": (\d+) samples of ", said)]
 
 
 def query(store, stacks, since):
-    """Writes and checks all samples since then."""
+    """Writes all samples since a moment, and checks them."""
     done = perftape("query", store, "--from", f"@{since}", "-o", stacks)
     if done.returncode != 0:
         return expect("query ends with exit code 0", False, done.returncode, done.stderr)
@@ -94,7 +94,7 @@ EXPLAINED = re.compile(r"(\d+) (?:depth: perf 0 ours |comm: perf ':-?\d+' ours '
 
 
 def leave_out_others(text, stacks):
-    """Takes the threads of other tests out of both: their programs are changed, removed or out of reach on purpose."""
+    """Removes threads of other tests from both texts, because these tests change, remove or hide their programs."""
     own = re.escape(stacks.parent.name.removeprefix("perftape live ")).replace("\\ ", "[ _]")
     program = re.compile(rf"\(/.*/perftape[ _]live[ _](?!{own}/)")
     thread = re.compile(r"^\s*\S.*?\s-?\d+/(-?\d+)\s", re.MULTILINE)
@@ -159,7 +159,7 @@ def heads(stacks):
 
 
 def windows(said):
-    """Begin, end and stated error of each file, as import says them."""
+    """Begin, end and error of each file, according to import."""
     found = re.findall(r"lost, (\S+) to (\S+) \(accurate to ([\d.]+) (\w+), ", said)
     return [
         (

@@ -162,7 +162,7 @@ static void test_all_damaged(void)
 	tapes_store_put(&store, one_a_second(0, 10));
 	damage_all(&store);
 	CHECK_EQ(ask(&store, "@1794971522", "@1794971525", true, &quiet), EXIT_FAILED);
-	CHECK(!strncmp(quiet, "perftape: what was recorded in that window cannot be read: ", 59));
+	CHECK(!strncmp(quiet, "perftape: the recording of that window cannot be read: ", 55));
 	CHECK(strstr(quiet, ".tape: the header is truncated\n"));
 	CHECK(!strstr(quiet, "nothing is recorded"));
 	CHECK_EQ(ask(&store, "@1794971522", "@1794971525", false, &loud), EXIT_FAILED);
