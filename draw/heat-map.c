@@ -409,8 +409,7 @@ static int fit_fractions(struct drawing *drawing, size_t above, struct heat **re
 	return r;
 }
 
-/* Rows of more than one line show better how busy a CPU was, and rows of more than three no more.
- */
+/* Rows of two or three lines show more precisely how busy a CPU was; more lines do not help. */
 #define ROW_LINES_MAX 3
 
 /*

@@ -359,7 +359,10 @@ static int find_jit(const struct finder *finder, const struct finder_request *re
 	if (finder->live) {
 		ret_files->fd = process_open_perf_map(request->pid);
 		ret_files->other_fd = process_open_jitdump(request->pid);
-		/* ask afterwards, so that the files are those of the process that is asked about */
+		/*
+		 * check this after opening the files, so that the files certainly belong to the
+		 * checked process
+		 */
 		if (process_began_after(request->pid, request->since_ns)) {
 			finder_files_close(ret_files);
 			return -ESTALE;

@@ -25,8 +25,8 @@
 #include "symbolizer/work-limit.h"
 
 /*
- * More than one, because of several symbols at one start, the one that is shown may be too short
- * for the address. Then the address belongs to the next symbol around it.
+ * Several symbols may have the same start, and the one that is shown may not reach to the address.
+ * The address then belongs to the next symbol around it. So more than one start is kept.
  */
 #define COVERS_KEPT 4
 

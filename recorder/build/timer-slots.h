@@ -61,7 +61,7 @@ struct timer_slots {
 	uint64_t settled_ns;
 	/* Idle time without samples before the last settling, in a hole that is still open. */
 	uint64_t open_idle_ns;
-	/* Settlings whose empty slots chance explained. */
+	/* The settlings so far whose empty slots can be explained by chance. */
 	struct timer_slots_span past;
 };
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Files that make naming cost much: each attack is run against a recorder, beside a bystander.
+"""Files that make naming expensive. Each attack is run against a recorder, beside a bystander.
 
 Usage: hostile-files.py PERFTAPE LOAD RUN_MAPPED
 """

@@ -6,8 +6,8 @@ They stand in tests/golden/screens/, a folder for each size. Those of 80x24 have
 show the store that story.c makes, which is the same in every run. With UPDATE_GOLDEN=1 in the environment, the output
 replaces the files: read the difference.
 
-Each screen is also checked by itself: no line is wider than the terminal, what is drawn is no higher, and each word and
-each number is one of those in the pipe.
+Each screen is also checked by itself: lines and drawings fit the terminal, and each word and each number is also in
+the output to a pipe.
 
 Usage: golden_screens.py PERFTAPE STORY
 """

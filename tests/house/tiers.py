@@ -359,8 +359,8 @@ def broken_build(tree):
 
 
 def interrupted(tree, on_terminal):
-    """Ctrl-C, or a signal where there is no terminal, ends everything: the test sets back what it changed, and
-    those that wait for their turn do not start."""
+    """Ctrl-C, or a signal where there is no terminal, ends everything: running tests restore what they
+    changed, and waiting tests do not start."""
     script = "trap 'touch cleaned; exit 1' TERM; sleep 600 & echo $! >sleeper; echo 1..1; wait"
     made_tree(tree, ["sh", "-c", script])
     sleeper, seen = tree / "build-dev" / "sleeper", b""

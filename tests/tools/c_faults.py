@@ -456,7 +456,7 @@ def in_brackets(source, first, last, choice, is_right):
 
 
 class Planter:
-    """Writes a file with all of some faults in it, each behind a question for its number. Lines stay where they are."""
+    """Writes a file that contains all given faults, each behind a check of its number. Lines keep their places."""
 
     def __init__(self, source, faults):
         self.source, self.tokens = source, source.tokens

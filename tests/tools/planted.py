@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A copy of the tree with faults planted in it, and its build.
 
-All faults are in one build, each behind a question for its number (tests/tools/planted.c), so that one build
-serves all of them.
+All faults are in one build. Code checks whether the number of a fault is switched on (tests/tools/planted.c).
 """
 
 import hashlib
@@ -15,7 +14,7 @@ import c_faults
 import tap
 
 NOT_PRODUCT = ("tests", "bench", "docs", "packaging")
-# The faults that tests/live need are no code of the product.
+# This file only plays faults for live tests, so it is not tested as a part of the product.
 NOT_PLANTED = ("base/mutation.h",)
 ROUNDS = 8
 ERROR = re.compile(r"^(?:\.\./)*(?P<file>[^:\n]+):(?P<line>\d+):\d+: (?:fatal )?error: (?P<text>.*)", re.MULTILINE)
@@ -32,8 +31,8 @@ def sources(tree):
 
 
 def choose(files, seed, words):
-    """All places of some files in the order that a seed gives, each with one of its faults. Their numbers are
-    their ranks."""
+    """All places of some files in an order that depends on the seed, each with one of its possible faults. The number
+    of a fault is its rank in this order."""
     names = [
         name
         for name in sorted(files)

@@ -77,8 +77,8 @@ def end(recorder):
 
 
 def wait_for(condition):
-    """Whether the condition comes true. It is asked no more than half of the time, as it may cost more than
-    what it waits for."""
+    """Waits for a condition. Returns whether it became true. Checks it for at most half of the time, because a check
+    may cost more than the work that it waits for."""
     end = time.monotonic() + WAIT
     asked = time.monotonic()
     while not condition():
@@ -217,8 +217,8 @@ def hurry():
 def outrun():
     """Lets this process, and all that it starts, run before all others: only the hypervisor keeps them from a CPU.
 
-    What computes for long starts with take_time(), as it would keep the others from every CPU. Where the priority
-    is not allowed, undisturbed() takes longer.
+    A program that computes for long must start with take_time(), because it would keep all others from the CPUs.
+    If this priority is not allowed, undisturbed() takes longer.
     """
     with contextlib.suppress(PermissionError):
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))

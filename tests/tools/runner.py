@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs units of the plan, some at a time, shows how far it is, and says what failed.
 
-Of a test that fails three lines are shown: what it expected, what it saw, and how noisy the machine was. All
-that it printed stands in a log beside its build.
+For a test that fails, it shows three lines: what the test expected, what the test saw, and how noisy the machine
+was. A log beside the build has the test's whole output.
 """
 
 import concurrent.futures
@@ -95,8 +95,8 @@ def count(output, outcome):
 
 
 def turn_around(result):
-    """Under a mutation a test passes when it fails, in the words of a test and not by a crash. A test that cannot run
-    here shows nothing either way."""
+    """Under a mutation, a test counts as passed if one of its checks fails. A crash does not count. A test that cannot
+    run on this host is neither passed nor failed."""
     if result.counts[2] and not result.counts[1]:
         return
     found = result.counts[1] > 0 and not result.outcome
@@ -190,8 +190,8 @@ def last_output(process):
 
 
 def run_all(units):
-    """First what only computes, one a CPU; then what mostly waits, some at a time; then what needs the
-    machine alone."""
+    """Runs tests that compute, one for each CPU; then tests that mostly wait, several at once; then tests that need
+    the machine alone."""
     runner = Runner(units)
     units = sorted(units, key=lambda unit: -unit.priority)
     phases = (

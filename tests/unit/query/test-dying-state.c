@@ -58,7 +58,7 @@ static void test_read(void)
 	check_state(store.path, 0, 61, "/old 9 gone;/a 1 runc;");
 	check_state(store.path, 0, 1, "/old 9 gone;/a 1 runc;");
 	check_state(store.path, 130, 180, "/a 3 runc;");
-	/* at the end of the recording, nothing told of them for long */
+	/* the recording goes on for long after the last event about dying cgroups */
 	check_state(store.path, 0, 9000, "");
 	check_state(store.path, 500, 9000, "");
 	tapes_store_done(&store);

@@ -396,7 +396,7 @@ static void test_give(void)
 	dead_cgroups_free(dying);
 }
 
-/* Each tape tells who made the cgroups, from its begin on. So does a change of the maker. */
+/* Each tape reports the makers of the cgroups from its begin on, and again when a maker changes. */
 static void test_each_tape(void)
 {
 	struct tape *first, *second;
