@@ -83,7 +83,7 @@ static int spikes_parse_share(const struct invocation *invocation, const char *n
 		return usage_error("--%s: \"%.60s\" is less than 1 %%; use %g%%", name, text,
 				   100 * value);
 	if (value < least)
-		return usage_error("--%s: seconds with less than %u %% are not kept; give more",
+		return usage_error("--%s: segments keep only seconds of at least %u %%; give more",
 				   name, least);
 	*share = value + 0.5;
 	return EXIT_DONE;

@@ -315,7 +315,7 @@ static int incident_window_read_text(struct pasted *pasted, const struct invocat
 	return r < 0 ? r : pasted->failed;
 }
 
-/* Names the recorded line that is the pasted one: "matched incident 17, ". */
+/* Writes which recorded line equals the pasted line, such as "matched incident 17, ". */
 static void matched_text(const struct log_place *place, char *text, size_t size)
 {
 	char which[48] = "a recorded line", alike[48] = "";

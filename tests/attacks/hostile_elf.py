@@ -89,6 +89,6 @@ def frames(count, address):
     entries = bytearray(common.ljust(20, b"\0"))
     for i in range(count):
         at = len(entries)
-        # a size of 12: the place of the common entry, the start relative to its own place, the size
+        # an entry of 12 bytes: where the common entry is, the start relative to this field, the function's size
         entries += struct.pack("<IIiI", 12, at + 4, CODE - (address + at + 8), CODE_SIZE)
     return bytes(entries)

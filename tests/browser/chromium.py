@@ -38,7 +38,7 @@ class Chromium:
             os.dup2(read_there, 3)
             os.dup2(write_there, 4)
 
-        # above 4, so that neither is overwritten before it is copied
+        # move both descriptors above 4, so that pipes() does not overwrite one before it has copied it
         read_there, write_there = (self.move(fd) for fd in (read_there, write_there))
         self.process = subprocess.Popen(
             [program, *FLAGS, f"--user-data-dir={self.folder.name}", "about:blank"],
