@@ -260,6 +260,16 @@ static bool is_unsaved(const struct side *side, const struct coverage_gap *gap)
 }
 
 /*
+ * Returns true if a file ends before the gap, and the recording went on. A snapshot ends with its
+ * window, so its last segment says nothing about the recorder.
+ */
+static bool is_behind_file(const struct explainer *explainer, const struct side *before,
+			   const struct side *after)
+{
+	return explainer->is_file && before->there && !after->there && !*before->ended;
+}
+
+/*
  * Returns true if the running recorder may still write the time after a segment. It cannot write
  * time before its own start.
  */
@@ -289,6 +299,8 @@ static void gap_causes_set_cause(const struct explainer *explainer, struct cover
 		explain_reboot(gap, after, end, cause);
 	else if (before->there && after->there && strcmp(before->begun, after->begun) == 0)
 		return; /* the same recording: nothing ended */
+	else if (is_behind_file(explainer, before, after))
+		gap_causes_set(gap, COVERAGE_CAUSE_NOT_IN_FILE, "not in this file");
 	else if (before->there && !after->there && is_unwritten(explainer, before))
 		gap_causes_set(gap, COVERAGE_CAUSE_UNWRITTEN, "not written yet");
 	else if (cause)

@@ -267,6 +267,34 @@ static void test_outside(void)
 	CHECK_STR(outside(store.path, 5, 8), "nothing recorded");
 }
 
+/* A file without the end of its recording does not say that the recorder was killed. */
+static void test_behind_file(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	char folder[128], file[256];
+
+	tapes_store_init(&store);
+	put_part(&store, 10, 12, "1010000000999", NULL);
+	CHECK_STR(outside(store.path, 12, 15), "the recorder was killed");
+	snprintf(folder, sizeof(folder), "%s/segments", store.path);
+	find_only(folder, file, sizeof(file));
+	CHECK_STR(outside(file, 12, 15), "not in this file");
+	CHECK_STR(outside(file, 13, 15), "not in this file");
+}
+
+/* A file with the end of its recording says how it ended. */
+static void test_end_in_file(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	char folder[128], file[256];
+
+	tapes_store_init(&store);
+	put_part(&store, 10, 12, "1010000000999", TAPE_ENDED_KILLED);
+	snprintf(folder, sizeof(folder), "%s/segments", store.path);
+	find_only(folder, file, sizeof(file));
+	CHECK_STR(outside(file, 12, 15), "the recorder was killed");
+}
+
 /*
  * The wall clock jumps ahead by three seconds at second 4. With `slept`, the machine slept for
  * these seconds.
@@ -361,6 +389,8 @@ CHECK_MAIN({ "a gap between two boots", test_boots },
 	   { "unsaved samples while the wall clock was set", test_unsaved_and_set },
 	   { "segments that overlap", test_overlapping },
 	   { "the time before and after all recordings", test_outside },
+	   { "a file that ends before its recording", test_behind_file },
+	   { "a file with the end of its recording", test_end_in_file },
 	   { "a suspended machine and a clock that was set", test_jumps },
 	   { "the note of a recorder that could not store", test_unsaved_note },
 	   { "imported files", test_imported },
