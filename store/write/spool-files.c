@@ -165,7 +165,10 @@ static int make_mark(const struct store_writer *writer, const char *path)
 	return file_sync_dir(writer->spools);
 }
 
-/* A tape whose seal failed is marked again; that mark of ours frightens nobody. */
+/*
+ * A tape whose seal failed is marked again. Only a mark that we made frightens nobody: an earlier
+ * writer's mark frightens at each try.
+ */
 int store_writer_mark_naming(struct store_writer *writer, const struct tape *tape,
 			     struct error *error)
 {
@@ -173,7 +176,7 @@ int store_writer_mark_naming(struct store_writer *writer, const struct tape *tap
 	bool ours = (!*boot_id || strcmp(boot_id, writer->boot_id) == 0) &&
 		    tape->sequence >= writer->first_sequence;
 	char path[PATH_MAX];
-	uint32_t before = strings_count(&writer->marked), id = 0;
+	uint32_t id;
 	int r;
 
 	r = spool_files_path(writer, *boot_id ? boot_id : writer->boot_id, tape->sequence,
@@ -185,9 +188,9 @@ int store_writer_mark_naming(struct store_writer *writer, const struct tape *tap
 	if (r == 0)
 		r = make_mark(writer, path);
 	pthread_mutex_unlock(&writer->spool_lock);
-	if (r >= 0 && !ours && strings_add(&writer->marked, path, strlen(path), &id) < 0)
+	if (r == 0 && !ours && strings_add(&writer->marked, path, strlen(path), &id) < 0)
 		return error_set(error, -ENOMEM, "out of memory");
 	if (r < 0)
 		return *error->text ? r : error_set(error, r, "%s: %s", path, strerror(-r));
-	return r == 1 && !ours && id >= before;
+	return r == 1 && !ours && !strings_find(&writer->marked, path, strlen(path));
 }

@@ -143,5 +143,37 @@ static void test_marked(void)
 	}
 }
 
+/* Returns what the mark says at the first and at the second try to seal a tape. */
+static void mark_twice(bool marked_before, int ret_marks[2])
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(cleanup_store_writer) struct store_writer *earlier = NULL, *writer = NULL;
+	_cleanup_(spooling_done) struct spooling spooling;
+
+	tapes_store_init(&store);
+	CHECK_EQ(store_writer_open(store.path, &earlier, NULL), 0);
+	spooling_init(&spooling, store_writer_number(earlier), 1);
+	if (marked_before)
+		CHECK_EQ(store_writer_mark_naming(earlier, spooling.tape, NULL), 0);
+	earlier = store_writer_close(earlier);
+	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
+	for (int i = 0; i < 2; i++)
+		ret_marks[i] = store_writer_mark_naming(writer, spooling.tape, NULL);
+}
+
+/* A seal that fails is tried again. Then the mark of a recorder that died still counts. */
+static void test_marked_again(void)
+{
+	int marks[2];
+
+	mark_twice(true, marks);
+	CHECK_EQ(marks[0], 1);
+	CHECK_EQ(marks[1], 1);
+	mark_twice(false, marks);
+	CHECK_EQ(marks[0], 0);
+	CHECK_EQ(marks[1], 0);
+}
+
 CHECK_MAIN({ "beyond the limit a tape waits in the spool", test_defers },
-	   { "a tape is not named again after a recorder died over it", test_marked })
+	   { "a tape is not named again after a recorder died over it", test_marked },
+	   { "the mark of a recorder that died counts at each try", test_marked_again })
