@@ -28,8 +28,8 @@ struct known_key {
 
 static uint64_t known_hash(const struct tape_module *module, const char *path)
 {
-	return hash_u64(module->inode ^ module->device << 40) ^ hash_bytes(path, strlen(path)) ^
-	       hash_bytes(module->build_id, sizeof(module->build_id));
+	return hash_numbers(module->inode, module->device) ^ hash_text(path, strlen(path)) ^
+	       hash_text(module->build_id, sizeof(module->build_id));
 }
 
 static bool known_equal(const void *context, uint32_t at, const void *key)
