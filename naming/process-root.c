@@ -86,7 +86,8 @@ static int process_root_open_path(int root, const char *path, unsigned int flags
 	while (fd < 0 && errno == EAGAIN && ++tries < 10);
 	if (fd >= 0)
 		return fd;
-	return errno == ENOSYS ? process_root_walk(root, path) : -errno;
+	/* EPERM: a filter of system calls that is older than this one, such as an old systemd's */
+	return errno == ENOSYS || errno == EPERM ? process_root_walk(root, path) : -errno;
 }
 
 /*

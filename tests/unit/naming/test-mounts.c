@@ -5,10 +5,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
@@ -126,6 +131,36 @@ static int open_and_close(const char *name, unsigned int flags)
 	return MIN(fd, 0);
 }
 
+/* Makes openat2() fail in this process. */
+static void refuse_openat2(int code)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | code),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog program = { ARRAY_SIZE(filter), filter };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+		_exit(2);
+}
+
+/* An old kernel lacks openat2(), and an old systemd forbids what it does not know. */
+static void check_refused(int code)
+{
+	pid_t child = fork();
+	int status;
+
+	if (child == 0) {
+		refuse_openat2(code);
+		_exit(open_and_close("file", 0) != 0 || open_and_close("link", 0) != -ELOOP);
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK_EQ(status, 0);
+}
+
 static void test_opened(void)
 {
 	_cleanup_free_ char *text = NULL;
@@ -152,6 +187,8 @@ static void test_opened(void)
 	CHECK_EQ(symlink("file", in_dir("link")), 0);
 	CHECK_EQ(open_and_close("link", 0), -ELOOP);
 	CHECK_EQ(open_and_close("link", PROCESS_ROOT_LINKS), 0);
+	check_refused(ENOSYS);
+	check_refused(EPERM);
 	for (size_t i = 0; i < 4; i++)
 		remove(in_dir((const char *[]){ "link", "folder", "fifo", "file" }[i]));
 	rmdir(dir);
