@@ -19,6 +19,8 @@
  */
 #define GATHER_MAX (64u << 20)
 
+/* PERF_RECORD_MISC_LOST_SAMPLES_BPF */
+#define MISC_LEFT_OUT_BY_BPF (1u << 15)
 #define PROGRESS_STEP (1u << 20)
 #define WAITING_MAX 2
 
@@ -43,6 +45,8 @@ struct run {
 	uint64_t round_ns;
 	/* everything before this was applied */
 	uint64_t flushed_ns;
+	/* lost samples by perf's count at the end of the file */
+	uint64_t counted;
 	bool begun;
 	/* the offset of the last call of `progress` */
 	uint64_t shown;
@@ -177,6 +181,42 @@ static int add_record(struct run *run, const struct perf_data_event *event,
 							  : importer_flush(run, run->newest_ns + 1);
 }
 
+/*
+ * At the end of a file, perf writes the kernel's count of lost samples: one record for each CPU,
+ * without its time and its number. LOST records have reported most of these samples before.
+ */
+static bool is_total(uint32_t type, const struct perf_record_place *place)
+{
+	return type == PERF_TYPE_LOST_SAMPLES && !place->time_ns;
+}
+
+/* Adds one CPU's total. Samples that a BPF filter left out are not lost. */
+static int take_total(struct run *run, const struct perf_data_event *event, const uint8_t *record,
+		      size_t size)
+{
+	struct perf_record decoded;
+	uint16_t misc;
+
+	memcpy(&misc, record + sizeof(uint32_t), sizeof(misc));
+	if (event != run->file->event || misc & MISC_LEFT_OUT_BY_BPF)
+		return 0;
+	if (perf_record_decode(&event->layout, record, size, &decoded) != 0)
+		return losses_damaged(&run->pipeline.losses, run->newest_ns);
+	run->counted += decoded.lost;
+	return 0;
+}
+
+/* Adds the lost samples that no LOST record reported. They may be anywhere in the file. */
+static int add_unreported(struct run *run, uint64_t end_ns)
+{
+	uint64_t reported = run->pipeline.losses.counts.lost;
+
+	return run->counted <= reported
+		       ? 0
+		       : losses_lost(&run->pipeline.losses, true, TAPE_ALL_CPUS, run->first_ns,
+				     end_ns, run->counted - reported);
+}
+
 static void importer_show_progress(struct run *run, uint64_t offset)
 {
 	if (!run->options->progress || offset - run->shown < PROGRESS_STEP)
@@ -208,7 +248,8 @@ static int importer_take_record(void *context, const uint8_t *record, size_t siz
 		event = type == PERF_TYPE_MMAP2 ? run->synthesized : run->file->event;
 	if (type == PERF_TYPE_SAMPLE && event != run->file->event)
 		return 0;
-	return add_record(run, event, &place, record, size);
+	return is_total(type, &place) ? take_total(run, event, record, size)
+				      : add_record(run, event, &place, record, size);
 }
 
 static int importer_prepare(struct run *run, struct store_writer *writer, struct error *error)
@@ -263,7 +304,10 @@ static int importer_read_all(struct run *run, struct zstd_stream **stream,
 	end_ns = run->last_ns + 1;
 	if (mutated("close-gaps"))
 		end_ns += 10 * NSEC_PER_SEC;
-	if (r == 0 && run->begun && run->first_ns != UINT64_MAX)
+	if (r < 0 || !run->begun || run->first_ns == UINT64_MAX)
+		return r < 0 ? error_set(error, r, "%s: out of memory", run->file->path) : 0;
+	r = add_unreported(run, end_ns);
+	if (r == 0)
 		r = pipeline_end(&run->pipeline, end_ns, NULL);
 	return r < 0 ? error_set(error, r, "%s: out of memory", run->file->path) : 0;
 }

@@ -8,6 +8,7 @@ import pathlib
 import struct
 
 MMAP, LOST, COMM, EXIT, THROTTLE, UNTHROTTLE, FORK, SAMPLE, MMAP2 = 1, 2, 3, 4, 5, 6, 7, 9, 10
+LOST_SAMPLES = 13
 ATTR, TRACING_DATA, BUILD_ID, FINISHED_ROUND, AUXTRACE = 64, 66, 67, 68, 71
 EVENT_UPDATE, FEATURE, COMPRESSED = 78, 80, 81
 HEADER = struct.Struct("<IHH")
@@ -68,6 +69,11 @@ def kernel_mmap():
 
 def lost(at_ns, cpu, count):
     return record(LOST, struct.pack("<QQ", 11, count) + trailing(0, 0, BEGIN_NS + at_ns, cpu, 11))
+
+
+def totals(*counts, ident=11, misc=0):
+    """The count of each CPU, which perf writes at the end without time and CPU."""
+    return b"".join(record(LOST_SAMPLES, struct.pack("<Q", n) + trailing(0, 0, 0, 0, ident), misc) for n in counts)
 
 
 def throttle(kind, at_ns, cpu):
@@ -224,6 +230,8 @@ def put_files(folder):
         "switched/perf.data.2": whole(compressed(data[len(cut) :], begins=False), rows | {21: bytes(16)}),
         "switched/notes.txt": b"not perf.data\n",
         "other-order.data": b"2ELIFREP" + bytes(96),
+        "totals.data": whole(data + totals(5, 12) + totals(90, ident=13) + totals(90, misc=1 << 15), rows),
+        "more-lost.data": whole(data + totals(5, 20), rows),
         "not.data": b"something else",
         "short.data": b"PERFILE2" + struct.pack("<Q", 104),
         "empty.data": b"",
