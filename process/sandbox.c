@@ -66,6 +66,8 @@ static const struct sock_filter filter[] = {
 	/* memory, but no new code */
 	ALLOW(brk),
 	ALLOW_WITHOUT(mmap, 2, PROT_EXEC),
+	/* the heap of musl, and that of older C libraries when it is full */
+	ALLOW_WITHOUT(mprotect, 2, PROT_EXEC),
 	ALLOW(munmap),
 	ALLOW(mremap),
 	ALLOW(madvise),
@@ -79,7 +81,6 @@ static const struct sock_filter filter[] = {
 	ALLOW(futex),
 	ALLOW(getpid),
 	ALLOW(gettid),
-	ALLOW_WITHOUT(mprotect, 2, PROT_EXEC),
 	ALLOW(openat),
 	ALLOW(prctl),
 	ALLOW(read),

@@ -68,8 +68,11 @@ static void work_in_sandbox(int socket)
 {
 	uint32_t count = 1 << 20, *numbers;
 	struct stat about;
+	void *page;
 
 	enter_sandbox();
+	page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	mprotect(page, 4096, PROT_READ | PROT_WRITE);
 	numbers = malloc(count * sizeof(*numbers));
 	for (uint32_t i = 0; i < count; i++)
 		numbers[i] = i * 2654435761u;
@@ -93,6 +96,8 @@ static void do_in_sandbox(int socket, const char *what)
 		kill(getppid(), 0);
 	if (strcmp(what, "code") == 0)
 		mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (strcmp(what, "turn") == 0)
+		mprotect((void *)((uintptr_t)&what & ~4095ul), 4096, PROT_READ | PROT_EXEC);
 	/* not reached */
 	answer_rows(socket, 1, ADDRESS, "escaped", 8);
 }
@@ -268,7 +273,7 @@ static void test_work(void)
 
 static void test_sandbox(void)
 {
-	static const char *const ways[] = { "socket", "fork", "unlink", "kill", "code" };
+	static const char *const ways[] = { "socket", "fork", "unlink", "kill", "code", "turn" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(ways); i++)
 		check_bad(ways[i], -EPROTO);
