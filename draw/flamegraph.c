@@ -196,9 +196,10 @@ static void put_frame_title(const struct flame_frame *frame, double share, struc
 
 	buffer_text(text, "<title>");
 	flamegraph_put_name(text, frame->name, SIZE_MAX);
-	buffer_printf(text, "\n%" PRIu64 " sample%s, %s%s%s</title>", frame->samples,
-		      plural(frame->samples), share_format(share, shown), frame->depth ? ", " : "",
-		      kind_names[frame->kind]);
+	buffer_printf(text, "\n%" PRIu64 " sample%s, ", frame->samples, plural(frame->samples));
+	/* a small share is "<0.1 %", which must be escaped in XML */
+	flamegraph_put_name(text, share_format(share, shown), SIZE_MAX);
+	buffer_printf(text, "%s%s</title>", frame->depth ? ", " : "", kind_names[frame->kind]);
 }
 
 static void flamegraph_put_frame(const struct flamegraph *graph, const struct flame_frame *frame,

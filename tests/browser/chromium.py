@@ -97,7 +97,12 @@ class Chromium:
     def open(self, path, fragment=""):
         self.events.clear()
         self.call("Page.navigate", url=f"file://{path}" + ("#" + fragment if fragment else ""))
-        self.wait("Page.loadEventFired")
+        while True:
+            self.wait("Page.loadEventFired")
+            # the event may belong to the page before
+            self.events.clear()
+            if self.run("document.readyState === 'complete' && decodeURI(location.pathname)") == str(path):
+                return
 
     def back(self):
         """Goes back within the document."""

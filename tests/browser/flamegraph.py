@@ -70,7 +70,7 @@ def check_details(browser):
     wrongs += differs(
         "details of the zoomed frame",
         browser.run("find('details').textContent"),
-        "work.isra.0   60 samples, 60.0 %, program, 61.22 % of what is zoomed",
+        "work.isra.0   60 samples, 60.0 %, program, 61.2 % of what is zoomed",
     )
     browser.run("zoom(all)")
     return wrongs
@@ -244,7 +244,7 @@ def check_roles(browser):
         "levels", browser.run("frames.slice(0, 3).map(f => f.g.getAttribute('aria-level'))"), ["1", "2", "3"]
     )
     browser.run("all.g.focus()")
-    wrongs += differs("the focused one", details(browser), "all   100 samples, 100.0 %")
+    wrongs += differs("the focused one", details(browser), "all   100 samples, 100 %")
     for _ in range(2):
         browser.key("ArrowDown")
     wrongs += differs("focus after two keys", browser.run("byGroup.get(document.activeElement).name"), "main")
@@ -405,10 +405,10 @@ def check_hostile(browser):
         "<script>alert(1)</script>",
         "\"'&amp",
         "]]>",
-        "a\ufffd\ufffd",
+        "a??",
         "\ufffdevil",
         "fn(u32) -> bool",
-        "\ufffd\ufffd",
+        "??",
     ):
         wrongs += [] if name in names else [f"no frame {name!r}"]
     title = browser.run("find('title').textContent")
@@ -464,23 +464,23 @@ def check_command(browser, perftape, folder):
     return wrongs + browser.complaints()
 
 
-HOST = "host example, event cpu-clock at 97 Hz"
+EVENT = "event cpu-clock at 97 Hz"
 INCIDENT = "incident 42, ena.tx_stall of 0000:20:03.0, queue 5 on CPU 12, stalled for 6.5 s"
 HEADS = (
     (
         (),
         "example: CPU stacks, ena.tx_stall of 0000:20:03.0 at 2025-03-01T12:00:30+00:00",
-        [HOST, f"{INCIDENT}, at 2025-03-01T12:00:30.000+00:00"],
+        [EVENT, f"{INCIDENT}, at 2025-03-01T12:00:30.000+00:00"],
     ),
     (
         ("--incident", "42", "--cpu", "1", "--utc"),
         "example: CPU stacks, ena.tx_stall of 0000:20:03.0 at 2025-03-01T12:00:30Z",
-        [HOST, f"note: {INCIDENT}", "only CPU 1"],
+        [EVENT, f"note: {INCIDENT}", "only CPU 1"],
     ),
     (
         ("--from", "2025-03-01T12:00:00Z", "--to", "2025-03-01T12:00:20Z"),
         "example: CPU stacks from 2025-03-01T12:00:00+00:00",
-        [HOST],
+        [EVENT],
     ),
 )
 
@@ -493,6 +493,7 @@ def check_heads(browser, perftape, folder):
         wrongs += differs("title", browser.run("[document.title, find('title').textContent]"), [title, title])
         heads = browser.run("[...root.querySelectorAll('.head')].map(e => e.textContent)")
         wrongs += [f"no {line!r} in {heads}" for line in lines if line not in heads]
+        wrongs += [] if any(head.startswith("host example, ") for head in heads) else [f"no host in {heads}"]
         wrongs += differs("lines about the incident", sum("incident 42" in head for head in heads), len(lines) > 1)
     return wrongs
 

@@ -250,7 +250,8 @@ static void test_recorder_stalled(void)
 	CHECK_STR(
 		(char *)json.data,
 		"{\"coverage\":{\"from\":\"2026-11-18T03:12:00.000000Z\","
-		"\"to\":\"2026-11-18T03:12:04.000000Z\",\"window_ns\":4000000000,"
+		"\"to\":\"2026-11-18T03:12:04.000000Z\",\"host\":\"example\","
+		"\"window_ns\":4000000000,"
 		"\"covered_ns\":2000000000,\"lost\":0,\"unsaved\":0,\"skipped\":0,\"lost_names\":0,"
 		"\"throttled\":0,\"limit\":0,\"damaged\":0,\"stalled\":3,\"stalled_signal_ns\":0,"
 		"\"stalled_cpu_ns\":0,\"offline\":0,\"truncated\":0,"
