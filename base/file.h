@@ -21,7 +21,8 @@ int file_write_all(int fd, const void *data, size_t size);
 /* Writes everything at an offset, otherwise as file_write_all(). */
 int file_write_at(int fd, const void *data, size_t size, uint64_t offset);
 /*
- * Creates or replaces DIR/NAME durably: writes a hidden temporary file, syncs, renames and syncs
+ * Creates or replaces DIR/NAME durably, with mode 0640 and never through a link:
+ * writes a hidden temporary file, syncs, renames and syncs
  * the folder. Returns 0 or a negative errno.
  *
  * The file contains either the old or the new data as a whole, even after a crash. After a failure

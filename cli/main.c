@@ -302,6 +302,7 @@ static int main_run(struct invocation *invocation)
 	if (r == EXIT_DONE) {
 		check_time_zone(invocation);
 		check_environment(invocation);
+		store_use_umask(invocation);
 		r = invocation->command->run(invocation);
 	}
 	conf_done(&settings);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,6 +10,7 @@
 #include "recorder/run/capabilities.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/number.h"
 #include "base/size.h"
 #include "cli/options/command.h"
@@ -24,6 +26,7 @@
 #include "recorder/perf/perf-events.h"
 #include "recorder/run/recorder.h"
 #include "recorder/run/rights.h"
+#include "store/write/folder-rights.h"
 #include "store/disk/files.h"
 
 /*
@@ -445,6 +448,29 @@ static int settle_limits(const struct invocation *invocation, struct store_write
 	return EXIT_DONE;
 }
 
+/* Gives the store to the group of --group. Later recordings keep the group. */
+static int give_to_group(const struct invocation *invocation, struct error *error)
+{
+	const char *name = option_value(invocation, "group"), *store = store_path(invocation);
+	const struct group *group;
+	int r;
+
+	if (!name)
+		return 0;
+	group = getgrnam(name);
+	if (!group)
+		return error_set(error, -ENOENT, "--group: there is no group '%s'", name);
+	r = file_make_dirs(store, STORE_FOLDER_MODE);
+	if (r < 0)
+		return error_set(error, r, "%s: %s", store, strerror(-r));
+	r = folder_rights_check(store, error);
+	if (r == 0)
+		r = folder_rights_set_group(store, group->gr_gid, error);
+	if (r == 0)
+		store_use_umask(invocation);
+	return r;
+}
+
 static int record_into_store(struct recording *recording, struct recorder_options *settings)
 {
 	const struct invocation *invocation = recording->invocation;
@@ -472,9 +498,15 @@ static int record_into_store(struct recording *recording, struct recorder_option
 		r = recorder_open(recorder, &error);
 	capabilities_lower();
 	if (r == 0)
+		r = give_to_group(invocation, &error);
+	if (r == 0)
 		r = store_writer_open(store_path(invocation), &writer, &error);
 	if (r < 0)
 		return fail_open(r, &error);
+	if (store_writer_tightened(writer))
+		say(invocation,
+		    "%s: other users could read it; now only its owner and its group can",
+		    store_path(invocation));
 	r = settle_limits(invocation, writer, &settings->limits);
 	if (r != EXIT_DONE)
 		return r;

@@ -38,6 +38,7 @@ const struct option record_options[] = {
 	FORCE_OPTION,
 	{ "user", 0, "NAME",
 	  "drop root, become that user and keep only the rights to sample and to name" },
+	{ "group", 0, "NAME", "group that may read the store (default: only its owner)" },
 	{ "patterns", 0, "DIR", "folder of own patterns (default: /etc/perftape/incidents.d)" },
 	{ "snapshot-dir", 0, "DIR", "folder for a .tape of each incident's window" },
 	{ "snapshot-max", 0, "SIZE",

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
@@ -94,6 +95,11 @@ const char *store_path(const struct invocation *invocation)
 	else
 		snprintf(path, sizeof(path), "%s/.local/state/perftape", home_folder());
 	return is_of_host(invocation, path) ? STORE_OF_HOST : path;
+}
+
+void store_use_umask(const struct invocation *invocation)
+{
+	umask(store_umask(store_path(invocation)));
 }
 
 const char *program_name(void)

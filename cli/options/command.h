@@ -118,6 +118,9 @@ bool option_typed(const struct invocation *invocation, const char *name);
  */
 const char *store_path(const struct invocation *invocation);
 
+/* Makes new files readable only for the owner, and for the store's group if it has one. */
+void store_use_umask(const struct invocation *invocation);
+
 /* Returns the program's name as the user typed it, for commands to paste: "./run", or argv[0]. */
 const char *program_name(void);
 void program_name_set(const char *argv0);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "store/disk/beneath.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 
@@ -14,6 +15,14 @@ int store_file(const char *path, const char *name, char text[PATH_MAX], struct e
 	if (snprintf(text, PATH_MAX, "%s/%s", path, name) >= PATH_MAX)
 		return error_set(error, -ENAMETOOLONG, "%.100s...: the path is too long", path);
 	return 0;
+}
+
+mode_t store_umask(const char *path)
+{
+	const mode_t of_group = S_ISGID | S_IRGRP | S_IXGRP;
+	struct stat about;
+
+	return stat(path, &about) == 0 && (about.st_mode & of_group) == of_group ? 0027 : 0077;
 }
 
 bool store_name_ends(const char *name, const char *suffix)
@@ -72,7 +81,7 @@ int store_open_file(const char *path, const char *folder, const char *name, int 
 		    struct error *error)
 {
 	_cleanup_close_ int fd = -1;
-	char dir[PATH_MAX], file[PATH_MAX];
+	char dir[PATH_MAX], file[PATH_MAX], beneath[PATH_MAX];
 	struct stat about;
 	int r;
 
@@ -81,9 +90,13 @@ int store_open_file(const char *path, const char *folder, const char *name, int 
 		r = store_file(dir, name, file, error);
 	if (r < 0)
 		return r;
+	if (snprintf(beneath, sizeof(beneath), "%s/%s", folder, name) >= (int)sizeof(beneath))
+		return error_set(error, -ENAMETOOLONG, "%s: the path is too long", file);
 	/* not blocking, because the name may be a pipe */
-	fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0 || fstat(fd, &about) < 0)
+	fd = beneath_open(path, beneath, O_RDONLY | O_NONBLOCK, 0);
+	if (fd < 0)
+		return error_set(error, fd, "%s: %s", file, strerror(-fd));
+	if (fstat(fd, &about) < 0)
 		return error_set(error, -errno, "%s: %s", file, strerror(errno));
 	if (!S_ISREG(about.st_mode))
 		return error_set(error, -EBADMSG, "%s: not a file", file);
@@ -97,13 +110,18 @@ int store_each_name(const char *path, const char *folder,
 	char file[PATH_MAX];
 	struct dirent *entry;
 	DIR *dir;
-	int r = store_file(path, folder, file, error);
+	int r = store_file(path, folder, file, error), fd;
 
 	if (r < 0)
 		return r;
-	dir = opendir(file);
-	if (!dir)
-		return error_set(error, -errno, "%s: %s", file, strerror(errno));
+	fd = beneath_open(path, folder, O_RDONLY | O_DIRECTORY, 0);
+	if (fd < 0)
+		return error_set(error, fd, "%s: %s", file, strerror(-fd));
+	dir = fdopendir(fd);
+	if (!dir) {
+		close(fd);
+		return error_set(error, -ENOMEM, "%s: %s", file, strerror(ENOMEM));
+	}
 	for (errno = 0; r >= 0 && (entry = readdir(dir)); errno = 0)
 		r = see(context, entry->d_name);
 	if (r >= 0 && errno)

@@ -5,6 +5,7 @@
 
 #include <limits.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 #include "tape/segment/segment.h"
@@ -12,6 +13,14 @@
 
 /* The store of root's recorder. */
 #define STORE_OF_HOST "/var/lib/perftape"
+
+/*
+ * The modes of new files and folders, from which the umask takes the group's rights unless the
+ * store has a group. A reader of the group must not hold the lock.
+ */
+#define STORE_FILE_MODE 0640
+#define STORE_FOLDER_MODE 0750
+#define STORE_LOCK_MODE 0600
 
 #define STORE_INDEX "index.sqlite"
 #define STORE_LOCK "lock"
@@ -35,6 +44,12 @@
 
 /* The maximum size of a segment or spool. A larger file is not ours. */
 #define STORE_SEGMENT_MAX (1u << 30)
+
+/*
+ * Returns the umask for files of a store: 0077, or 0027 if a person gave the folder to a group. The
+ * set-group-id bit shows that.
+ */
+mode_t store_umask(const char *path);
 
 /*
  * Checks whether a folder is a store or may become one: it does not exist, or it is empty. Returns

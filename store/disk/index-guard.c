@@ -53,6 +53,13 @@ static int index_guard_count(void *context)
 	return ends;
 }
 
+bool index_guard_may_open(const char *path)
+{
+	struct stat about;
+
+	return lstat(path, &about) < 0 || S_ISREG(about.st_mode) || S_ISDIR(about.st_mode);
+}
+
 void index_guard_begin(struct index_guard *guard)
 {
 	guard->steps_left = STEPS_FREE + STEPS_A_BYTE * guard->file_bytes;

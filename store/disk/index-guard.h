@@ -8,6 +8,7 @@
  */
 
 #include <sqlite3.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct index_guard {
@@ -16,6 +17,11 @@ struct index_guard {
 	uint64_t file_bytes;
 };
 
+/*
+ * Returns false for a pipe, a device or a link: SQLite waits for ever for the other end of a pipe,
+ * and follows links.
+ */
+bool index_guard_may_open(const char *path);
 /* Guards a connection to the file. The guard must live as long as the connection. */
 void index_guard_set(sqlite3 *db, struct index_guard *guard, const char *path);
 /* Begins a statement: it may do as much as the size of the file justifies. */

@@ -99,15 +99,13 @@ static int index_number(struct index *index, const char *sql, int64_t *ret, stru
 	return code == SQLITE_ROW ? 0 : index_error(index, code, error);
 }
 
-/* Checks that the tables are ours. On any doubt the segments answer, or the writer makes it anew.
- */
+/* Checks that the tables are ours. On doubt the segments answer, or the writer makes a new one. */
 static int index_check_tables(struct index *index, struct error *error)
 {
 	int code = index_guard_check(index->db, &index->guard);
 
 	if (code == SQLITE_MISMATCH)
-		return error_set(error, -EBADMSG,
-				 "index.sqlite: its tables are not those of perftape");
+		return error_set(error, -EBADMSG, "index.sqlite: its tables are not perftape's");
 	return code == SQLITE_OK ? 0 : index_error(index, code, error);
 }
 
@@ -176,7 +174,9 @@ static int index_try(struct index *index, const char *path, int flags, const cha
 		return SQLITE_NOMEM;
 	sqlite3_close(index->db);
 	index->db = NULL;
-	code = sqlite3_open_v2(uri, &index->db, flags | SQLITE_OPEN_URI, NULL);
+	code = index_guard_may_open(path)
+		       ? sqlite3_open_v2(uri, &index->db, flags | SQLITE_OPEN_URI, NULL)
+		       : SQLITE_NOTADB;
 	if (code != SQLITE_OK)
 		return code;
 	index_guard_set(index->db, &index->guard, path);

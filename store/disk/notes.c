@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "store/disk/beneath.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "store/disk/files.h"
@@ -262,9 +263,10 @@ static int open_for_append(const char *store, char file[PATH_MAX], int *ret_fd, 
 	if (r < 0)
 		return r;
 	do {
-		_cleanup_close_ int fd = open(file, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+		_cleanup_close_ int fd = beneath_open(store, STORE_NOTES,
+						      O_RDWR | O_CREAT | O_APPEND, STORE_FILE_MODE);
 
-		r = fd < 0 ? -errno : notes_lock_file(fd, file);
+		r = fd < 0 ? fd : notes_lock_file(fd, file);
 		if (r == 0)
 			*ret_fd = take_fd(fd);
 	} while (r > 0);
@@ -282,8 +284,9 @@ static int notes_set_aside(const char *store, const struct buffer *broken, struc
 
 	if (r < 0)
 		return r;
-	fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-	r = fd < 0 ? -errno : file_write_all(fd, broken->data, broken->size);
+	fd = beneath_open(store, STORE_NOTES_DAMAGED, O_WRONLY | O_CREAT | O_APPEND,
+			  STORE_FILE_MODE);
+	r = fd < 0 ? fd : file_write_all(fd, broken->data, broken->size);
 	if (r == 0 && fsync(fd) < 0)
 		r = -errno;
 	return r < 0 ? error_set(error, r, "%s: %s", file, strerror(-r)) : 0;

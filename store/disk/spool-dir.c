@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "store/disk/beneath.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "store/disk/files.h"
+#include "store/disk/status-file.h"
 #include "store/disk/unsaved-note.h"
 #include "tape/clocks.h"
 
@@ -21,6 +23,8 @@
  * two. The modification time of a copied file says less.
  */
 #define BLOCK_NS NSEC_PER_SEC
+/* A recorder writes its status each second. */
+#define STATUS_FRESH_NS (5 * NSEC_PER_SEC)
 #define WRITTEN_MAX_NS (10 * NSEC_PER_SEC)
 
 bool spool_dir_is_spool(const char *name)
@@ -33,19 +37,40 @@ static bool spool_dir_is_ours(const char *name)
 	return spool_dir_is_spool(name) || store_name_ends(name, STORE_DAMAGED_SUFFIX);
 }
 
+/*
+ * A reader of the store's group may not open the lock. A status that is written each second shows
+ * that there is a writer.
+ */
+static void spool_dir_guess_writer(const char *path, struct spool_dir_writer *ret_writer)
+{
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+	_cleanup_free_ char *boot_id = NULL;
+	uint64_t time_ns;
+	int pid;
+
+	if (status_file_read(path, &text, &pid, &time_ns) != 1 ||
+	    time_ns + STATUS_FRESH_NS < clock_ns(CLOCK_REALTIME) ||
+	    file_read("/proc/sys/kernel/random/boot_id", 64, &boot_id, NULL) < 0)
+		return;
+	ret_writer->there = true;
+	ret_writer->pid = pid;
+	snprintf(ret_writer->boot_id, sizeof(ret_writer->boot_id), "%.*s",
+		 (int)strcspn(boot_id, "\n"), boot_id);
+}
+
 void spool_dir_find_writer(const char *path, struct spool_dir_writer *ret_writer)
 {
 	/* ask for a read lock: only the lock of a writer conflicts with it, not those of readers */
 	struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
 	_cleanup_close_ int fd = -1;
-	char file[PATH_MAX], text[128];
+	char text[128];
 	unsigned long long first = 0;
 	ssize_t size;
 
 	*ret_writer = (struct spool_dir_writer){ 0 };
-	if (store_file(path, STORE_LOCK, file, NULL) < 0)
-		return;
-	fd = open(file, O_RDONLY | O_CLOEXEC);
+	fd = beneath_open(path, STORE_LOCK, O_RDONLY | O_NONBLOCK, 0);
+	if (fd == -EACCES)
+		spool_dir_guess_writer(path, ret_writer);
 	if (fd < 0 || fcntl(fd, F_OFD_GETLK, &lock) < 0 || lock.l_type == F_UNLCK)
 		return;
 	size = pread(fd, text, sizeof(text) - 1, 0);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "store/disk/beneath.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "store/disk/files.h"
@@ -47,8 +48,8 @@ int status_file_write(const char *path, const char *text, struct error *error)
 		r = notes_encode(&note, &bytes);
 	if (r < 0)
 		return r;
-	fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-	r = fd < 0 ? -errno : file_write_at(fd, bytes.data, bytes.size, 0);
+	fd = beneath_open(path, STORE_STATUS, O_WRONLY | O_CREAT, STORE_FILE_MODE);
+	r = fd < 0 ? fd : file_write_at(fd, bytes.data, bytes.size, 0);
 	return r < 0 ? error_set(error, r, "%s: %s", file, strerror(-r)) : 0;
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "store/disk/beneath.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "store/disk/files.h"
@@ -17,14 +18,13 @@ static int write_over(const char *path, const void *bytes, size_t size)
 {
 	static const uint8_t zeros[ROOM];
 	_cleanup_close_ int fd = -1;
-	char file[PATH_MAX];
-	int r = store_file(path, STORE_UNSAVED, file, NULL);
+	int r;
 
-	if (r < 0 || size > ROOM)
-		return r < 0 ? r : -E2BIG;
-	fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	if (size > ROOM)
+		return -E2BIG;
+	fd = beneath_open(path, STORE_UNSAVED, O_WRONLY | O_CREAT, STORE_FILE_MODE);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	r = file_write_at(fd, bytes, size, 0);
 	if (r == 0)
 		r = file_write_at(fd, zeros, ROOM - size, size);

@@ -8,25 +8,33 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "store/disk/beneath.h"
 #include "store/disk/files.h"
+#include "store/write/folder-rights.h"
 #include "store/write/write-error.h"
 #include "store/disk/spool-dir.h"
 #include "store/disk/status-file.h"
 #include "store/write/writer.h"
 
-static int lock_lock_file(struct store_writer *writer, const char *file, struct error *error)
+static int lock_lock_file(struct store_writer *writer, struct error *error)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	struct spool_dir_writer other;
-	_cleanup_close_ int fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+	_cleanup_close_ int fd =
+		beneath_open(writer->path, STORE_LOCK, O_RDWR | O_CREAT, STORE_LOCK_MODE);
 	struct stat about;
 	int r;
 
-	if (fd < 0 || fstat(fd, &about) < 0)
+	if (fd < 0)
+		return write_error_set(error, fd, writer->path, "open", STORE_LOCK);
+	if (fstat(fd, &about) < 0)
 		return write_error_set(error, -errno, writer->path, "open", STORE_LOCK);
 	if (fcntl(fd, F_OFD_SETLK, &lock) == 0) {
-		writer->lock_device = about.st_dev;
-		writer->lock_inode = about.st_ino;
+		/* a reader that could open the lock of an older version could hold it */
+		if ((about.st_mode & 0777) != STORE_LOCK_MODE)
+			(void)!fchmod(fd, STORE_LOCK_MODE);
+		atomic_store(&writer->lock_device, about.st_dev);
+		atomic_store(&writer->lock_inode, about.st_ino);
 		return take_fd(fd);
 	}
 	r = -errno;
@@ -46,12 +54,8 @@ static int lock_lock_file(struct store_writer *writer, const char *file, struct 
 
 int writer_lock(struct store_writer *writer, struct error *error)
 {
-	char file[PATH_MAX];
-	int r = store_file(writer->path, STORE_LOCK, file, error), fd;
+	int fd = lock_lock_file(writer, error);
 
-	if (r < 0)
-		return r;
-	fd = lock_lock_file(writer, file, error);
 	if (fd < 0)
 		return fd;
 	if (writer->lock_fd >= 0)
@@ -67,7 +71,8 @@ bool writer_has_lock(const struct store_writer *writer)
 	struct stat about;
 
 	return store_file(writer->path, STORE_LOCK, file, NULL) == 0 && stat(file, &about) == 0 &&
-	       about.st_dev == writer->lock_device && about.st_ino == writer->lock_inode;
+	       about.st_dev == atomic_load(&writer->lock_device) &&
+	       about.st_ino == atomic_load(&writer->lock_inode);
 }
 
 /*
@@ -96,7 +101,9 @@ int writer_ensure_lock(struct store_writer *writer, struct error *error)
 	if (holds && !writer->replacing && access(writer->segments, F_OK) == 0 &&
 	    access(writer->spools, F_OK) == 0)
 		return 0;
-	r = writer_make_folders(writer, error);
+	r = folder_rights_check(writer->path, error);
+	if (r == 0)
+		r = writer_make_folders(writer, error);
 	if (r == 0 && !holds)
 		r = writer_lock(writer, error);
 	if (r < 0)

@@ -92,7 +92,8 @@ int store_resealer_open(const char *path, struct store_resealer **ret_resealer, 
 static int write_beside(int folder, const char *name, const struct buffer *bytes)
 {
 	_cleanup_close_ int fd =
-		openat(folder, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+		openat(folder, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+		       STORE_FILE_MODE);
 	int r;
 
 	if (fd < 0)

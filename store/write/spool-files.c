@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 
+#include "store/disk/beneath.h"
 #include "base/file.h"
 #include "store/disk/files.h"
 #include "store/disk/spool-dir.h"
@@ -38,9 +39,10 @@ static int spool_files_open_spool(struct store_writer *writer, uint64_t sequence
 	struct spool_file file = { .sequence = sequence, .torn = true };
 	int r;
 
-	file.fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	file.fd = beneath_open(writer->spools, strrchr(path, '/') + 1, O_WRONLY | O_CREAT,
+			       STORE_FILE_MODE);
 	if (file.fd < 0)
-		return error_set(error, -errno, "%s: %s", path, strerror(errno));
+		return error_set(error, file.fd, "%s: %s", path, strerror(-file.fd));
 	r = file_sync_dir(writer->spools);
 	if (r == 0)
 		r = array_push(&writer->open, file);

@@ -212,6 +212,8 @@ int store_writer_set_status(struct store_writer *writer, const char *text, struc
  * it works on a full disk. Returns 0 or a negative errno.
  */
 int store_writer_note_unsaved(struct store_writer *writer, struct store_unsaved *unsaved);
+/* Returns whether opening took rights of others from the store (store/write/folder-rights.h). */
+bool store_writer_tightened(const struct store_writer *writer);
 /*
  * Returns how often the store was removed or replaced while it was open, as far as sealing noticed.
  */

@@ -13,6 +13,7 @@
 #include "store/disk/segment-dir.h"
 #include "store/disk/unsaved-note.h"
 #include "store/disk/notes.h"
+#include "store/write/folder-rights.h"
 #include "store/write/write-error.h"
 #include "store/write/reseal.h"
 #include "store/disk/spool-dir.h"
@@ -190,7 +191,7 @@ static int writer_name_folders(struct store_writer *writer, struct error *error)
 static int make_folder(const struct store_writer *writer, const char *folder, const char *name,
 		       struct error *error)
 {
-	int r = file_make_dirs(folder, 0750);
+	int r = file_make_dirs(folder, STORE_FOLDER_MODE);
 	struct stat about;
 
 	if (r == -ENOTDIR && stat(writer->path, &about) == 0 && S_ISREG(about.st_mode))
@@ -272,9 +273,13 @@ int store_writer_open(const char *path, struct store_writer **ret_writer, struct
 		return -ENOMEM;
 	r = store_check_folder(path, error);
 	if (r == 0)
+		r = folder_rights_check(path, error);
+	if (r == 0)
 		r = writer_name_folders(writer, error);
 	if (r == 0)
 		r = writer_make_folders(writer, error);
+	if (r == 0)
+		writer->tightened = folder_rights_tighten(path) == 1;
 	if (r == 0)
 		r = writer_lock(writer, error);
 	if (r == 0)
@@ -444,6 +449,11 @@ static int writer_reopen_index(struct store_writer *writer, struct error *error)
 		  "%s: the store was removed or replaced; recording goes on in the new one",
 		  writer->path);
 	return 1;
+}
+
+bool store_writer_tightened(const struct store_writer *writer)
+{
+	return writer->tightened;
 }
 
 uint64_t store_writer_replacements(const struct store_writer *writer)

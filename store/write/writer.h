@@ -37,6 +37,8 @@ struct store_writer {
 	char spools[PATH_MAX];
 	char names[PATH_MAX];
 	int lock_fd;
+	/* The folder had rights of others, which opening took away. */
+	bool tightened;
 	/* The identity of the locked file. */
 	_Atomic uint64_t lock_device, lock_inode;
 	/* NULL if it could not be opened. */

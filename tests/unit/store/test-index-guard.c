@@ -2,6 +2,7 @@
 #include "tests/check.h"
 
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 #include "store/disk/index.h"
 #include "tests/tapes.h"
@@ -66,6 +67,27 @@ static void test_attacks(void)
 				CHECK_FAIL("%s: the index is opened", attacks[i].what);
 }
 
+/* A pipe would keep a reader for ever, and a link lead to a file of another place. */
+static void test_no_file(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store folder;
+	struct index *index;
+	char path[128], other[128];
+
+	tapes_store_init(&folder);
+	snprintf(path, sizeof(path), "%s/index.sqlite", folder.path);
+	snprintf(other, sizeof(other), "%s/other.sqlite", folder.path);
+	CHECK_EQ(mkfifo(path, 0600), 0);
+	CHECK_EQ(index_open(path, false, &index, NULL), -EBADMSG);
+	CHECK_EQ(index_open(path, true, &index, NULL), -EBADMSG);
+	CHECK_EQ(unlink(path), 0);
+	CHECK_EQ(index_open(other, true, &index, NULL), 0);
+	index_close(index);
+	CHECK_EQ(symlink("other.sqlite", path), 0);
+	CHECK_EQ(index_open(path, false, &index, NULL), -EBADMSG);
+	CHECK_EQ(index_open(path, true, &index, NULL), -EBADMSG);
+}
+
 static int see_row(void *context, const struct store_segment *segment)
 {
 	return 0;
@@ -89,4 +111,5 @@ static void test_rows(void)
 }
 
 CHECK_MAIN({ "an index with other tables is not opened", test_attacks },
+	   { "a pipe or a link is no index", test_no_file },
 	   { "rows of somebody else are not believed", test_rows })

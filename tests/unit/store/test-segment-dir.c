@@ -179,6 +179,8 @@ static void test_beside_the_writer(void)
 	shell("chmod -R a+rX '%s'%s", store.path, "");
 	CHECK(holds_for_nobody(store.path, 4));
 	seal_some(writer, 4, 1);
+	/* new files are only for the owner and the group */
+	shell("chmod -R a+rX '%s'%s", store.path, "");
 	CHECK(holds_for_nobody(store.path, 5));
 }
 

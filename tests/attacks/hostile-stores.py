@@ -1,0 +1,401 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Attacks of another user on root's answers and stores, and stores and logs that somebody hands over.
+
+Each attack must change no file, read none, put no control byte on a terminal, and cost a reader at most 256 MB and 5 s.
+Usage: hostile-stores.py PERFTAPE
+"""
+
+import contextlib
+import ctypes
+import os
+import pathlib
+import pty
+import random
+import resource
+import shutil
+import signal
+import sqlite3
+import stat
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTS / "tools"), str(TESTS / "format")]
+import tap  # noqa: E402
+from sections import ENTRY, HEADER, crc32c  # noqa: E402
+
+PERFTAPE = os.path.abspath(sys.argv[1])
+NOBODY = 65534
+MEMORY_MAX = 256 << 20
+SECONDS_MAX = 5
+# a failure says what is wrong, and for each damaged segment where
+LINES_MAX = 6
+SECRET = "root's own words\n"
+HOSTILE_NAME = b"\x1b[31m\xc2\x9b\x07;=x"
+ALL = ("--from", "@1500000000", "--to", "now")
+READERS = (
+    ["status"],
+    ["segments"],
+    ["verify"],
+    ["top", *ALL],
+    ["heatmap", *ALL],
+    ["spikes", *ALL],
+    ["gauges", *ALL],
+    ["gauges", "--csv", *ALL],
+    ["incidents"],
+    ["incidents", "--json"],
+    ["query", *ALL],
+    ["query", "--format", "folded", *ALL],
+    ["query", "--format", "json", *ALL],
+    ["query", "--events", *ALL],
+    ["flamegraph", *ALL],
+    ["snapshot", *ALL, "-o", "copy.tape", "--force"],
+)
+
+
+def run(*words, folder=None, **more):
+    words = [PERFTAPE, *map(str, words)]
+    return subprocess.run(words, cwd=folder, capture_output=True, check=False, timeout=120, **more)
+
+
+def as_nobody(script, folder):
+    """Runs a shell script as nobody, and again as the root of a user namespace of nobody's, where that exists."""
+    words = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+    subprocess.run([*words, "sh", "-c", script], cwd=folder, check=False, capture_output=True)
+    subprocess.run([*words, "unshare", "-Urm", "sh", "-c", script], cwd=folder, check=False, capture_output=True)
+
+
+def state(path):
+    """All that an attack must not change of a file."""
+    about = path.stat()
+    return about.st_ino, stat.filemode(about.st_mode), about.st_uid, path.read_bytes()
+
+
+def spin(name, seconds):
+    """A process of that name that is busy for a while."""
+    pid = os.fork()
+    if pid == 0:
+        ctypes.CDLL(None).prctl(15, name, 0, 0, 0)
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            pass
+        os._exit(0)
+    return pid
+
+
+def recorded(folder):
+    """A store in which a process with a hostile name ran."""
+    store = folder / "store"
+    pid = spin(HOSTILE_NAME, 4)
+    run("record", "--store", store, "--duration", "3s", "--segment", "1s")
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    run("mark", "--store", store, "deploy \x1b[31m\x9b\u202e")
+    return store
+
+
+# Answers
+
+
+def test_answers(folder, store):
+    """-o over links, files and pipes that nobody put into a shared folder."""
+    shared, secret = folder / "shared", folder / "secret"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    secret.write_text(SECRET)
+    secret.chmod(0o600)
+    before = state(secret)
+    names = ("link.folded", "again.folded", "hard.folded", "own.folded")
+    as_nobody(
+        f"ln -s {secret} link.folded; ln -s link.folded again.folded; ln {secret} hard.folded; echo x > own.folded;"
+        " mkfifo pipe.folded; chmod 666 pipe.folded; cat pipe.folded > stolen 2> /dev/null &",
+        shared,
+    )
+    foreign = {name: (shared / name).lstat().st_uid for name in names if os.path.lexists(shared / name)}
+    for name in (*names, "pipe.folded"):
+        if not os.path.lexists(shared / name):
+            continue
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            code = run("query", "--store", store, "--format", "folded", *ALL, "-o", shared / name)
+            if code.returncode == 0:
+                yield f"query -o replaced {name}, which belongs to uid {foreign.get(name)}"
+    if state(secret) != before:
+        yield f"{secret} was changed: {state(secret)}"
+    stolen = shared / "stolen"
+    if stolen.exists() and stolen.stat().st_size:
+        yield f"nobody read {stolen.stat().st_size} bytes from a pipe"
+    # ends the reader of the pipe
+    with contextlib.suppress(OSError):
+        os.close(os.open(shared / "pipe.folded", os.O_WRONLY | os.O_NONBLOCK))
+    answer = folder / "answer.folded"
+    run("query", "--store", store, "--format", "folded", *ALL, "-o", answer)
+    if stat.S_IMODE(answer.stat().st_mode) != 0o600:
+        yield f"an answer has mode {stat.filemode(answer.stat().st_mode)}"
+
+
+# The store's folder
+
+
+def test_foreign_store(folder, _store):
+    """Root writes into a store that nobody prepared with links to root's files."""
+    names = "lock notes last-words status gone kernel-log snapshots index.sqlite notes.damaged".split()
+    targets = folder / "targets"
+    targets.mkdir(mode=0o700)
+    for name in names:
+        (targets / name).write_text(SECRET)
+    (targets / "segments").mkdir()
+    before = {name: state(targets / name) for name in names}
+    for owner in (NOBODY, 0):
+        prepared = folder / f"prepared-{owner}"
+        prepared.mkdir()
+        for name in (*names, "segments", "spool"):
+            (prepared / name).symlink_to(targets / name)
+        os.chown(prepared, owner, owner)
+        for words in (["record", "--duration", "1s"], ["mark", "x"], ["vacuum"], ["verify", "--repair"], ["status"]):
+            run(words[0], "--store", prepared, *words[1:])
+        for name in names:
+            if state(targets / name) != before[name]:
+                yield f"the target of {name} in a folder of uid {owner} was changed"
+        if list((targets / "segments").iterdir()):
+            yield f"segments were written through a link in a folder of uid {owner}"
+
+
+def test_modes(folder, store):
+    """A reader of the store cannot be anybody, and cannot hold its lock."""
+    for path in (store, *store.rglob("*")):
+        about = path.lstat()
+        if stat.S_IMODE(about.st_mode) & 0o077:
+            yield f"{path.relative_to(folder)} has mode {stat.filemode(about.st_mode)}"
+    old = folder / "old"
+    shutil.copytree(store, old)
+    for path in (old, *old.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    said = run("record", "--store", old, "--duration", "1s").stderr.decode()
+    if said.count("other users could read it") != 1:
+        yield f"the recorder does not say that it takes rights away: {said}"
+    for path in (old, *old.rglob("*")):
+        if stat.S_IMODE(path.lstat().st_mode) & 0o077:
+            yield f"{path.relative_to(folder)} of an old store keeps mode {stat.filemode(path.lstat().st_mode)}"
+
+
+# Stores that somebody hands over
+
+
+def varint(number):
+    encoded = b""
+    while number > 0x7F:
+        encoded += bytes([number & 0x7F | 0x80])
+        number >>= 7
+    return encoded + bytes([number])
+
+
+def packed(raw):
+    return subprocess.run(["zstd", "-q", "-19", "-c"], input=raw, capture_output=True, check=True).stdout
+
+
+def segment_with(tape, name, raw, padding):
+    """A segment like another one, in which the first column of a section is `raw` and a section has random bytes."""
+    data = tape.read_bytes()
+    (sections,) = struct.unpack_from("<I", data, 12)
+    entries = [list(struct.unpack_from("<8sIIQQQ", data, HEADER + ENTRY * i)) for i in range(sections)]
+    bodies = [data[entry[3] : entry[3] + entry[4]] for entry in entries]
+    for i, entry in enumerate(entries):
+        if entry[0].rstrip(b"\0").decode() == name:
+            stored = packed(raw)
+            bodies[i], entry[5] = varint(len(raw)) + varint(len(stored)) + stored, len(raw)
+    entries.append([b"padding\0", 0, 0, 0, 0, 0])
+    bodies.append(random.Random(1).randbytes(padding))
+    at = HEADER + ENTRY * len(entries) + 4
+    for entry, body in zip(entries, bodies):
+        entry[2:5] = crc32c(body) if len(body) < 1 << 20 else 0, at, len(body)
+        at += len(body)
+    table = b"".join(struct.pack("<8sIIQQQ", *entry) for entry in entries)
+    head = bytearray(data[: HEADER - 4])
+    struct.pack_into("<IQ", head, 12, len(entries), at)
+    head += struct.pack("<I", crc32c(bytes(head)))
+    return bytes(head) + table + struct.pack("<I", crc32c(table)) + b"".join(bodies)
+
+
+def replace_tapes(store, tape):
+    for path in (store / "segments").glob("*.tape"):
+        path.write_bytes(tape)
+    (store / "index.sqlite").unlink(missing_ok=True)
+
+
+def hostile_stores(store, folder):
+    """(what, folder of a store)"""
+
+    def copy(what):
+        path = folder / what.replace(" ", "-")
+        shutil.copytree(store, path)
+        return what, path
+
+    tape = sorted((store / "segments").glob("*.tape"))[0]
+    one = copy("columns that unpack to 500 MB")
+    replace_tapes(one[1], segment_with(tape, "strings", bytes(500 << 20), 400_000))
+    yield one
+    one = copy("columns that unpack to 20 MB of strings")
+    numbers = b"".join(b"%x\0" % i for i in range(3_000_000))
+    replace_tapes(one[1], segment_with(tape, "strings", numbers[: 20 << 20].rsplit(b"\0", 1)[0] + b"\0", 400_000))
+    yield one
+    one = copy("an index with a view")
+    with contextlib.closing(sqlite3.connect(one[1] / "index.sqlite")) as db:
+        db.executescript(
+            "DROP TABLE segments; CREATE VIEW segments AS"
+            " WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
+            " SELECT i AS name, '' AS boot_id, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM n"
+        )
+    yield one
+    one = copy("an index that is a pipe")
+    (one[1] / "index.sqlite").unlink()
+    os.mkfifo(one[1] / "index.sqlite")
+    yield one
+    one = copy("notes and segments that are pipes")
+    for path in (one[1] / "notes", one[1] / "status", one[1] / "lock", one[1] / "segments" / tape.name):
+        path.unlink(missing_ok=True)
+        os.mkfifo(path)
+    yield one
+    one = copy("notes of 200 MB")
+    os.truncate(one[1] / "notes", 200 << 20)
+    yield one
+    one = copy("a segment of 900 MB of zeros")
+    os.truncate(one[1] / "segments" / tape.name, 900 << 20)
+    yield one
+    one = copy("links to files of root")
+    secret = folder / "shadow"
+    secret.write_text(SECRET)
+    for path in (one[1] / "notes", one[1] / "gone", one[1] / "segments" / tape.name):
+        path.unlink(missing_ok=True)
+        path.symlink_to(secret)
+    yield one
+
+
+# Starts a command and reports its costs. A child of this script would begin with the memory of Python, and ru_maxrss
+# counts that; here the parent of the command is small.
+LAUNCHER = """
+import os, resource, signal, sys
+resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
+pid = os.posix_spawn(sys.argv[2], sys.argv[2:], os.environ)
+signal.alarm(60)
+signal.signal(signal.SIGALRM, lambda *_: os.kill(pid, signal.SIGKILL))
+_, status, used = os.wait4(pid, 0)
+with open(sys.argv[1], "w") as out:
+    print(os.waitstatus_to_exitcode(status), used.ru_maxrss << 10, used.ru_utime + used.ru_stime, file=out)
+"""
+
+
+def costs(words, folder):
+    """(exit code, output, errors, bytes of memory, seconds) of one command."""
+    report = folder / "costs"
+    launcher = [sys.executable, "-S", "-c", LAUNCHER, report, PERFTAPE, *words]
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        subprocess.run(
+            list(map(str, launcher)), cwd=folder, stdout=out, stderr=err, stdin=subprocess.DEVNULL, check=True
+        )
+        code, memory, seconds = report.read_text().split()
+        out.seek(0)
+        err.seek(0)
+        return int(code), out.read(8 << 20), err.read(8 << 20), int(memory), float(seconds)
+
+
+def test_readers(folder, store):
+    """A hostile store through every reading command."""
+    for what, hostile in hostile_stores(store, folder):
+        for words in READERS:
+            code, said, errors, memory, seconds = costs([words[0], "--store", hostile, *words[1:]], folder)
+            shown = f"{' '.join(words)} with {what}"
+            if code < 0:
+                yield f"{shown}: ended by signal {-code}"
+            if memory > MEMORY_MAX:
+                yield f"{shown}: {memory >> 20} MB"
+            if seconds > SECONDS_MAX:
+                yield f"{shown}: {seconds:.1f} s of CPU"
+            if code and not 1 <= errors.count(b"\n") <= LINES_MAX:
+                yield f"{shown}: {errors.count(10)} lines: {errors[:600]}"
+            if SECRET.strip().encode() in said + errors:
+                yield f"{shown}: shows a file of root's"
+        shutil.rmtree(hostile)
+
+
+def test_packed_log(folder, _store):
+    """A log of some KB that unpacks to gigabytes: it may fill neither the memory nor the folder for temporary files."""
+    bomb = folder / "bomb.zst"
+    zeros = subprocess.Popen(["head", "-c", str(4 << 30), "/dev/zero"], stdout=subprocess.PIPE)
+    with bomb.open("wb") as out:
+        subprocess.run(["zstd", "-q", "-c"], stdin=zeros.stdout, stdout=out, check=True)
+    zeros.wait()
+    limit = 512 << 20
+    code = subprocess.run(
+        [PERFTAPE, "incidents", "scan", bomb],
+        capture_output=True,
+        check=False,
+        timeout=120,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+    )
+    if code.returncode == 0 or b"unpack" not in code.stderr:
+        yield f"incidents scan of {bomb.stat().st_size} bytes: {code.returncode}, {code.stderr}"
+
+
+# The terminal
+
+
+def on_terminal(words, folder):
+    """What a command writes to a terminal of its own."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.chdir(folder)
+        os.environ["TERM"], os.environ["NO_COLOR"], os.environ["LANG"] = "xterm", "1", "C.UTF-8"
+        os.execv(PERFTAPE, [PERFTAPE, *map(str, words)])
+    said = b""
+    with contextlib.suppress(OSError):
+        while piece := os.read(fd, 65536):
+            said += piece
+    os.waitpid(pid, 0)
+    os.close(fd)
+    return said
+
+
+def is_control(character):
+    code = ord(character)
+    return (
+        (code < 0x20 and character not in "\n\r\t")
+        or 0x7F <= code <= 0x9F
+        or 0x200B <= code <= 0x200F
+        or 0x202A <= code <= 0x202E
+        or 0x2060 <= code <= 0x206F
+        or code in (0xFEFF, 0xFFFD)
+    )
+
+
+def test_terminal(folder, store):
+    """Names with escapes, through every command, on a terminal."""
+    for words in (*READERS, ["query", "--incident", "last"], ["status", "--store", "\x1b[31m\x9b"]):
+        said = on_terminal([words[0], *words[1:], *([] if "--store" in words else ["--store", store])], folder)
+        found = sorted({character for character in said.decode("utf-8", "replace") if is_control(character)})
+        if found:
+            yield f"{' '.join(words)!r}: {found!r}"
+
+
+def main():
+    if os.geteuid() != 0:
+        print("1..1\nok 1 - attacks of another user # SKIP needs root")
+        return 0
+    checks = []
+    with tempfile.TemporaryDirectory(prefix="perftape-attacks-") as name:
+        base = pathlib.Path(name)
+        base.chmod(0o755)
+        store = recorded(base)
+        for test in (test_answers, test_foreign_store, test_modes, test_terminal, test_packed_log, test_readers):
+            folder = base / test.__name__
+            folder.mkdir()
+            checks.append((test.__doc__, list(test(folder, store))))
+    return tap.run(checks)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
