@@ -29,10 +29,6 @@
  */
 
 #define VDSO_LIMIT (64u << 10)
-/*
- * The largest map that is read. Maps grow while their process lives, but after a day they have only
- * some MB.
- */
 
 struct namer {
 	struct finder finder;
