@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Makes the index agree with the folder. */
+#include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "store/disk/files.h"
@@ -137,6 +139,12 @@ static int reconcile_once(struct store_writer *writer, struct error *error)
 	return r;
 }
 
+/* Another user, such as root, made the index. The folder is ours, so the index can be made anew. */
+static bool reconcile_is_refused(const char *file)
+{
+	return faccessat(AT_FDCWD, file, R_OK | W_OK, AT_EACCESS) < 0 && errno == EACCES;
+}
+
 static int open_index(struct store_writer *writer, bool rebuild, struct error *error)
 {
 	char file[PATH_MAX];
@@ -144,7 +152,8 @@ static int open_index(struct store_writer *writer, bool rebuild, struct error *e
 
 	if (r < 0)
 		return r;
-	if (rebuild || (writer->index && !index_is_there(writer->index))) {
+	if (rebuild || (writer->index && !index_is_there(writer->index)) ||
+	    (!writer->index && reconcile_is_refused(file))) {
 		writer->index = index_close(writer->index);
 		index_discard(file);
 	}

@@ -184,6 +184,43 @@ static void test_beside_the_writer(void)
 	CHECK(holds_for_nobody(store.path, 5));
 }
 
+/* Seals two more segments as user nobody. Returns whether the index takes both. */
+static bool seals_for_nobody(const char *path)
+{
+	int status;
+	pid_t pid;
+
+	fflush(stdout); /* or the child would print the same text again */
+	pid = fork();
+	CHECK(pid >= 0);
+	if (pid == 0) {
+		_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+
+		if (geteuid() == 0 && (setgid(65534) < 0 || setuid(65534) < 0))
+			_exit(2);
+		if (store_writer_open(path, &writer, NULL) < 0)
+			_exit(3);
+		seal_some(writer, 2, 2);
+		writer = store_writer_close(writer);
+		_exit(0);
+	}
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* Root cleaned up the store of another user. Now the index is root's, but the folder is not. */
+static void test_index_of_another(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+
+	make_store(&store, 2);
+	if (geteuid() == 0)
+		shell("chown -R 65534:65534 '%s'%s", store.path, "");
+	shell("chmod 0444 '%s/index.sqlite'%s", store.path, "");
+	CHECK(seals_for_nobody(store.path));
+	CHECK(holds(store.path, 4));
+}
+
 static void test_broken_index(void)
 {
 	static const char *const breaks[] = {
@@ -434,6 +471,7 @@ CHECK_MAIN({ "a tape without anchors is refused", test_no_anchor },
 	   { "a WAL that cannot be used", test_wal_in_a_copy },
 	   { "a store that nobody can write to", test_read_only },
 	   { "a reader of another user beside the writer", test_beside_the_writer },
+	   { "an index of another user is made anew", test_index_of_another },
 	   { "a broken index loses nothing", test_broken_index },
 	   { "a wrong index loses nothing", test_wrong_row },
 	   { "the index of a newer perftape loses nothing", test_newer_index },
