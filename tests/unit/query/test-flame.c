@@ -200,6 +200,28 @@ static void test_drawn(void)
 	check_golden("reversed.svg", reversed);
 }
 
+/* In XML, a "<" begins a tag. The script stands in a section where it does not. */
+static void check_tags(const char *text)
+{
+	const char *end = strstr(text, "<script>");
+
+	CHECK(end);
+	for (const char *tag = strchr(text, '<'); tag < end; tag = strchr(tag + 1, '<'))
+		CHECK(strchr("/?", tag[1]) || (tag[1] >= 'a' && tag[1] <= 'z'));
+}
+
+/* The share of a narrow frame is "<0.1 %". */
+static void test_small_share(void)
+{
+	struct tape *tape = usual_tape();
+	_cleanup_free_ char *text = NULL;
+
+	add(tape, "most", tapes_call(tape, 0, 0, 16, "most"), 4000);
+	text = drawn(tape, "CPU stacks", false);
+	CHECK(strstr(text, "1 sample, &lt;0.1 %, "));
+	check_tags(text);
+}
+
 static unsigned int height_of(const char *text)
 {
 	const char *height = strstr(text, " height=\"");
@@ -248,4 +270,5 @@ CHECK_MAIN({ "frames form a tree", test_tree },
 	   { "rows of invisible frames are folded", test_folded_rows },
 	   { "a window without samples", test_nothing },
 	   { "the file matches tests/golden", test_drawn },
+	   { "the share of a narrow frame is text", test_small_share },
 	   { "hostile names do no harm", test_hostile })
