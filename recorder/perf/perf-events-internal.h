@@ -6,6 +6,8 @@
  * that come and go, and perf-events.c drains and reports.
  */
 
+#include <stdatomic.h>
+
 #include "base/array.h"
 #include "base/bytes.h"
 #include "gauges/source.h"
@@ -19,8 +21,8 @@ struct cpu_events {
 	uint32_t cpu;
 	/* The CPU went offline. The next drain of all rings closes its events. */
 	bool offline;
-	/* The CPU delivered a record since the last check. */
-	bool had_record;
+	/* The CPU delivered a record since the last check. Two threads may empty its rings. */
+	_Atomic bool had_record;
 	struct perf_channel *channels[PERF_RINGS];
 	/* Enabled time of its event at the last check; 0: not checked yet. */
 	uint64_t enabled_ns;

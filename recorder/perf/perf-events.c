@@ -94,15 +94,11 @@ static int perf_events_handle_record(void *context, const uint8_t *record, size_
 {
 	const struct perf_drain *drain = context;
 
-	drain->cpu->had_record = true;
+	atomic_store_explicit(&drain->cpu->had_record, true, memory_order_relaxed);
 	return drain->handle(drain->context, drain->ring, record, size);
 }
 
-/*
- * Closes the events of CPUs that went offline, because the last records of these CPUs are handled
- * by now.
- */
-static int perf_events_close_offline(struct perf_events *events)
+int perf_events_close_offline(struct perf_events *events)
 {
 	bool any = false;
 

@@ -140,6 +140,12 @@ int perf_events_drain(struct perf_events *events, unsigned int rings,
 		      void *context);
 
 /*
+ * Closes the events of CPUs that went offline; their last records must be handled by now.
+ * perf_events_drain() of all rings does so. Returns 0 or a negative errno.
+ */
+int perf_events_close_offline(struct perf_events *events);
+
+/*
  * Returns how many samples of a CPU the kernel dropped since its events were opened; 0 if the
  * kernel does not count them.
  */

@@ -1,47 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "recorder/run/drain.h"
 
-/*
- * A record costs about a microsecond, plus opening a file if it maps one. So an account counts
- * records, and a long path counts as several. A process that starts makes some dozen records, a
- * busy build 10,000 per second.
- */
-static const struct account_limits drain_limits = {
-	.own = { .burst = 16384, .rate = 2048 },
-	.sure = { .burst = 512, .rate = 16 },
-	.all = { .burst = 65536, .rate = 16384 },
-};
-
-/* The bytes of a usual record. */
-#define USUAL_BYTES 256
-
 void drain_init(struct drain *drain, struct pipeline *pipeline)
 {
 	drain->pipeline = pipeline;
-	accounts_init(&drain->sideband, &drain_limits);
-}
-
-/* Returns false if the process of a side-band record made too many. */
-static bool drain_admit(struct drain *drain, const uint8_t *bytes, size_t size)
-{
-	int32_t pid = perf_record_actor(bytes, size);
-
-	return !pid || accounts_take(&drain->sideband, pid, 1 + size / USUAL_BYTES);
-}
-
-/* Counts the refused records of a turn. */
-static int drain_count_refused(struct drain *drain)
-{
-	struct account *account = drain->sideband.list.items;
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < drain->sideband.list.count; i++, account++) {
-		if (!account->refused)
-			continue;
-		r = tracker_refuse(&drain->pipeline->tracker, account->key, account->refused);
-		account->refused = 0;
-	}
-	return r;
+	sideband_init(&drain->sideband);
 }
 
 /* Handles a side-band record before it is applied, so that a mapped file is opened at once. */
@@ -64,19 +27,29 @@ static int drain_take(void *context, enum perf_ring ring, const uint8_t *bytes, 
 	struct perf_record_place place =
 		perf_record_place(drain->sources[ring].layout, bytes, size);
 
-	if (ring == PERF_RING_SIDEBAND && !drain_admit(drain, bytes, size))
-		return self_stats_record(&drain->stats, ring, &place, size);
-	if (ring == PERF_RING_SIDEBAND)
-		drain_see_sideband(drain, bytes, size);
 	if (self_stats_record(&drain->stats, ring, &place, size) < 0)
 		return -ENOMEM;
 	return pipeline_add(drain->pipeline, ring, &place, bytes, size);
 }
 
+static int drain_take_sideband(void *context, const uint8_t *bytes, size_t size)
+{
+	struct drain *drain = context;
+	struct perf_record_place place =
+		perf_record_place(drain->sources[PERF_RING_SIDEBAND].layout, bytes, size);
+
+	drain_see_sideband(drain, bytes, size);
+	return pipeline_add(drain->pipeline, PERF_RING_SIDEBAND, &place, bytes, size);
+}
+
 int drain_rings(struct drain *drain, unsigned int rings)
 {
-	int r = perf_events_drain(drain->events, rings, drain_take, drain);
+	unsigned int others = rings & ~(1u << PERF_RING_SIDEBAND);
+	int r = perf_events_drain(drain->events, others, drain_take, drain);
 
+	if (r == 0 && rings != others)
+		r = sideband_drain(&drain->sideband, rings == PERF_ALL_RINGS, drain_take_sideband,
+				   drain);
 	self_stats_emptied(&drain->stats);
 	tracker_read_exec_cgroups(&drain->pipeline->tracker);
 	if (drain->opener)
@@ -99,8 +72,8 @@ int drain_all(struct drain *drain)
 	perf_events_wait(drain->events, 0);
 	r = drain_rings(drain, PERF_ALL_RINGS);
 	if (r == 0)
-		r = drain_count_refused(drain);
-	accounts_begin(&drain->sideband);
+		r = sideband_renew(&drain->sideband, &drain->pipeline->tracker,
+				   &drain->stats.peak_bytes[PERF_RING_SIDEBAND]);
 	if (r == 0 && drain->reading.complete)
 		r = pipeline_anchor(drain->pipeline, &drain->reading.anchor);
 	return r;
@@ -139,8 +112,8 @@ uint64_t drain_settled_ns(const struct drain *drain)
 
 void drain_done(struct drain *drain)
 {
+	sideband_done(&drain->sideband);
 	perf_events_close(drain->events);
 	opener_free(drain->opener);
 	self_stats_done(&drain->stats);
-	accounts_done(&drain->sideband);
 }

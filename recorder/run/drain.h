@@ -6,12 +6,12 @@
  * turn and reads the clocks; between two turns, a ring that fills up is relieved.
  */
 
-#include "recorder/procs/accounts.h"
 #include "recorder/files/opener.h"
 #include "recorder/perf/clock-reading.h"
 #include "recorder/perf/perf-events.h"
 #include "recorder/pipeline/pipeline.h"
 #include "recorder/run/self-stats.h"
+#include "recorder/run/sideband.h"
 
 /* From the begin of one turn to the begin of the next. */
 #define DRAIN_NS NSEC_PER_SEC
@@ -25,8 +25,8 @@ struct drain {
 	struct self_stats stats;
 	/* the last whole drain and its anchor */
 	struct clock_reading reading;
-	/* the side-band records that each process may make in a turn */
-	struct accounts sideband;
+	/* empties the side-band rings */
+	struct sideband sideband;
 	/* when the last turn began, on the monotonic clock; 0: no turn yet */
 	uint64_t turn_ns;
 };

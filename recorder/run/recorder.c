@@ -162,8 +162,8 @@ static void cpu_changed(void *context, uint32_t cpu, bool online, uint64_t time_
 /* A CPU whose events cannot be opened counts as offline. */
 static int refresh_cpus(struct recorder *recorder)
 {
-	int r = perf_events_refresh(recorder->drain.events, drain_now_ns(&recorder->drain),
-				    cpu_changed, recorder, &recorder->cpu_trouble);
+	int r = sideband_refresh(&recorder->drain.sideband, drain_now_ns(&recorder->drain),
+				 cpu_changed, recorder, &recorder->cpu_trouble);
 
 	if (r == 0)
 		recorder->cpu_trouble.text[0] = 0;
@@ -259,6 +259,20 @@ static int drain_started(struct recorder *recorder, unsigned int rings)
 	return drain_rings(&recorder->drain, rings);
 }
 
+/*
+ * Returns the kinds of rings to drain; 0: the next turn is due. The records that the side-band's
+ * thread took last do not wait.
+ */
+static unsigned int wait_for_rings(struct recorder *recorder, uint64_t left_ns)
+{
+	unsigned int rings = 1u << PERF_RING_SIDEBAND;
+
+	if (!sideband_rest(&recorder->drain.sideband))
+		rings = perf_events_wait(recorder->drain.events, left_ns);
+	sideband_work(&recorder->drain.sideband);
+	return rings;
+}
+
 /* Waits until the next turn, and handles urgent wake-ups before. Returns 0, 1 or -ENOMEM. */
 static int wait_for_turn(struct recorder *recorder)
 {
@@ -266,7 +280,7 @@ static int wait_for_turn(struct recorder *recorder)
 	int r = 0;
 
 	while (r == 0 && !recorder_finished(recorder) && (left_ns = time_to_sleep(recorder))) {
-		unsigned int rings = perf_events_wait(recorder->drain.events, left_ns);
+		unsigned int rings = wait_for_rings(recorder, left_ns);
 
 		if (!rings)
 			break;
@@ -335,6 +349,7 @@ static int recorder_finish(struct recorder *recorder, bool failed, struct error 
 	int r = recorder->pipeline.tape ? cpu_watch_last_idle(&recorder->watch, &recorder->pipeline)
 					: 0;
 
+	sideband_stop(&recorder->drain.sideband);
 	perf_events_stop(recorder->drain.events);
 	kmsg_watch_stop(recorder->log, LAST_LINES_NS);
 	if (r == 0)
@@ -431,6 +446,8 @@ static int recorder_prepare(struct recorder *recorder, const struct store_writer
 	cpu_watch_start(&recorder->watch, &recorder->pipeline.tracker, &orders_of(recorder)->stop);
 	r = host_facts_collect(&recorder->facts, recorder->drain.events, recorder->options->cpus,
 			       recorder->options->frequency, recorder->options->version);
+	if (r == 0)
+		r = sideband_start(&recorder->drain.sideband, recorder->drain.events);
 	trace_setup_sources(recorder->drain.events, recorder->drain.sources);
 	recorder->sealer_options = (struct sealer_options){
 		.finder.live = true,
