@@ -10,6 +10,16 @@
 /* The execs of about one second on a host that starts more processes than are read. */
 #define LIST_MAX 1024
 
+/*
+ * A service manager or a container runtime starts fewer. A program in the cgroup of the process
+ * that forked it loses nothing, as the tracker takes that one's cgroup.
+ */
+static const struct account_limits exec_limits = {
+	.own = { .burst = 64, .rate = 32 },
+	.sure = { .burst = 2, .rate = 1 },
+	.all = { .burst = 512, .rate = 256 },
+};
+
 #define READ_INTERVAL_NS (5 * NSEC_PER_MSEC)
 #define READ_BURST 50
 
@@ -23,8 +33,15 @@
 #define SHORT_PAUSE_INTERVAL_NS (10 * NSEC_PER_MSEC)
 #define SHORT_PAUSE_BURST 20
 
+void exec_cgroups_init(struct exec_cgroups *execs)
+{
+	*execs = (struct exec_cgroups){ 0 };
+	accounts_init(&execs->accounts, &exec_limits);
+}
+
 void exec_cgroups_done(struct exec_cgroups *execs)
 {
+	accounts_done(&execs->accounts);
 	for (size_t i = 0; i < execs->list.count; i++)
 		free(execs->list.items[i].path);
 	array_done(&execs->list);
@@ -38,9 +55,18 @@ uint64_t exec_cgroups_pause(struct exec_cgroups *execs)
 									 : PAUSE_NS;
 }
 
+void exec_cgroups_fork(struct exec_cgroups *execs, int32_t pid, int32_t parent)
+{
+	if (pid != parent)
+		execs->forks[(uint32_t)pid % EXEC_FORKS] = (struct exec_fork){ pid, parent };
+}
+
 void exec_cgroups_add(struct exec_cgroups *execs, int32_t pid, uint64_t time_ns)
 {
-	if (execs->list.count < LIST_MAX)
+	const struct exec_fork *fork = &execs->forks[(uint32_t)pid % EXEC_FORKS];
+
+	if (execs->list.count < LIST_MAX &&
+	    accounts_take(&execs->accounts, fork->pid == pid ? fork->parent : pid, 1))
 		(void)array_push(&execs->list, (struct exec_cgroup){ pid, time_ns, NULL });
 }
 
@@ -87,4 +113,5 @@ void exec_cgroups_forget(struct exec_cgroups *execs, uint64_t before_ns)
 		else
 			execs->list.items[kept++] = execs->list.items[i];
 	execs->list.count = execs->read_count = kept;
+	accounts_begin(&execs->accounts);
 }

@@ -128,6 +128,9 @@ void tracker_note_exec(struct tracker *tracker, const struct perf_record *record
 {
 	bool named = tracker->samples_have_cgroups && tracker->cgroup_ids.only_hierarchy;
 
+	if (record->type == PERF_TYPE_FORK)
+		exec_cgroups_fork(&tracker->exec_cgroups, record->task.pid,
+				  record->task.parent_pid);
 	if (record->type == PERF_TYPE_COMM && record->comm.exec && tracker->read_cgroup && !named)
 		exec_cgroups_add(&tracker->exec_cgroups, record->comm.pid, record->time_ns);
 }

@@ -18,6 +18,7 @@
 int tracker_init(struct tracker *tracker)
 {
 	*tracker = (struct tracker){ 0 };
+	exec_cgroups_init(&tracker->exec_cgroups);
 	if (modules_init(&tracker->modules) < 0)
 		return -ENOMEM;
 	return maps_new(&tracker->maps, MAPS_KERNEL_MAX, &tracker->kernel);

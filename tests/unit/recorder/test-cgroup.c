@@ -197,6 +197,38 @@ static void test_started_many(void)
 	CHECK_EQ(tracker.exec_cgroups.list.count, 0);
 }
 
+static void tell_fork(struct tracker *tracker, int pid, int parent)
+{
+	struct perf_record record = { .type = PERF_TYPE_FORK };
+
+	record.task.pid = record.task.tid = pid;
+	record.task.parent_pid = record.task.parent_tid = parent;
+	tracker_note_exec(tracker, &record);
+}
+
+/* A process that forks programs without end has its share; a program of another one is read. */
+static void test_exec_storm(void)
+{
+	_cleanup_(tracker_done) struct tracker tracker;
+
+	CHECK_EQ(tracker_init(&tracker), 0);
+	tracker.read_cgroup = read_cgroup;
+	for (int i = 0; i < 5000; i++) {
+		tell_fork(&tracker, 1000 + i, 900);
+		tell_exec(&tracker, i + 1, 1000 + i);
+	}
+	for (int i = 0; i < 5000; i++)
+		tell_exec(&tracker, 5001 + i, 901);
+	CHECK(tracker.exec_cgroups.list.count <= 128);
+	tell_fork(&tracker, 40, 800);
+	tell_exec(&tracker, 20000, 40);
+	CHECK_EQ(tracker.exec_cgroups.list.items[tracker.exec_cgroups.list.count - 1].pid, 40);
+	/* the next second has a new share */
+	tracker_forget_execs(&tracker, UINT64_MAX);
+	tell_exec(&tracker, 20001, 901);
+	CHECK_EQ(tracker.exec_cgroups.list.count, 1);
+}
+
 static void check_choice(const char *text, const char *expected)
 {
 	_cleanup_free_ char *copy = strdup(text);
@@ -354,6 +386,7 @@ CHECK_MAIN({ "a cgroup is read when it can have changed", test_cgroups },
 	   { "a process that ended keeps the cgroup of its start", test_started },
 	   { "a process that executes another program", test_started_later },
 	   { "a storm of programs costs little", test_started_many },
+	   { "a storm of one process leaves room for others", test_exec_storm },
 	   { "one hierarchy of many is chosen", test_cgroup_choice },
 	   { "a sample has its cgroup", test_cgroup_of_a_sample },
 	   { "samples name cgroups", test_named_cgroups },
