@@ -42,5 +42,20 @@ def test_forged_stacks(folder):
     return attacks.beside(folder, lambda place, hostile: attacker(place, hostile, "forged-stacks", 12))
 
 
+MANY = 198
+
+
+def many(folder, hostile):
+    """Each kind of attack, by as many processes, which share what CPU time they get."""
+    kinds = (("map-down",), ("map-names",), ("forged-stacks", 12))
+    return [process for number in range(MANY) for process in attacker(folder, hostile, *kinds[number % len(kinds)])]
+
+
+@live.test(long=True, alone=True)
+def test_many(folder):
+    """198 processes that attack with mappings and stacks for ten minutes."""
+    return attacks.beside(folder, many, seconds=600)
+
+
 if __name__ == "__main__":
     sys.exit(live.main())
