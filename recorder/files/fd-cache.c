@@ -172,8 +172,8 @@ void fd_cache_open(struct fd_cache *cache, struct fd_cache_file *file,
 		   const struct tape_module *found, const struct stat *about,
 		   const struct finder_files *files)
 {
-	if (cache->files + 2 > cache->files_max)
-		remove_oldest(cache, false);
+	while (cache->files + 2 > cache->files_max && remove_oldest(cache, false))
+		;
 	file->state = FD_CACHE_OPEN;
 	file->found = *found;
 	file->files = *files;
