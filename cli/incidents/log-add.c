@@ -81,7 +81,10 @@ void log_add_print_summary(const struct log_add *log_add, const struct invocatio
 {
 	size_t count = log_add->list.count;
 
-	if (count)
+	if (count == 1)
+		say(invocation, "1 added to %s, as %llu", store_path(invocation),
+		    (unsigned long long)log_add->first_id);
+	else if (count)
 		say(invocation, "%zu added to %s, as %llu to %llu", count, store_path(invocation),
 		    (unsigned long long)log_add->first_id,
 		    (unsigned long long)log_add->first_id + count - 1);
