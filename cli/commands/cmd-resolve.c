@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/number.h"
 #include "cli/answer/screen.h"
@@ -165,6 +167,18 @@ static int resolve(struct resolving *resolving, const struct window *window)
 	return resolving->failed ? EXIT_FAILED : EXIT_DONE;
 }
 
+/* A folder that cannot be read would look like one without the right files. */
+static int check_debug_dir(const char *path)
+{
+	_cleanup_close_ int fd = path ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	if (!path || fd >= 0)
+		return EXIT_DONE;
+	warn("--debug-dir %s: %s; give the folder that has the debug files", path,
+	     strerror(errno));
+	return EXIT_FAILED;
+}
+
 static int resolve_run(const struct invocation *invocation)
 {
 	struct resolving resolving = {
@@ -172,9 +186,9 @@ static int resolve_run(const struct invocation *invocation)
 		.columns = { .list = gain_columns, .count = ARRAY_SIZE(gain_columns) },
 	};
 	struct window window = { .from_ns = 0, .to_ns = UINT64_MAX };
-	int r = EXIT_DONE;
+	int r = check_debug_dir(option_value(invocation, "debug-dir"));
 
-	if (window_given(invocation))
+	if (r == EXIT_DONE && window_given(invocation))
 		r = window_option_parse(invocation, &window);
 	if (r == EXIT_DONE)
 		r = resolve(&resolving, &window);
