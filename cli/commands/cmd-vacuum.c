@@ -11,6 +11,7 @@
 #include "cli/options/command.h"
 #include "cli/options/limit-options.h"
 #include "draw/columns.h"
+#include "recorder/run/rights.h"
 #include "store/read/store-reader.h"
 #include "store/write/store-writer.h"
 
@@ -167,8 +168,11 @@ static int vacuum_run(const struct invocation *invocation)
 		r = read_limits(invocation, &limits);
 	if (r != EXIT_DONE)
 		return r;
-	r = dry ? store_writer_open_dry(store_path(invocation), &writer, &error)
-		: store_writer_open(store_path(invocation), &writer, &error);
+	if (!dry)
+		r = rights_become_owner(store_path(invocation), &error);
+	if (r == 0)
+		r = dry ? store_writer_open_dry(store_path(invocation), &writer, &error)
+			: store_writer_open(store_path(invocation), &writer, &error);
 	if (r == -EBUSY)
 		error_set(&error, r, "%s: a recorder runs and applies the limits; use --dry-run",
 			  store_path(invocation));

@@ -205,6 +205,27 @@ int rights_become(const char *name, struct error *error)
 	return 0;
 }
 
+int rights_become_owner(const char *path, struct error *error)
+{
+	uint64_t kept = 0;
+	struct stat about;
+	int r;
+
+	if (geteuid() != 0 || stat(path, &about) < 0 || about.st_uid == 0)
+		return 0;
+	r = capabilities_permitted(&kept);
+	kept &= 1ull << CAP_DAC_READ_SEARCH;
+	if (r == 0 && (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 || setgroups(0, NULL) < 0 ||
+		       setresgid(about.st_gid, about.st_gid, about.st_gid) < 0 ||
+		       setresuid(about.st_uid, about.st_uid, about.st_uid) < 0))
+		r = -errno;
+	if (r == 0)
+		r = capabilities_set(kept, kept);
+	return r < 0 ? error_set(error, r, "%s: cannot become its owner, uid %u: %s", path,
+				 about.st_uid, strerror(-r))
+		     : 0;
+}
+
 /*
  * A process with these capabilities hides its /proc files from other processes of its user, which
  * would need the same capabilities. It stays hidden if its rights come from its file: its caller

@@ -33,6 +33,13 @@ int rights_may_reach(const char *user, const char *path, struct error *error);
 int rights_make_folder(const char *user, const char *path, struct error *error);
 
 /*
+ * Becomes the owner of a folder for good if we are root and another user owns it. Keeps the right
+ * to read, because the folders above it may be closed to that user, as /var/lib/private is. Returns
+ * 0, also if the folder does not exist; or a negative errno with an error.
+ */
+int rights_become_owner(const char *path, struct error *error);
+
+/*
  * Lets this process and other processes of its user read its /proc files. The kernel forbids that
  * to a process that became another user. Changes nothing if the rights come from the program's
  * file, because the caller could then have a core dump of what only these rights may read.

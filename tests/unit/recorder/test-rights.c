@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <pwd.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "recorder/run/rights.h"
@@ -108,7 +109,44 @@ static void test_may_reach(void)
 	CHECK_EQ(chmod(above, 0700), 0);
 }
 
+/* Becomes the owner, and returns whether we can write into the folder as that user. */
+static bool writes_as_owner(const char *path, uid_t owner)
+{
+	pid_t child = fork();
+	char file[300];
+	int status;
+
+	if (child == 0) {
+		snprintf(file, sizeof(file), "%s/file", path);
+		_exit(rights_become_owner(path, NULL) < 0 || geteuid() != owner ||
+		      mkdir(file, 0700) < 0);
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	return status == 0;
+}
+
+/* systemd closes the folder above that of a unit's user. */
+static void test_become_owner(void)
+{
+	struct user user = any_user();
+	_cleanup_(tree_done) struct tree tree;
+	char path[256];
+
+	tree_init(&tree);
+	tree_folder(&tree, "/private/store");
+	snprintf(path, sizeof(path), "%s/private/store", tree.root);
+	CHECK_EQ(chmod(path, 0700), 0);
+	CHECK_EQ(chown(path, user.uid, user.gid), 0);
+	snprintf(path, sizeof(path), "%s/private", tree.root);
+	CHECK_EQ(chmod(path, 0700), 0);
+	snprintf(path, sizeof(path), "%s/private/store", tree.root);
+	CHECK(writes_as_owner(path, user.uid));
+	CHECK_EQ(rights_become_owner("/nonexistent", NULL), 0);
+	CHECK_EQ(rights_become_owner("/", NULL), 0);
+}
+
 CHECK_MAIN({ "a folder belongs to its user, and those above it to us", test_make_folder },
 	   { "a folder that cannot be made", test_no_folder },
 	   { "users that do not exist", test_no_user },
-	   { "folders that a user may not enter", test_may_reach })
+	   { "folders that a user may not enter", test_may_reach },
+	   { "root works in the folder of another user as that user", test_become_owner })
