@@ -178,7 +178,7 @@ int rights_make_folder(const char *name, const char *path, struct error *error)
 	mask = umask(022);
 	r = file_make_dirs(path, 0755);
 	umask(mask);
-	if (r == 0 && (chmod(path, 0750) < 0 || chown(path, user->pw_uid, user->pw_gid) < 0))
+	if (r == 0 && (chmod(path, 0700) < 0 || chown(path, user->pw_uid, user->pw_gid) < 0))
 		r = -errno;
 	return r < 0 ? error_set(error, r, "%s: cannot create it for user %s: %s", path, name,
 				 strerror(-r))

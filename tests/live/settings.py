@@ -367,6 +367,7 @@ def test_user(folder):
         done.returncode,
         done.stderr,
     )
+    wrongs += expect("nobody else could read the new folder", "could read" not in done.stderr, done.stderr)
     closed = folder / "closed"
     closed.mkdir(0o700)
     done = perftape("record", "--store", closed / "above" / "store", "--user", "nobody")

@@ -43,7 +43,7 @@ static void test_make_folder(void)
 	CHECK_EQ(rights_make_folder(user.name, path, &error), 0);
 	CHECK_EQ(umask(mask), 077);
 	CHECK_EQ(stat(path, &folder), 0);
-	CHECK_EQ(folder.st_mode & 07777, 0750);
+	CHECK_EQ(folder.st_mode & 07777, 0700);
 	CHECK_EQ(folder.st_uid, user.uid);
 	CHECK_EQ(folder.st_gid, user.gid);
 	snprintf(path, sizeof(path), "%s/var/lib", tree.root);
@@ -54,7 +54,7 @@ static void test_make_folder(void)
 	snprintf(uid, sizeof(uid), "%u", user.uid);
 	CHECK_EQ(rights_make_folder(uid, path, &error), 0);
 	CHECK_EQ(stat(path, &above), 0);
-	CHECK_EQ(above.st_mode & 07777, 0750);
+	CHECK_EQ(above.st_mode & 07777, 0700);
 	CHECK_EQ(above.st_uid, user.uid);
 }
 
