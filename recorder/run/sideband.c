@@ -107,12 +107,13 @@ static int sideband_empty_rings(struct sideband *sideband)
 				 sideband);
 }
 
-static uint64_t sideband_apart_ns(const struct sideband *sideband)
+/* Returns whether a ring was so full that it cannot wait for a draining thread that gets no CPU. */
+static bool sideband_fills(const struct sideband *sideband)
 {
 	uint64_t all;
 	size_t size = perf_events_ring_bytes(sideband->events, &all);
 
-	return sideband->fullest_bytes > size / FULL_SHARE ? APART_FULL_NS : APART_NS;
+	return sideband->fullest_bytes > size / FULL_SHARE;
 }
 
 /*
@@ -136,15 +137,18 @@ static void *sideband_main(void *context)
 	sideband_ask_for_short_slices();
 	pthread_mutex_lock(&sideband->lock);
 	while (!sideband->ending) {
-		sideband->asleep = !sideband->working;
+		sideband->asleep = !sideband->working && !sideband_fills(sideband);
 		if (sideband->asleep) {
 			pthread_cond_wait(&sideband->changed, &sideband->lock);
 			continue;
 		}
 		worker_await(&sideband->lock, &sideband->changed, &sideband->ending,
-			     sideband_apart_ns(sideband));
-		/* without memory, the draining thread gets the error with the next record */
-		if (sideband->working && !buffer_failed(&sideband->taken) &&
+			     sideband_fills(sideband) ? APART_FULL_NS : APART_NS);
+		/*
+		 * The kernel wakes the draining thread for these records, too. Without memory, that
+		 * one gets the error.
+		 */
+		if (!sideband->ending && !buffer_failed(&sideband->taken) &&
 		    sideband->taken.size < SIDEBAND_BYTES_MAX)
 			(void)!sideband_empty_rings(sideband);
 	}

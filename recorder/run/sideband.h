@@ -4,8 +4,9 @@
 /*
  * Empties the side-band rings. One process can fill such a ring within 16 ms, with mappings under
  * names of 4 KB. The draining thread may work for longer than that, for example when a tape ends.
- * So a thread of its own empties these rings while the draining thread works, and keeps the records
- * in memory. It refuses the records of a process that makes too many, and so bounds that memory.
+ * So a thread of its own empties these rings while the draining thread works, or while a ring fills
+ * up, and keeps the records in memory. It refuses the records of a process that makes too many, and
+ * so bounds that memory.
  *
  * The draining thread calls all functions.
  */
@@ -17,7 +18,7 @@
 #include "recorder/procs/tracker.h"
 
 /* With this much in memory, the thread leaves the records in their rings. */
-#define SIDEBAND_BYTES_MAX (16u << 20)
+#define SIDEBAND_BYTES_MAX (4u << 20)
 
 struct sideband {
 	/* The members below belong to the draining thread. */
@@ -41,7 +42,7 @@ struct sideband {
 	uint64_t fullest_bytes, peak_bytes;
 	/* The draining thread works. */
 	bool working;
-	/* The thread sleeps until the draining thread works. */
+	/* No ring fills up, and the thread sleeps until the draining thread works. */
 	bool asleep;
 	bool ending;
 };

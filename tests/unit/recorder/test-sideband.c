@@ -138,6 +138,23 @@ static void test_late(void)
 	sideband_done(&sideband);
 }
 
+/* A draining thread that waits for a CPU cannot say that it works. */
+static void test_fills(void)
+{
+	struct sideband sideband;
+	int before;
+
+	sideband_init(&sideband);
+	CHECK_EQ(sideband_start(&sideband, NULL), 0);
+	pthread_mutex_lock(&sideband.lock);
+	sideband.working = false;
+	sideband.fullest_bytes = RING_BYTES;
+	before = ring.drained;
+	pthread_mutex_unlock(&sideband.lock);
+	WAIT_UNTIL(ring.drained > before);
+	sideband_done(&sideband);
+}
+
 /* A process beyond its share loses its own mappings. Execs have no share. */
 static void test_share(void)
 {
@@ -167,4 +184,5 @@ static void test_share(void)
 }
 
 CHECK_MAIN({ "rings are emptied while the drain is late", test_late },
+	   { "a ring that fills up is emptied while the drain waits", test_fills },
 	   { "a process loses its own records", test_share })
