@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/number.h"
 #include "base/size.h"
@@ -8,6 +12,7 @@
 #include "cli/options/command.h"
 #include "cli/answer/progress-line.h"
 #include "draw/lines.h"
+#include "recorder/run/rights.h"
 #include "store/disk/files.h"
 #include "store/disk/notes.h"
 #include "store/read/store-reader.h"
@@ -57,6 +62,8 @@ static int verify_rebuild(const struct invocation *invocation)
 	int r = store_reader_open(store_path(invocation), &reader, &error);
 
 	if (r == 0)
+		r = rights_become_owner(store_path(invocation), &error);
+	if (r == 0)
 		r = store_writer_open(store_path(invocation), &writer, &error);
 	if (r == 0)
 		r = store_writer_rebuild(writer, &error);
@@ -69,6 +76,30 @@ static int verify_rebuild(const struct invocation *invocation)
 		    (unsigned long long)bytes, store_path(invocation), STORE_NOTES_DAMAGED);
 	say(invocation, "the index was rebuilt");
 	return EXIT_DONE;
+}
+
+/* The child gives up root's rights, with which we read the store afterwards. */
+static int verify_rebuild_apart(const struct invocation *invocation)
+{
+	struct error error = { 0 };
+	int status = 0, code;
+	struct stat store;
+	pid_t child;
+
+	if (geteuid() != 0 || stat(store_path(invocation), &store) < 0 || store.st_uid == 0)
+		return verify_rebuild(invocation);
+	fflush(NULL);
+	child = fork();
+	if (child == 0) {
+		code = verify_rebuild(invocation);
+		fflush(NULL);
+		_exit(code);
+	}
+	if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status))
+		return fail(error_set(&error, -ECHILD, "cannot rebuild the index: %s",
+				      child < 0 ? strerror(errno) : "its process was killed"),
+			    &error);
+	return WEXITSTATUS(status);
 }
 
 static int verify_print_summary(const struct invocation *invocation,
@@ -94,7 +125,7 @@ static int verify_run(const struct invocation *invocation)
 	struct store_verified verified = { 0 };
 	struct progress_line progress;
 	struct error error = { 0 };
-	int r = option_given(invocation, "rebuild") ? verify_rebuild(invocation) : EXIT_DONE;
+	int r = option_given(invocation, "rebuild") ? verify_rebuild_apart(invocation) : EXIT_DONE;
 
 	if (r != EXIT_DONE)
 		return r;

@@ -390,6 +390,23 @@ def test_user(folder):
     )
 
 
+@live.test()
+def test_root_in_the_store_of_a_user(folder):
+    """Root cleans up and repairs the store of another user, whose folder is closed, and leaves no file of its own."""
+    folder.chmod(0o755)
+    above = folder / "private"
+    above.mkdir(0o755)
+    store = above / "store"
+    done = perftape("record", "--store", store, "--user", "nobody", "--duration", "1s")
+    wrongs = expect("it records", done.returncode == 0, done.returncode, done.stderr)
+    above.chmod(0o700)
+    for words in (("vacuum", "--max-size", "1G"), ("verify", "--rebuild")):
+        done = perftape(*words, "--store", store)
+        wrongs += expect(f"{words[0]} exits with 0", done.returncode == 0, done.returncode, done.stderr)
+    owners = {path.stat().st_uid for path in [store, *store.rglob("*")]}
+    return wrongs + expect(f"all files in the store belong to {NOBODY}", owners == {NOBODY}, owners)
+
+
 @live.test(alone=True, lacks=live.lacking(ONE_CPU.exists(), "a second CPU that can be taken offline"))
 def test_user_and_cpus(folder):
     """Without root a recorder still samples a CPU that was offline and comes back."""
