@@ -507,6 +507,10 @@ static int record_into_store(struct recording *recording, struct recorder_option
 		say(invocation,
 		    "%s: other users could read it; now only its owner and its group can",
 		    store_path(invocation));
+	if (store_writer_shortened(writer))
+		say(invocation,
+		    "%s: moved notes of more than 128 MB to notes.long; their end stays",
+		    store_path(invocation));
 	r = settle_limits(invocation, writer, &settings->limits);
 	if (r != EXIT_DONE)
 		return r;

@@ -29,6 +29,8 @@
 #define STORE_REMOVED "gone"
 /* The file for the bytes of the notes that are not records. */
 #define STORE_NOTES_DAMAGED "notes.damaged"
+/* Notes beyond their bound, which a writer set aside. */
+#define STORE_NOTES_LONG "notes.long"
 #define STORE_SEGMENTS "segments"
 #define STORE_STATUS "status"
 #define STORE_UNSAVED "last-words"

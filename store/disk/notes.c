@@ -28,8 +28,6 @@
 #define BODY_HEAD_SIZE 16
 #define TEXTS_MAX 65536
 #define BODY_MAX (BODY_HEAD_SIZE + TEXTS_MAX)
-/* Enough for decades of incidents. A larger file is not ours. */
-#define NOTES_MAX (256u << 20)
 
 const char *note_field(const struct note *note, const char *name)
 {
@@ -319,6 +317,63 @@ int notes_repair(const char *store, uint64_t *ret_bytes, struct error *error)
 		return r;
 	r = file_replace(store, STORE_NOTES, sound.data, sound.size);
 	return r < 0 ? error_set(error, r, "%s: %s", file, strerror(-r)) : 0;
+}
+
+/* Reads the sound records at the end of the file. */
+static int notes_read_end(int fd, uint64_t file_size, struct buffer *sound)
+{
+	struct walk walk = { .sound = sound };
+	_cleanup_(buffer_done) struct buffer end = { 0 };
+	uint8_t *room = buffer_room(&end, NOTES_MAX / 4);
+	ssize_t got;
+	int r;
+
+	if (!room)
+		return -ENOMEM;
+	got = pread(fd, room, NOTES_MAX / 4, file_size - NOTES_MAX / 4);
+	if (got < 0)
+		return -errno;
+	r = notes_walk_records(room, got, &walk);
+	return r == 0 && buffer_failed(sound) ? -ENOMEM : r;
+}
+
+static int notes_keep_long(const char *store, const char *file, struct error *error)
+{
+	char aside[PATH_MAX];
+	int r = store_file(store, STORE_NOTES_LONG, aside, error);
+
+	if (r < 0)
+		return r;
+	/* with a link the notes are never absent; not every file system has links */
+	unlink(aside);
+	if (link(file, aside) < 0 && rename(file, aside) < 0)
+		return error_set(error, -errno, "%s: %s", aside, strerror(errno));
+	return 0;
+}
+
+int notes_shorten(const char *store, struct error *error)
+{
+	_cleanup_(buffer_done) struct buffer sound = { 0 };
+	_cleanup_close_ int fd = -1;
+	char file[PATH_MAX];
+	struct stat about;
+	int r = store_file(store, STORE_NOTES, file, error);
+
+	if (r < 0)
+		return r;
+	if (lstat(file, &about) < 0 || !S_ISREG(about.st_mode) || about.st_size <= NOTES_MAX)
+		return 0;
+	r = open_for_append(store, file, &fd, error);
+	if (r < 0)
+		return r;
+	r = notes_read_end(fd, about.st_size, &sound);
+	if (r < 0)
+		return error_set(error, r, "%s: %s", file, strerror(-r));
+	r = notes_keep_long(store, file, error);
+	if (r < 0)
+		return r;
+	r = file_replace(store, STORE_NOTES, sound.data, sound.size);
+	return r < 0 ? error_set(error, r, "%s: %s", file, strerror(-r)) : 1;
 }
 
 int notes_append_encoded(const char *store, const struct buffer *records, struct error *error)

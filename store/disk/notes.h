@@ -92,6 +92,15 @@ int notes_read_file(const char *store, const char *name,
 		    int (*see)(void *context, const struct note *note), void *context,
 		    uint64_t *ret_damaged, struct error *error);
 
+/* The most bytes of notes that a reader takes: enough for decades of incidents. */
+#define NOTES_MAX (128u << 20)
+/*
+ * Makes notes beyond NOTES_MAX readable again: moves the file to "notes.long", in place of an
+ * earlier one, and keeps the sound records of the last NOTES_MAX / 4 bytes. Returns 1 if it did so,
+ * 0 if there was no need, or a negative errno.
+ */
+int notes_shorten(const char *store, struct error *error);
+
 /*
  * Leaves only sound records in the notes. Appends all other bytes to "notes.damaged", and syncs
  * that file before it removes them from the notes. *ret_bytes is their number.

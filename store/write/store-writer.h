@@ -214,6 +214,8 @@ int store_writer_set_status(struct store_writer *writer, const char *text, struc
 int store_writer_note_unsaved(struct store_writer *writer, struct store_unsaved *unsaved);
 /* Returns whether opening took rights of others from the store (store/write/folder-rights.h). */
 bool store_writer_tightened(const struct store_writer *writer);
+/* Returns whether opening set notes aside that were beyond their bound (store/disk/notes.h). */
+bool store_writer_shortened(const struct store_writer *writer);
 /*
  * Returns how often the store was removed or replaced while it was open, as far as sealing noticed.
  */

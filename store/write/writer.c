@@ -287,6 +287,10 @@ int store_writer_open(const char *path, struct store_writer **ret_writer, struct
 	if (r == 0)
 		r = writer_number(writer, error);
 	if (r == 0)
+		r = notes_shorten(path, error);
+	writer->shortened = r == 1;
+	r = MIN(r, 0);
+	if (r == 0)
 		r = notes_read(path, see_import, &writer->imported, &damaged, error);
 	if (r == 0)
 		r = writer_start_index(writer, error);
@@ -449,6 +453,11 @@ static int writer_reopen_index(struct store_writer *writer, struct error *error)
 		  "%s: the store was removed or replaced; recording goes on in the new one",
 		  writer->path);
 	return 1;
+}
+
+bool store_writer_shortened(const struct store_writer *writer)
+{
+	return writer->shortened;
 }
 
 bool store_writer_tightened(const struct store_writer *writer)

@@ -39,6 +39,8 @@ struct store_writer {
 	int lock_fd;
 	/* The folder had rights of others, which opening took away. */
 	bool tightened;
+	/* Opening set notes aside that were beyond their bound. */
+	bool shortened;
 	/* The identity of the locked file. */
 	_Atomic uint64_t lock_device, lock_inode;
 	/* NULL if it could not be opened. */

@@ -179,10 +179,10 @@ static int get_entries(struct contents *contents, const void *data, size_t secti
 	return offset == contents->summary.bytes ? 0 : -EBADMSG;
 }
 
-bool contents_fit(const struct contents *contents)
+bool contents_fit(const struct contents *contents, uint64_t strings)
 {
 	const struct segment_summary *summary = &contents->summary;
-	uint64_t raw = 0;
+	uint64_t raw = strings * CONTENTS_STRING_BYTES;
 
 	for (size_t i = 0; i < contents->entries.count; i++) {
 		if (contents->entries.items[i].raw > UINT64_MAX - raw)
@@ -224,7 +224,7 @@ int contents_read(struct contents *contents, const struct segment_input *input, 
 	if (r == -EBADMSG)
 		return error_set(error, r, "damaged table of contents at offset %u",
 				 CONTENTS_HEADER);
-	if (r == 0 && !contents_fit(contents))
+	if (r == 0 && !contents_fit(contents, 0))
 		return error_set(
 			error, -EBADMSG,
 			"damaged: %llu samples in %llu bytes, or more than those unpack to",

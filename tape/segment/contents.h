@@ -31,6 +31,8 @@
 #define CONTENTS_SAMPLES_A_BYTE 4
 #define CONTENTS_RAW_FREE (16u << 20)
 #define CONTENTS_RAW_A_BYTE 16
+/* A string counts as this many unpacked bytes more, because a reader keeps tables over strings. */
+#define CONTENTS_STRING_BYTES 32
 
 struct contents_entry {
 	char name[CONTENTS_NAME + 1];
@@ -50,8 +52,11 @@ struct contents {
 
 void contents_done(struct contents *contents);
 
-/* Returns whether the samples and the unpacked columns are within the limits. */
-bool contents_fit(const struct contents *contents);
+/*
+ * Returns whether the samples, the unpacked columns and this number of strings are within the
+ * limits.
+ */
+bool contents_fit(const struct contents *contents, uint64_t strings);
 
 /*
  * Appends the header and the table. Sets the sections' offsets and the summary's size. The caller

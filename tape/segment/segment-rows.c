@@ -457,7 +457,7 @@ static int segment_rows_decode_usual(struct tape *tape, struct reader *column)
 	return r;
 }
 
-/* All kinds of rows, in the order of decoding: rows come after the rows that they refer to. */
+/* Kinds of rows in the order of decoding: strings first, rows after those that they refer to. */
 static const struct rows {
 	const char *name;
 	/* The parts of a segment that need these rows; 0: always decoded. */
@@ -497,6 +497,17 @@ int rows_encode_context(struct encoding *encoding)
 	return 0;
 }
 
+/* Returns whether the segment is large enough for this many strings. */
+static bool segment_rows_strings_fit(const struct decoding *decoding, const struct reader *column)
+{
+	const uint8_t *bytes = column->data + column->position;
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < reader_left(column); i++)
+		count += !bytes[i];
+	return contents_fit(&decoding->contents, count);
+}
+
 static int decode_rows(const struct decoding *decoding, struct section_reader *section,
 		       void *context)
 {
@@ -504,6 +515,8 @@ static int decode_rows(const struct decoding *decoding, struct section_reader *s
 	struct reader column;
 	int r = section_take(section, &column);
 
+	if (r == 0 && rows == all_rows && !segment_rows_strings_fit(decoding, &column))
+		return -EBADMSG;
 	if (r == 0)
 		r = rows->quick && !decoding->whole ? rows->quick(decoding->tape, &column)
 						    : rows->decode(decoding->tape, &column);

@@ -77,7 +77,7 @@ int segment_encode(const struct tape *tape, enum segment_effort effort, size_t l
 	buffer_bytes(bytes, encoding.body.data, encoding.body.size);
 	if (buffer_failed(bytes))
 		return -ENOMEM;
-	if (bytes->size - start <= limit && contents_fit(&encoding.contents))
+	if (bytes->size - start <= limit && contents_fit(&encoding.contents, encoding.string_count))
 		return 0;
 	bytes->size = start;
 	return -EFBIG;

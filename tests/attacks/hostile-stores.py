@@ -243,6 +243,9 @@ def hostile_stores(store, folder):
     numbers = b"".join(b"%x\0" % i for i in range(3_000_000))
     replace_tapes(one[1], segment_with(tape, "strings", numbers[: 20 << 20].rsplit(b"\0", 1)[0] + b"\0", 400_000))
     yield one
+    one = copy("strings just within the bounds")
+    replace_tapes(one[1], segment_with(tape, "strings", b"".join(b"%x\0" % i for i in range(0x1000, 900_000)), 100_000))
+    yield one
     one = copy("an index with a view")
     with contextlib.closing(sqlite3.connect(one[1] / "index.sqlite")) as db:
         db.executescript(

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "base/file.h"
+#include "store/disk/files.h"
 #include "store/disk/notes.h"
 #include "store/write/write-error.h"
 #include "tests/fake-clock.h"
@@ -304,11 +305,42 @@ static void test_refused(void)
 		     "/lock/store: cannot make its segments: a part of the path is a "));
 }
 
+/* Forged notes must not keep a recorder from starting. The newest stay. */
+static void test_shortened(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct store_writer *writer;
+	struct seen seen = { 0 };
+	char file[PATH_MAX];
+	uint64_t damaged;
+
+	tapes_store_init(&store);
+	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
+	store_writer_close(writer);
+	CHECK_EQ(store_file(store.path, STORE_NOTES, file, NULL), 0);
+	CHECK_EQ(notes_append(store.path, &mark, NULL), 0);
+	CHECK_EQ(truncate(file, NOTES_MAX), 0);
+	CHECK_EQ(notes_append(store.path, &mark, NULL), 0);
+	CHECK_EQ(notes_read(store.path, see, &seen, &damaged, NULL), -EFBIG);
+	for (int again = 0; again < 2; again++) {
+		CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
+		CHECK_EQ(store_writer_shortened(writer), !again);
+		store_writer_close(writer);
+	}
+	seen.stop_at = SIZE_MAX;
+	CHECK_EQ(notes_read(store.path, see, &seen, &damaged, NULL), 0);
+	CHECK_EQ(seen.count, 1);
+	CHECK_EQ(damaged, 0);
+	CHECK_EQ(store_file(store.path, STORE_NOTES_LONG, file, NULL), 0);
+	CHECK_EQ(access(file, F_OK), 0);
+}
+
 CHECK_MAIN({ "notes survive encoding", test_round_trip },
 	   { "a reader can stop at any note", test_see_ends_it },
 	   { "a note that is too large is refused", test_too_large },
 	   { "damage costs one note, and is reported", test_damage },
 	   { "a torn record costs only itself", test_torn },
+	   { "notes beyond their bound are set aside", test_shortened },
 	   { "repair keeps sound notes", test_repair },
 	   { "an absent or unreadable file", test_no_file },
 	   { "notes that a reader keeps locked", test_kept_locked },

@@ -172,8 +172,41 @@ static void test_bomb(void)
 	CHECK_EQ(parts_decode(&parts, &back, NULL), -EBADMSG);
 }
 
+/* Decodes a segment that has this many strings more. */
+static int decode_strings(size_t count)
+{
+	_cleanup_(cleanup_tape) struct tape *tape = small_tape(), *back = NULL;
+	_cleanup_(buffer_done) struct buffer texts = { 0 }, frame = { 0 };
+	_cleanup_(parts_done) struct parts parts;
+	struct buffer *body;
+
+	parts_take(&parts, tape);
+	for (uint32_t i = 1; i < strings_count(&tape->strings); i++)
+		buffer_bytes(&texts, tape_string(tape, i), strlen(tape_string(tape, i)) + 1);
+	for (size_t i = 0; i < count; i++) {
+		buffer_printf(&texts, "%zx", i + 0x1000);
+		buffer_u8(&texts, 0);
+	}
+	CHECK_EQ(zstd_append(&frame, texts.data, texts.size, 3), 0);
+	body = &parts.bodies[parts_find(&parts, "strings")];
+	body->size = 0;
+	buffer_varint(body, texts.size);
+	buffer_varint(body, frame.size);
+	buffer_bytes(body, frame.data, frame.size);
+	parts.contents.entries.items[parts_find(&parts, "strings")].raw = texts.size;
+	return parts_decode(&parts, &back, NULL);
+}
+
+/* A string of few bytes takes many in the tables of a reader. */
+static void test_many_strings(void)
+{
+	CHECK_EQ(decode_strings(1000), 0);
+	CHECK_EQ(decode_strings(1000000), -EBADMSG);
+}
+
 CHECK_MAIN({ "unknown sections are skipped, or refused by name", test_unknown_sections },
 	   { "a section that is there twice", test_a_section_twice },
 	   { "a section that is missing", test_a_section_missing },
 	   { "a section's claims are not trusted", test_claims },
-	   { "a bomb is refused", test_bomb })
+	   { "a bomb is refused", test_bomb },
+	   { "too many strings for the file's size are refused", test_many_strings })
