@@ -303,6 +303,7 @@ static int main_run(struct invocation *invocation)
 		check_time_zone(invocation);
 		check_environment(invocation);
 		store_use_umask(invocation);
+		store_warn_of_writers(invocation);
 		r = invocation->command->run(invocation);
 	}
 	conf_done(&settings);

@@ -102,6 +102,18 @@ void store_use_umask(const struct invocation *invocation)
 	umask(store_umask(store_path(invocation)));
 }
 
+void store_warn_of_writers(const struct invocation *invocation)
+{
+	const char *path = store_path(invocation);
+	struct stat about;
+
+	/* a recorder takes these rights away */
+	if (strcmp(invocation->command->name, "record") != 0 && stat(path, &about) == 0 &&
+	    S_ISDIR(about.st_mode) && about.st_mode & (S_IWGRP | S_IWOTH))
+		say(invocation, "%s: other users can write there; it may contain what they forged",
+		    path);
+}
+
 const char *program_name(void)
 {
 	const char *wrapper = secure_getenv("PERFTAPE_CALLED_AS");

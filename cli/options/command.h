@@ -121,6 +121,9 @@ const char *store_path(const struct invocation *invocation);
 /* Makes new files readable only for the owner, and for the store's group if it has one. */
 void store_use_umask(const struct invocation *invocation);
 
+/* Says so if others than the owner can write to the store that a command reads. */
+void store_warn_of_writers(const struct invocation *invocation);
+
 /* Returns the program's name as the user typed it, for commands to paste: "./run", or argv[0]. */
 const char *program_name(void);
 void program_name_set(const char *argv0);

@@ -175,6 +175,10 @@ def test_modes(folder, store):
     shutil.copytree(store, old)
     for path in (old, *old.rglob("*")):
         path.chmod(0o755 if path.is_dir() else 0o644)
+    old.chmod(0o777)
+    said = run("segments", "--store", old).stderr.decode()
+    if said.count("other users can write there") != 1:
+        yield f"a reader does not say that others can write: {said}"
     said = run("record", "--store", old, "--duration", "1s").stderr.decode()
     if said.count("other users could read it") != 1:
         yield f"the recorder does not say that it takes rights away: {said}"
@@ -308,10 +312,12 @@ def costs(words, folder):
 
 def test_readers(folder, store):
     """A hostile store through every reading command."""
+    most, longest = 0, 0
     for what, hostile in hostile_stores(store, folder):
         for words in READERS:
             code, said, errors, memory, seconds = costs([words[0], "--store", hostile, *words[1:]], folder)
             shown = f"{' '.join(words)} with {what}"
+            most, longest = max(most, memory), max(longest, seconds)
             if code < 0:
                 yield f"{shown}: ended by signal {-code}"
             if memory > MEMORY_MAX:
@@ -323,6 +329,7 @@ def test_readers(folder, store):
             if SECRET.strip().encode() in said + errors:
                 yield f"{shown}: shows a file of root's"
         shutil.rmtree(hostile)
+    print(f"# readers took at most {most >> 20} MB and {longest:.1f} s of CPU")
 
 
 def test_packed_log(folder, _store):
