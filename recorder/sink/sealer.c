@@ -426,9 +426,10 @@ static int sealer_seal_deferred(struct sealer *sealer, struct error *error)
 		r = sealer_name_tape(sealer, sealer->namer, tape, false, error);
 	if (r == 0)
 		r = store_writer_seal(sealer->writer, tape, SEGMENT_HASTY, &bytes, error);
-	if (r < 0 && !ending)
+	/* A tape that is too large for a segment stays so. */
+	if (r < 0 && !ending && r != -EFBIG)
 		return r;
-	if (r == 1)
+	if (r == 1 || r == -EFBIG)
 		sealer_warn(sealer, error);
 	sealer_finish_deferred(sealer, r >= 0, bytes);
 	sealer_retain(sealer);
