@@ -174,8 +174,7 @@ static int check_debug_dir(const char *path)
 
 	if (!path || fd >= 0)
 		return EXIT_DONE;
-	warn("--debug-dir %s: %s; give the folder that has the debug files", path,
-	     strerror(errno));
+	warn("--debug-dir %s: %s; give the folder that has the debug files", path, strerror(errno));
 	return EXIT_FAILED;
 }
 
