@@ -173,7 +173,7 @@ void sideband_stop(struct sideband *sideband)
 		return;
 	pthread_mutex_lock(&sideband->lock);
 	sideband->ending = true;
-	pthread_cond_signal(&sideband->changed);
+	pthread_cond_broadcast(&sideband->changed);
 	pthread_mutex_unlock(&sideband->lock);
 	pthread_join(sideband->thread, NULL);
 	sideband->started = false;
@@ -184,7 +184,7 @@ void sideband_work(struct sideband *sideband)
 	pthread_mutex_lock(&sideband->lock);
 	sideband->working = true;
 	if (sideband->asleep)
-		pthread_cond_signal(&sideband->changed);
+		pthread_cond_broadcast(&sideband->changed);
 	sideband->asleep = false;
 	pthread_mutex_unlock(&sideband->lock);
 }
