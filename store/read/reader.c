@@ -29,18 +29,18 @@ struct store_reader *store_reader_close(struct store_reader *reader)
 	return NULL;
 }
 
+/* A store in a folder that this user may not even look into belongs to the service's own user. */
 static int reader_refused(const struct store_reader *reader, struct error *error)
 {
-	struct stat about;
+	bool of_host = strcmp(reader->path, STORE_OF_HOST) == 0;
+	struct stat about = { 0 };
 
-	if (strcmp(reader->path, STORE_OF_HOST) == 0)
-		return error_set(error, -EACCES,
-				 "this host records into %s; only root and its group may read it",
-				 reader->path);
-	if (stat(reader->path, &about) < 0)
+	if (stat(reader->path, &about) < 0 && !of_host)
 		return error_set(error, -errno, "%s: %s", reader->path, strerror(errno));
-	return error_set(error, -EACCES, "%s: only %s and its group may read it", reader->path,
-			 about.st_uid ? "its owner" : "root");
+	return error_set(error, -EACCES, "%s%s%s only %s%s may read it",
+			 of_host ? "this host records into " : "", reader->path,
+			 of_host ? ";" : ":", about.st_uid ? "its owner" : "root",
+			 about.st_mode & S_IRGRP ? " and its group" : "");
 }
 
 /* Checks that the folder of segments exists: a folder that contains it is a store. */

@@ -350,8 +350,8 @@ def test_without_rights(folder):
         )
         done = run("segments", "--store", str(store))
         wrongs += expect(
-            "segments says in one line that only root and its group may read it",
-            done.returncode == 1 and "only root and its group" in done.stderr and done.stderr.count("\n") == 1,
+            "segments says in one line that only root may read it",
+            done.returncode == 1 and "only root may read it" in done.stderr and done.stderr.count("\n") == 1,
             done.returncode,
             done.stderr,
         )

@@ -259,20 +259,29 @@ def test_name_of_another_cpu(folder):
     return wrongs + end(recorder)[0]
 
 
+def started_processes():
+    """How many processes have started since the boot."""
+    lines = pathlib.Path("/proc/stat").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("processes "))
+
+
 @live.test()
 def test_start_in_a_storm(folder):
     """A recorder starts even if enough processes start meanwhile to fill the rings of names."""
     storms = [subprocess.Popen(["sh", "-c", "while :; do /bin/true; done"]) for _ in range(2 * len(CPUS))]
-    wrongs, lost = [], 0
+    wrongs, before = [], started_processes()
     try:
         for number in range(2):
             store = folder / f"storm {number}"
             done = perftape("record", "--store", store, "--duration", "0.5s", "--ring", "64K")
             wrongs += expect("record ends with exit code 0", done.returncode == 0, done.stderr)
-            lost += recorders.coverage_of(store)["lost_names"]
+            wrongs += expect("the store has samples", recorders.coverage_of(store)["covered_ns"] > 0)
     finally:
+        started = started_processes() - before
         beside_perf.stop(storms)
-    return wrongs + expect("names are lost, as the storm is heavy enough", lost > 0, lost)
+    # the records of a process that starts a program and ends take over 512 bytes
+    fills = 64 * 1024 // 512 * len(CPUS)
+    return wrongs + expect(f"a heavy storm, of over {fills} processes", started > fills, started)
 
 
 RENAMED = """
