@@ -30,9 +30,10 @@ def test_map_down(folder):
     return attacks.beside(folder, lambda place, hostile: attacker(place, hostile, "map-down"))
 
 
-@live.test(alone=True)
+# Not in --all: on a quiet machine the attack makes records faster than any thread empties the ring.
+@live.test(long=True, alone=True)
 def test_map_names(folder):
-    """Ever new names of almost 4 KB: 16 MB of side-band records per second on one CPU."""
+    """Ever new names of almost 4 KB: 16 to 100 MB of side-band records per second on one CPU."""
     return attacks.beside(folder, lambda place, hostile: attacker(place, hostile, "map-names"))
 
 
