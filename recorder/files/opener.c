@@ -144,7 +144,7 @@ struct opener *opener_free(struct opener *opener)
 	return NULL;
 }
 
-/* Returns whether the file blocked, or so many others of its file system that all of them do. */
+/* Returns whether the file blocked, or enough other files of its file system to avoid them all. */
 static bool opener_is_dead(const struct opener *opener, const struct tape_module *module,
 			   uint64_t now)
 {

@@ -218,7 +218,7 @@ def test_events(folder):
         progress,
     )
     wrongs += expect(
-        "the oldest was removed after the recorder began, and its age is of when this was told",
+        "the oldest was removed after the recorder began, and its age is that at the last report",
         row
         and progress["begin_ns"] < row["since_ns"]
         and row["since_ns"] + row["oldest_ns"] == progress["dying_ns"] <= progress["end_ns"],
