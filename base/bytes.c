@@ -61,7 +61,7 @@ uint8_t *buffer_room(struct buffer *buffer, size_t size)
 {
 	if (buffer->failed)
 		return NULL;
-	/* also for no bytes: NULL means that there is no memory */
+	/* allocate also for size 0, because callers take NULL as a lack of memory */
 	if (!buffer->data || size > buffer->capacity - buffer->size) {
 		size_t capacity = MAX(buffer->capacity * 2, buffer->size + size + 64);
 		uint8_t *data = realloc(buffer->data, capacity);

@@ -5,12 +5,12 @@
  * Reads and writes bytes, little-endian.
  *
  * The project reads bytes from outside only through struct reader, which never reads beyond its
- * end. A read beyond the end returns zero (or NULL), marks the reader as failed and keeps the
- * offset. Every later read returns zero, too. So a decoder reads a whole row and then calls
- * reader_failed() once.
+ * end. A read beyond the end returns zero (or NULL), marks the reader as failed and stores the
+ * offset in failed_at. Every later read returns zero, too. So a decoder reads a whole row and then
+ * calls reader_failed() once.
  *
- * struct buffer grows. Without memory it marks itself as failed and drops the bytes; call
- * buffer_failed() once at the end.
+ * struct buffer grows. If memory runs out, the buffer marks itself as failed and drops the bytes;
+ * call buffer_failed() once at the end.
  */
 
 #include <endian.h>
@@ -94,9 +94,9 @@ static inline uint64_t reader_u64(struct reader *reader)
 uint64_t reader_varint_long(struct reader *reader);
 
 /*
- * Reads LEB128 of at most ten bytes. The common single byte is inline. Longer numbers are read
- * through a copy, so that the address of the caller's reader does not escape and the reader stays
- * in registers.
+ * Reads LEB128 of at most ten bytes. The inline code reads the common single byte. A copy of the
+ * reader takes longer numbers, so that the address of the caller's reader does not escape and the
+ * reader stays in registers.
  */
 static inline uint64_t reader_varint(struct reader *reader)
 {
@@ -116,9 +116,7 @@ static inline uint64_t reader_varint(struct reader *reader)
  * Returns the NUL-terminated string in a field of `size` bytes; NULL if the field contains no NUL.
  */
 const char *reader_text(struct reader *reader, size_t size);
-/*
- * Returns the string up to the next NUL and moves behind the NUL. Returns NULL if there is no NUL.
- */
+/* Returns the string up to the next NUL and moves behind the NUL. Returns NULL without a NUL. */
 const char *reader_string(struct reader *reader);
 
 static inline size_t reader_left(const struct reader *reader)
@@ -148,7 +146,8 @@ struct buffer {
 
 void buffer_done(struct buffer *buffer);
 /*
- * Returns memory for `size` more bytes at the end, which are not counted yet; NULL without memory.
+ * Returns space for `size` more bytes at the end, or NULL if memory runs out. The caller adds the
+ * bytes that it writes there to the buffer's size.
  */
 uint8_t *buffer_room(struct buffer *buffer, size_t size);
 void buffer_u8(struct buffer *buffer, uint8_t value);

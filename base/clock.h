@@ -29,6 +29,6 @@ const char *duration_format(uint64_t ns, char *text, size_t size);
 #define TIME_TEXT_SIZE 64
 /*
  * Formats RFC 3339 with 0 to 9 digits after the second, in UTC ("Z") or in local time with its
- * offset. It truncates further digits. Returns `text`.
+ * offset. Truncates further digits. Returns `text`.
  */
 const char *time_format(uint64_t realtime_ns, bool utc, int digits, char text[TIME_TEXT_SIZE]);

@@ -30,6 +30,10 @@ int error_prefix(struct error *error, int code, const char *format, ...)
 	vsnprintf(error->text, sizeof(error->text), format, args);
 	va_end(args);
 	used = strlen(error->text);
+	if (strncmp(text, error->text, used) == 0) {
+		memcpy(error->text, text, sizeof(text));
+		return code;
+	}
 	snprintf(error->text + used, sizeof(error->text) - used, ": %s", text);
 	return code;
 }

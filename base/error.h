@@ -18,7 +18,11 @@ struct error {
 int error_set(struct error *error, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Puts "PREFIX: " before the text, or before strerror(-code) without a text. Returns `code`. */
+/*
+ * Puts "PREFIX: " before the text, or before strerror(-code) if the text is empty. Keeps a text
+ * that already begins with the prefix, such as the path of a file below the folder PREFIX. Returns
+ * `code`.
+ */
 int error_prefix(struct error *error, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -34,8 +38,8 @@ static inline int error_forget(struct error *error)
 }
 
 /*
- * Returns whether the error means that this process lacks memory or descriptors. Such an error says
- * nothing about the object.
+ * Returns whether the error means that this process lacks memory or descriptors. Such an error does
+ * not depend on the object.
  */
 static inline bool error_is_exhaustion(int code)
 {

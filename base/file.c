@@ -85,6 +85,13 @@ int file_write_at(int fd, const void *data, size_t size, uint64_t offset)
 	return 0;
 }
 
+bool file_exists(const char *path)
+{
+	struct stat about;
+
+	return stat(path, &about) == 0;
+}
+
 int file_sync_dir(const char *dir)
 {
 	_cleanup_close_ int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -116,6 +123,30 @@ int file_replace(const char *dir, const char *name, const void *data, size_t siz
 		return r;
 	}
 	return fsync(dir_fd) < 0 ? -errno : 0;
+}
+
+int file_publish(const char *path, const void *data, size_t size)
+{
+	const char *slash = strrchr(path, '/');
+	int folder = slash ? slash - path + 1 : 0;
+	char temporary[PATH_MAX];
+	_cleanup_close_ int fd = -1;
+	int r;
+
+	if (snprintf(temporary, sizeof(temporary), "%.*s.%s.new", folder, path, path + folder) >=
+	    (int)sizeof(temporary))
+		return -ENAMETOOLONG;
+	/* another user may have put a link at this path */
+	unlink(temporary);
+	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	r = file_write_all(fd, data, size);
+	if (r == 0 && (fchmod(fd, 0644) < 0 || rename(temporary, path) < 0))
+		r = -errno;
+	if (r < 0)
+		unlink(temporary);
+	return r;
 }
 
 int file_make_dirs(const char *path, mode_t mode)

@@ -5,11 +5,9 @@
 
 #include "base/cleanup.h"
 
-#define INSTEAD '?'
-
 /*
- * Returns the number of continuation bytes after a first byte, or -1, and the range of the first of
- * them. Excludes overlong forms and surrogates.
+ * Returns the number of continuation bytes after a first byte, or -1. *ret_low and *ret_high are
+ * the range of the first continuation byte. Excludes overlong forms and surrogates.
  */
 static int foreign_follow(uint8_t first, uint8_t *ret_low, uint8_t *ret_high)
 {
@@ -88,7 +86,7 @@ void foreign_put(struct buffer *to, const char *text, size_t size)
 		if (!used)
 			used = foreign_take(text, size, &code);
 		if (foreign_is_hidden(code))
-			buffer_u8(to, INSTEAD);
+			buffer_u8(to, FOREIGN_INSTEAD);
 		else
 			buffer_bytes(to, text, used);
 		text += used;
@@ -144,7 +142,7 @@ size_t foreign_clean_lines(char *text, size_t size, bool styles)
 		if (!used)
 			used = foreign_take(text + at, size - at, &code);
 		if (foreign_is_hidden(code)) {
-			*to++ = INSTEAD;
+			*to++ = FOREIGN_INSTEAD;
 		} else {
 			memmove(to, text + at, used);
 			to += used;
@@ -159,6 +157,6 @@ void foreign_clean(char *text)
 
 	for (size_t i = 0; i < size; i++)
 		if (text[i] == '\n' || text[i] == '\t')
-			text[i] = INSTEAD;
+			text[i] = FOREIGN_INSTEAD;
 	text[foreign_clean_lines(text, size, false)] = 0;
 }

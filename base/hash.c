@@ -31,7 +31,7 @@ static void sip_round(struct sip *sip)
 	sip->v2 = sip_rotate(sip->v2, 32);
 }
 
-/* One round for each word. */
+/* Mixes in one word, with one round. */
 static void sip_word(struct sip *sip, uint64_t word)
 {
 	sip->v3 ^= word;
@@ -61,8 +61,8 @@ uint64_t hash_sip13(const uint64_t key[2], const void *data, size_t size)
 }
 
 /*
- * The kernel gives each program 16 random bytes. The C library makes other secrets of them, so the
- * key is a hash of them and of the process number.
+ * The kernel gives each program 16 random bytes. The C library derives other secrets from these
+ * bytes, so the key is a hash of the bytes and of the process number.
  */
 __attribute__((constructor)) static void hash_choose_key(void)
 {

@@ -25,7 +25,7 @@ static inline uint64_t hash_text(const void *text, size_t size)
 	return hash_sip13(hash_secret, text, size);
 }
 
-/* Both halves of a product with two secret factors. */
+/* Returns both halves, XORed, of a product of two numbers that contain secrets. */
 static inline uint64_t hash_numbers(uint64_t a, uint64_t b)
 {
 	unsigned __int128 product = (unsigned __int128)(a ^ hash_secret[0]) * (b ^ hash_secret[1]);

@@ -18,7 +18,10 @@ struct strings {
 	struct buffer text;
 	array_of(uint32_t) starts;
 	struct table table;
-	/* The number of strings in the table. Strings of strings_fill() are not in it at first. */
+	/*
+	 * The number of strings in the table. Strings of strings_fill() are not in the table at
+	 * first.
+	 */
 	uint32_t tabled;
 };
 
@@ -29,9 +32,9 @@ void strings_done(struct strings *strings);
  */
 int strings_add(struct strings *strings, const char *text, size_t size, uint32_t *ret_id);
 /*
- * Fills empty strings with texts, each up to its NUL. Does not look for duplicates; for a duplicate
- * text, strings_find() may return any of its numbers. Returns 0, -E2BIG, -ENOMEM, or -EBADMSG if a
- * text is empty or the last one lacks its NUL.
+ * Fills an empty struct strings with texts, each up to its NUL. Does not look for duplicates; for a
+ * duplicate text, strings_find() may return any of its numbers. Returns 0, -E2BIG, -ENOMEM, or
+ * -EBADMSG if a text is empty or the last one lacks its NUL.
  */
 int strings_fill(struct strings *strings, const void *texts, size_t size);
 /* Returns the number of a text. Returns 0 if nobody added the text, or if it is empty. */

@@ -121,9 +121,8 @@ void json_null(struct buffer *out)
 	buffer_text(out, "null");
 }
 
-void json_nano(struct buffer *out, uint64_t value)
+static void put_nano(struct buffer *out, uint64_t value)
 {
-	json_comma(out);
 	buffer_printf(out, "%llu", (unsigned long long)(value / 1000000000));
 	value %= 1000000000;
 	if (!value)
@@ -131,6 +130,20 @@ void json_nano(struct buffer *out, uint64_t value)
 	buffer_printf(out, ".%09llu", (unsigned long long)value);
 	while (!buffer_failed(out) && out->data[out->size - 1] == '0')
 		out->size--;
+}
+
+void json_nano(struct buffer *out, uint64_t value)
+{
+	json_comma(out);
+	put_nano(out, value);
+}
+
+void json_signed_nano(struct buffer *out, int64_t value)
+{
+	json_comma(out);
+	if (value < 0)
+		buffer_u8(out, '-');
+	put_nano(out, value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
 
 void json_time(struct buffer *out, const char *key, uint64_t realtime_ns)

@@ -18,7 +18,10 @@ void json_close(struct buffer *out, char bracket);
 void json_key(struct buffer *out, const char *key);
 void json_text(struct buffer *out, const char *text, size_t size);
 void json_string(struct buffer *out, const char *text);
-/* Puts a quoted string without a comma. For text that only quotes in the way of JSON. */
+/*
+ * Puts a quoted string without a comma. Use it for texts that are not JSON and only quote like
+ * JSON.
+ */
 void json_quote(struct buffer *out, const char *text);
 void json_u64(struct buffer *out, uint64_t value);
 void json_i64(struct buffer *out, int64_t value);
@@ -26,6 +29,8 @@ void json_bool(struct buffer *out, bool value);
 void json_null(struct buffer *out);
 /* Writes a number of billionths as a decimal number: 1371911339996000 as 1371911.339996. */
 void json_nano(struct buffer *out, uint64_t value);
+/* The same for a number that may be negative. */
+void json_signed_nano(struct buffer *out, int64_t value);
 /* Writes a key and a time in UTC with microseconds. json_time_or_null() writes null for 0. */
 void json_time(struct buffer *out, const char *key, uint64_t realtime_ns);
 void json_time_or_null(struct buffer *out, const char *key, uint64_t realtime_ns);
@@ -62,7 +67,7 @@ struct json_reader {
 
 void json_reader_init(struct json_reader *reader, const char *text, size_t size);
 /*
- * Returns 1 with a token, 0 at the end, or -EBADMSG before anything that is not JSON. A token is
+ * Returns 1 with a token, 0 at the end, or -EBADMSG if the next bytes are not JSON. A token is
  * valid as long as the text.
  */
 int json_next(struct json_reader *reader, struct json_token *ret_token);

@@ -31,7 +31,7 @@ static inline bool mutated(const char *name)
 }
 
 /*
- * Returns the time in the environment variable `name`, in milliseconds there, or the usual time if
+ * Returns the time that the environment variable `name` gives in milliseconds, or the usual time if
  * the variable is not set.
  */
 static inline uint64_t tuned_ns(const char *name, uint64_t usual_ns)

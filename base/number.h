@@ -3,7 +3,7 @@
 
 /*
  * Formats numbers for people, in the same way in all answers. base/size formats bytes; base/clock
- * formats times and their lengths.
+ * formats times and durations.
  */
 
 #include <stddef.h>

@@ -20,31 +20,53 @@ static bool is_pipe_or_socket(int fd)
 	return fstat(fd, &about) == 0 && (S_ISFIFO(about.st_mode) || S_ISSOCK(about.st_mode));
 }
 
+static bool is_same_file(int fd, int other)
+{
+	struct stat about, about_other;
+
+	return fstat(fd, &about) == 0 && fstat(other, &about_other) == 0 &&
+	       about.st_dev == about_other.st_dev && about.st_ino == about_other.st_ino;
+}
+
 static void close_end(int *fd)
 {
 	if (*fd >= 0)
 		close(take_fd(*fd));
 }
 
+static int output_relay_open(struct output_relay *relay)
+{
+	int fds[2];
+
+	if (!is_pipe_or_socket(relay->to))
+		return 0;
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return -errno;
+	relay->from = fds[0];
+	relay->child_end = fds[1];
+	return fcntl(fds[0], F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
+}
+
+/* Lets the child write to the pipe of another relay, which keeps the order of both outputs. */
+static int output_relay_join(struct output_relay *relay, const struct output_relay *other)
+{
+	relay->child_end = fcntl(other->child_end, F_DUPFD_CLOEXEC, 0);
+	return relay->child_end < 0 ? -errno : 0;
+}
+
 int relays_open(struct output_relay relays[RELAYS])
 {
-	static const int ours[RELAYS] = { STDOUT_FILENO, STDERR_FILENO };
-	int fds[2], r = 0;
+	struct output_relay *output = &relays[0], *messages = &relays[1];
+	int r;
 
-	for (int i = 0; i < RELAYS; i++) {
-		relays[i] = (struct output_relay){ ours[i], -1, -1 };
-		if (r < 0 || !is_pipe_or_socket(ours[i]))
-			continue;
-		if (pipe2(fds, O_CLOEXEC) < 0) {
-			r = -errno;
-			continue;
-		}
-		relays[i].from = fds[0];
-		relays[i].child_end = fds[1];
-		if (fcntl(fds[0], F_SETFL, O_NONBLOCK) < 0)
-			r = -errno;
-	}
-	return r;
+	*output = (struct output_relay){ STDOUT_FILENO, -1, -1 };
+	*messages = (struct output_relay){ STDERR_FILENO, -1, -1 };
+	r = output_relay_open(output);
+	if (r < 0)
+		return r;
+	if (output->from >= 0 && is_same_file(output->to, messages->to))
+		return output_relay_join(messages, output);
+	return output_relay_open(messages);
 }
 
 /*
@@ -54,8 +76,8 @@ int relays_open(struct output_relay relays[RELAYS])
 static void close_all_but(int keep)
 {
 	if (keep > STDERR_FILENO + 1)
-		(void)syscall(SYS_close_range, STDERR_FILENO + 1, keep - 1, 0);
-	(void)syscall(SYS_close_range, keep + 1, UINT_MAX, 0);
+		(void)syscall(__NR_close_range, STDERR_FILENO + 1, keep - 1, 0);
+	(void)syscall(__NR_close_range, keep + 1, UINT_MAX, 0);
 }
 
 void relays_enter(struct output_relay relays[RELAYS], int keep)

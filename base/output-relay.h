@@ -3,9 +3,11 @@
 
 /*
  * Relays the standard output and error of a child process to ours. In "perftape audit | jq", jq
- * waits until all writers close the pipe, and a child that hangs in the kernel never closes it. The
- * child therefore writes to separate pipes. If our output is a terminal or a file, the child writes
- * there directly, because nobody waits for its end.
+ * waits until all writers close the pipe, and a child that hangs in the kernel never closes it. So
+ * the child writes to separate pipes. The child writes directly to a terminal or a file, because
+ * their readers do not wait for writers. If standard output and error are the same pipe, as in
+ * "perftape audit 2>&1 | less", the child has one pipe for both, which keeps the order of its
+ * lines.
  */
 
 #define RELAYS 2
@@ -13,7 +15,7 @@
 struct output_relay {
 	/* Our descriptor. */
 	int to;
-	/* Our end and the child's end of the pipe; -1: closed. */
+	/* Our end and the child's end of the pipe; -1: closed, or another relay has our end. */
 	int from, child_end;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Parses and formats sizes in bytes: powers of 1000, or of 1024 with an i. */
+/* Parses and formats sizes in bytes. Units are powers of 1000 (kB), or of 1024 with an i (KiB). */
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * A natural merge sort by a number in each item. It is stable. It is fast for input that consists
- * of a few sorted runs, such as records from several ring buffers. The code is in the header, so
- * that the compiler knows the sizes.
+ * A stable natural merge sort by a number in each item. The sort is fast for a few sorted runs,
+ * such as records from several ring buffers. The code is in the header, so that the compiler knows
+ * the sizes.
  */
 
 #include <stddef.h>

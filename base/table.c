@@ -79,7 +79,7 @@ void table_remove(struct table *table, uint64_t hash, uint32_t value)
 			return;
 	table->count--;
 	/*
-	 * move entries whose probing went over the freed slot back into it, so that (3) holds
+	 * move entries whose probing passed the freed slot into that slot, so that (3) holds
 	 * without tombstones
 	 */
 	for (size_t at = (hole + 1) & table->mask; table->slots[at].value != TABLE_NONE;

@@ -23,7 +23,7 @@
 #define HUNG_MAX 16
 #define POLL_MS 100
 
-/* A child that is stopped, or that gets no CPU, may take this many times the limit. */
+/* Multiplies the limit for a child that is stopped, does not get a CPU, or makes progress. */
 #define STARVED_FACTOR 6
 
 /* The memory that both processes share. */
@@ -48,26 +48,61 @@ bool watchdog_child_enter(struct watchdog_child *child, const char *what)
 	return true;
 }
 
-/* Returns whether the process waits within the kernel. */
-static bool is_blocked(pid_t pid)
-{
-	_cleanup_free_ char *text = NULL;
-	char path[32];
-	const char *name_end;
+/* What the parent saw of the child when it looked. */
+struct look {
+	/* The step, by its start. */
+	uint64_t step_ns;
+	/* How often the child gave up its CPU. */
+	uint64_t switches;
+	/* The child waits within the kernel. */
+	bool blocked;
+};
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	if (file_read(path, 4096, &text, NULL) < 0)
-		return true;
-	name_end = strrchr(text, ')');
-	return !name_end || !name_end[1] || !strchr("RTt", name_end[2]);
+static struct look look_at(pid_t pid, uint64_t step_ns)
+{
+	static const char states[] = "\nState:\t", counts[] = "\nvoluntary_ctxt_switches:\t";
+	struct look look = { step_ns, 0, true };
+	_cleanup_free_ char *text = NULL;
+	const char *state, *count;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	if (file_read(path, 65536, &text, NULL) < 0)
+		return look;
+	state = strstr(text, states);
+	count = strstr(text, counts);
+	look.blocked = !state || !strchr("RTt", state[strlen(states)]);
+	look.switches = count ? strtoull(count + strlen(counts), NULL, 10) : 0;
+	return look;
 }
 
-static bool watchdog_child_hangs(pid_t pid, const struct watchdog_child *child, uint64_t limit_ns)
-{
-	uint64_t since_ns = child->since_ns, now = clock_ns(CLOCK_MONOTONIC);
+/* The child's last sleep, as far as the looks show it. */
+struct stillness {
+	struct look look;
+	uint64_t since_ns;
+};
 
-	return since_ns && now > since_ns + limit_ns &&
-	       (now > since_ns + STARVED_FACTOR * limit_ns || is_blocked(pid));
+/*
+ * Returns whether the child sleeps in one and the same place for the limit. A child that sleeps
+ * again and again, as on a busy host, makes progress.
+ */
+static bool watchdog_child_hangs(pid_t pid, const struct watchdog_child *child, uint64_t limit_ns,
+				 struct stillness *still)
+{
+	uint64_t step_ns = child->since_ns, now = clock_ns(CLOCK_MONOTONIC);
+	struct look look;
+
+	if (!step_ns)
+		return false;
+	if (now > step_ns + STARVED_FACTOR * limit_ns)
+		return true;
+	look = look_at(pid, step_ns);
+	if (!look.blocked || look.step_ns != still->look.step_ns ||
+	    look.switches != still->look.switches) {
+		*still = (struct stillness){ look, now };
+		return false;
+	}
+	return now > still->since_ns + limit_ns;
 }
 
 /* Runs the work in the child, which the kernel kills when its parent ends. */
@@ -90,6 +125,7 @@ static int watchdog_child_watch(pid_t pid, int fd, struct output_relay relays[RE
 				const struct watchdog_child *child, uint64_t limit_ns)
 {
 	struct pollfd waits[1 + RELAYS] = { { .fd = fd } };
+	struct stillness still = { 0 };
 	int r = 1;
 
 	while (r > 0) {
@@ -97,7 +133,7 @@ static int watchdog_child_watch(pid_t pid, int fd, struct output_relay relays[RE
 			waits[1 + i] = (struct pollfd){ .fd = relays[i].from, .events = POLLIN };
 		if (poll(waits, ARRAY_SIZE(waits), POLL_MS) > 0 && waits[0].revents)
 			r = 0;
-		else if (watchdog_child_hangs(pid, child, limit_ns))
+		else if (watchdog_child_hangs(pid, child, limit_ns, &still))
 			r = -ETIMEDOUT;
 		relays_take(relays);
 	}
@@ -138,7 +174,7 @@ static int watchdog_child_start(const struct watchdog_child_work *work,
 	return 0;
 }
 
-/* Runs the work once. Returns its exit code, or -ETIMEDOUT after it noted the step that hung. */
+/* Runs the work once. Returns its exit code, or -ETIMEDOUT after noting the step that hung. */
 static int run_once(const struct watchdog_child_work *work, struct watchdog_child *child,
 		    struct output_relay relays[RELAYS])
 {

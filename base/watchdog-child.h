@@ -5,8 +5,8 @@
  * Runs work in which a read may hang. The work runs in a child process, which announces each step.
  * If a step takes too long, the parent kills the child. The parent does not wait for the child's
  * end, because a process that hangs in the kernel does not end. Then the work starts again without
- * that step. The child has none of our descriptors (base/output-relay.h), so a kernel lock that it
- * keeps delays only the child itself.
+ * that step. The child closes its copies of our descriptors (base/output-relay.h), so a kernel lock
+ * that it keeps delays only the child itself.
  */
 
 #include <stdbool.h>

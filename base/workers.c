@@ -13,6 +13,8 @@
 struct pool {
 	const struct workers *workers;
 	pthread_mutex_t lock;
+	/* The cost of the items that threads are working on. */
+	uint64_t used_bytes;
 	size_t next, done;
 	int failed;
 };
@@ -23,7 +25,17 @@ struct worker {
 	pthread_t thread;
 };
 
-static bool take_item(struct pool *pool, size_t *ret_item)
+/* Returns the cost of the next item, at least 1 byte, so that used_bytes is 0 only without work. */
+static uint64_t cost_of_next(const struct pool *pool)
+{
+	const struct workers *workers = pool->workers;
+	uint64_t bytes = workers->cost ? workers->cost(workers->context, pool->next) : 0;
+
+	/* a foreign file may claim any size, and the sum must not overflow */
+	return MIN(MAX(bytes, 1ull), MAX(workers->memory_bytes, 1ull));
+}
+
+static bool take_item(struct pool *pool, size_t *ret_item, uint64_t *ret_bytes)
 {
 	const struct workers *workers = pool->workers;
 	bool taken;
@@ -32,17 +44,26 @@ static bool take_item(struct pool *pool, size_t *ret_item)
 	taken = !pool->failed && pool->next < workers->count &&
 		(!pool->next || !workers->until_ns ||
 		 clock_ns(CLOCK_MONOTONIC) < workers->until_ns);
-	if (taken)
+	if (taken) {
+		*ret_bytes = cost_of_next(pool);
+		/* otherwise leave the item to a thread that is working now */
+		taken = !workers->cost || !pool->used_bytes ||
+			pool->used_bytes + *ret_bytes <= workers->memory_bytes;
+	}
+	if (taken) {
 		*ret_item = pool->next++;
+		pool->used_bytes += *ret_bytes;
+	}
 	pthread_mutex_unlock(&pool->lock);
 	return taken;
 }
 
-static void end_item(struct pool *pool, int r)
+static void end_item(struct pool *pool, uint64_t bytes, int r)
 {
 	const struct workers *workers = pool->workers;
 
 	pthread_mutex_lock(&pool->lock);
+	pool->used_bytes -= bytes;
 	if (r < 0 && !pool->failed)
 		pool->failed = r;
 	pool->done++;
@@ -55,10 +76,12 @@ static void *worker_main(void *context)
 {
 	struct worker *worker = context;
 	struct pool *pool = worker->pool;
+	uint64_t bytes;
 	size_t item;
 
-	while (take_item(pool, &item))
-		end_item(pool, pool->workers->work(pool->workers->context, worker->number, item));
+	while (take_item(pool, &item, &bytes))
+		end_item(pool, bytes,
+			 pool->workers->work(pool->workers->context, worker->number, item));
 	return NULL;
 }
 

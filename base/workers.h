@@ -16,6 +16,14 @@ struct workers {
 	 */
 	int (*work)(void *context, unsigned int worker, size_t item);
 	void *context;
+	/*
+	 * Returns about how many bytes of memory the work on an item takes; one thread calls it at
+	 * a time. The items that threads work on at once stay within `memory_bytes`; a larger item
+	 * runs alone. If the next item does not fit, the thread ends and leaves the item to the
+	 * others. NULL: no limit.
+	 */
+	uint64_t (*cost)(void *context, size_t item);
+	uint64_t memory_bytes;
 	/* A time on CLOCK_MONOTONIC; 0: no limit. No item except the first begins after it. */
 	uint64_t until_ns;
 	/*

@@ -11,9 +11,9 @@
 enum zone_name {
 	/* The text is not an abbreviation in use. */
 	ZONE_NAME_NONE,
-	/* It stands for one offset everywhere. */
+	/* The abbreviation stands for one offset everywhere. */
 	ZONE_NAME_CLEAR,
-	/* It stands for several offsets, or is used too rarely to rely on. */
+	/* The abbreviation stands for several offsets, or is too rare to rely on. */
 	ZONE_NAME_UNCLEAR,
 };
 
@@ -21,7 +21,7 @@ enum zone_name {
 #define ZONE_NAME_MAX 5
 
 /*
- * Looks up an abbreviation in capital letters. Sets *ret_offset_s, in seconds east of UTC, if it is
- * clear.
+ * Looks up an abbreviation in capital letters. Sets *ret_offset_s, in seconds east of UTC, if the
+ * abbreviation is clear.
  */
 enum zone_name zone_name_find(const char *text, size_t size, int *ret_offset_s);

@@ -9,8 +9,8 @@
 #include "base/file.h"
 
 /*
- * Stacks repeat so much that the fastest level packs them to a tenth; the next levels take twice
- * its time.
+ * Stacks repeat so much that the fastest level packs them to a tenth of their size. The next levels
+ * take twice the time of the fastest one.
  */
 #define LEVEL Z_BEST_SPEED
 #define WINDOW (15 + 16) /* the largest window, and a header of gzip */
@@ -65,7 +65,7 @@ static int write_piece(struct gzip_writer *writer, const uint8_t *data, size_t s
 	return 0;
 }
 
-/* zlib counts in 32 bits, so large pieces are split. */
+/* zlib counts in 32 bits, so gzip_write() splits large pieces. */
 int gzip_write(struct gzip_writer *writer, const void *data, size_t size, bool last)
 {
 	const uint8_t *at = data;

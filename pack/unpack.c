@@ -74,7 +74,10 @@ static int unpacker_finish(struct unpacker *unpacker, struct target *target)
 	return zstd_stream_finish(unpacker->zstd);
 }
 
-/* Unpacks the file. *ret_read_error is an error of reading, as opposed to damaged bytes. */
+/*
+ * Unpacks the file. Sets *ret_read_error if reading failed, to tell such a failure from damaged
+ * bytes.
+ */
 static int unpack_all(struct unpacker *unpacker, int from_fd, struct target *target,
 		      int *ret_read_error)
 {

@@ -81,7 +81,7 @@ int xz_reader_feed(struct xz_reader *reader, const void *data, size_t size,
 }
 
 /*
- * Several streams may follow each other, so only the end of the input shows that the last one is
+ * Several streams may follow each other. Only the end of the input shows that the last stream is
  * whole.
  */
 int xz_reader_finish(struct xz_reader *reader,

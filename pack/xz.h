@@ -8,11 +8,14 @@
 
 #include "base/cleanup.h"
 
-/* Limits of memory: for all that xz packs on request, and for what "xz -6" (8 MB) packs. */
+/*
+ * Memory limits. The large one suffices for every preset of xz; the small one suffices for "xz -6",
+ * whose dictionary has 8 MB.
+ */
 #define XZ_MEMORY_LARGE (256u << 20)
 #define XZ_MEMORY_SMALL (16u << 20)
 
-/* Unpacks xz in pieces, also several streams one after the other, with at most that much memory. */
+/* Unpacks xz in pieces, also several streams one after the other, with at most memory_max bytes. */
 struct xz_reader;
 int xz_reader_new(uint64_t memory_max, struct xz_reader **ret_reader);
 struct xz_reader *xz_reader_free(struct xz_reader *reader);
@@ -25,8 +28,8 @@ DEFINE_CLEANUP(xz_reader, struct xz_reader *, xz_reader_free)
 int xz_reader_feed(struct xz_reader *reader, const void *data, size_t size,
 		   int (*give)(void *context, const uint8_t *data, size_t size), void *context);
 /*
- * Ends the input. Returns the same values. -EBADMSG also means that the input ended within a stream
- * or contained none.
+ * Ends the input. Returns the same values as xz_reader_feed(). -EBADMSG also means that the input
+ * ended within a stream or contained none.
  */
 int xz_reader_finish(struct xz_reader *reader,
 		     int (*give)(void *context, const uint8_t *data, size_t size), void *context);

@@ -6,7 +6,10 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-/* Windows beyond 128 MB are for archives, and zstd would allocate them before it sees a byte. */
+/*
+ * Only archives need windows beyond 128 MB. zstd would allocate such a window before it unpacks the
+ * first byte.
+ */
 #define WINDOW_LOG_MAX 27
 
 int zstd_append(struct buffer *buffer, const void *data, size_t size, int level)
@@ -155,8 +158,8 @@ static int zstd_error(size_t result)
 }
 
 /*
- * Unpacks at most one block in each call. A failed call does not tell how much it has unpacked, so
- * give() must receive the result of earlier blocks before.
+ * Unpacks at most one block in each call of zstd. A failed call does not tell how much it has
+ * unpacked, so give() must receive all earlier blocks before that call.
  */
 int zstd_stream_feed(struct zstd_stream *stream, const void *data, size_t size,
 		     int (*give)(void *context, const uint8_t *data, size_t size), void *context)

@@ -11,12 +11,12 @@
 
 /*
  * Sends bytes with `count` files. A stream socket may take only a part of the bytes. Returns the
- * number of bytes that were sent, or a negative errno. `flags` are those of sendmsg().
+ * number of sent bytes, or a negative errno. `flags` are those of sendmsg().
  */
 ssize_t fd_message_send(int socket, const void *bytes, size_t size, const int *files, size_t count,
 			int flags);
 /*
- * Receives bytes. Returns their number, 0 at the end, or a negative errno. A file that did not come
- * is -1; the caller closes the others.
+ * Receives bytes. Returns their number, 0 at the end, or a negative errno. ret_files is -1 for each
+ * file that did not come; the caller closes the other files.
  */
 ssize_t fd_message_receive(int socket, void *bytes, size_t size, int ret_files[FD_MESSAGE_FILES]);

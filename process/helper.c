@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "process/close-files.h"
 
 /* The descriptor of the socket in the helper. */
 #define SOCKET 3
@@ -23,19 +24,10 @@
 
 /* ---- in the helper ---- */
 
-static void close_from(int first)
-{
-	int last;
-
-	/* before Linux 5.9, or under a filter of system calls that is older than this one */
-	if (syscall(SYS_close_range, first, INT_MAX, 0) == 0)
-		return;
-	last = sysconf(_SC_OPEN_MAX);
-	for (int fd = first; fd < last; fd++)
-		close(fd);
-}
-
-/* Signals of the terminal are for the parent, which ends its helpers itself. */
+/*
+ * A terminal sends its signals to the helper, too; only the parent reacts to them, and ends its
+ * helpers itself.
+ */
 static void ignore_signals(void)
 {
 	for (int number = 1; number < NSIG; number++)
@@ -49,19 +41,19 @@ void helper_enter(int argc, char **argv, const struct helper_job *jobs)
 	if (argc != 3 || strcmp(argv[1], HELPER_WORD) != 0)
 		return;
 	/*
-	 * Any user may execute a program with file capabilities, and a helper does what its parent
-	 * says. With no_new_privs, the kernel gives a program no right that its parent lacks.
+	 * Any user may execute a program with file capabilities, and a helper obeys its parent.
+	 * With no_new_privs, the kernel does not give a program rights that the parent lacks.
 	 */
 	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
 		_exit(2);
 	for (; jobs->name; jobs++) {
 		if (strcmp(jobs->name, argv[2]) != 0)
 			continue;
-		/* if the parent is gone already, the socket is at its end */
+		/* if the parent has already ended, the job reads the end of the socket */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		ignore_signals();
-		close_from(SOCKET + 1);
-		/* not exit(): nothing that the parent set up is the helper's to clean up */
+		close_files_from(SOCKET + 1);
+		/* not exit(): the helper must not clean up what main() set up */
 		_exit(jobs->run(SOCKET));
 	}
 	_exit(2);
@@ -103,8 +95,8 @@ int helper_keep_rights(uint64_t rights)
 /* ---- in the parent ---- */
 
 /*
- * Without root, exec() keeps only ambient capabilities, so raises them in this thread for a moment.
- * A failure costs the helper rights, and its job says what it cannot do.
+ * Without root, exec() keeps only ambient capabilities, so this raises them in this thread until
+ * drop_ambient(). After a failure the helper lacks rights, and its job reports what it cannot do.
  */
 static void raise_ambient(uint64_t rights)
 {
@@ -130,7 +122,7 @@ static void drop_ambient(const struct __user_cap_data_struct before[2])
 	syscall(SYS_capset, &header, before);
 }
 
-/* A build for tests shows what its sanitizers find, and obeys the test's variables. */
+/* A build for tests keeps the environment, for the variables of sanitizers and tests. */
 static int spawn_program(const char *job, const posix_spawn_file_actions_t *actions,
 			 const posix_spawnattr_t *attributes, pid_t *ret_pid)
 {
@@ -160,7 +152,7 @@ static int spawn_with(const char *job, int socket, pid_t *ret_pid)
 	sigemptyset(&none);
 	posix_spawnattr_setsigmask(&attributes, &none);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-	/* first, because the socket may have one of the numbers below */
+	/* do this first, because the socket may be descriptor 0, 1 or 2 */
 	r = -posix_spawn_file_actions_adddup2(&actions, socket, SOCKET);
 	for (int fd = 0; r == 0 && fd <= 2; fd++) {
 #ifdef PERFTAPE_MUTATIONS
@@ -190,7 +182,7 @@ int helper_start(const char *job, int type, uint64_t rights, int32_t *ret_pid, i
 	r = get_rights(before);
 	if (r < 0)
 		return r;
-	/* see helper_enter(); this holds for the whole thread, which starts nothing else */
+	/* see helper_enter(); the flag stays set in this thread, which starts only helpers */
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -errno;
 	raise_ambient(rights);

@@ -36,12 +36,12 @@
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 #define ARGUMENT(i) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[i]))
 #define NUMBER BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))
-/* Allows a system call if an argument has that value. */
+/* Allows a system call if argument `i` is `value`. */
 #define ALLOW_IF(number, i, value)                                            \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##number, 0, 4), ARGUMENT(i), \
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), 0, 1),           \
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW), NUMBER
-/* Allows a system call if an argument has none of these bits. */
+/* Allows a system call if all `bits` of argument `i` are 0. */
 #define ALLOW_WITHOUT(number, i, bits)                                        \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##number, 0, 4), ARGUMENT(i), \
 		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (bits), 1, 0),           \
@@ -53,25 +53,27 @@ static const struct sock_filter filter[] = {
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0),
 	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 	NUMBER,
-	/* questions, files and answers */
+	/* to receive questions and files, to read these files, and to answer */
 	ALLOW(pread64),
+	/* unwind tables, into memory that the parent made */
+	ALLOW(pwrite64),
 	ALLOW(recvmsg),
 	ALLOW(sendmsg),
 	ALLOW(close),
 	ALLOW(fstat),
-	/* fstat() of newer C libraries */
+	/* newer C libraries implement fstat() with this call */
 	ALLOW_IF(newfstatat, 3, AT_EMPTY_PATH),
 	/* libelf asks whether a descriptor is open */
 	ALLOW_IF(fcntl, 1, F_GETFD),
-	/* memory, but no new code */
+	/* the heap, and other memory that is not executable */
 	ALLOW(brk),
 	ALLOW_WITHOUT(mmap, 2, PROT_EXEC),
-	/* the heap of musl, and that of older C libraries when it is full */
+	/* for the heap of musl, and for a full heap of older C libraries */
 	ALLOW_WITHOUT(mprotect, 2, PROT_EXEC),
 	ALLOW(munmap),
 	ALLOW(mremap),
 	ALLOW(madvise),
-	/* keys of hashes and of the heap */
+	/* for the random keys of hash tables and of the heap */
 	ALLOW(getrandom),
 	/* qsort() asks how much memory there is */
 	ALLOW(sysinfo),
@@ -101,7 +103,7 @@ static int sandbox_filter(void)
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0 ? -errno : 0;
 }
 #else
-/* The other parts of the sandbox hold on other machines, too. */
+/* The filter exists only for known machines. The other parts of the sandbox work on all. */
 static int sandbox_filter(void)
 {
 	return 0;
@@ -121,8 +123,8 @@ static int sandbox_compare(const void *a, const void *b)
 }
 
 /*
- * The first qsort() of a large array asks how much memory the machine has, and older C libraries
- * open a file for that.
+ * Calls qsort() once before the filter, because the first qsort() of a large array asks for the
+ * machine's memory size. Older C libraries open a file for that.
  */
 static void sandbox_warm_up(void)
 {
