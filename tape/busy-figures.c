@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
-/* Two readings that are further apart say nothing about a second between them. */
+/* Readings that are further apart do not show what happened in a second between them. */
 #define APART_MAX_NS (10 * NSEC_PER_SEC)
 
 static const char *const names[BUSY_FIGURES] = {
@@ -65,7 +65,7 @@ static int add_losses(struct busy_figures *figures)
 	for (size_t i = 0; r == 0 && i < tape->losses.count; i++) {
 		const struct tape_loss *loss = &tape->losses.items[i];
 
-		/* throttling stopped the CPU's timer; nothing delayed it */
+		/* throttling stopped the CPU's timer, so the samples are not late */
 		if (tape_is_throttled(tape, i))
 			continue;
 		if (busy_figures_is_of_samples(loss->kind) && loss->cpu < TAPE_CPUS_MAX)
@@ -190,7 +190,7 @@ bool busy_figures_account(const struct busy_figures *figures, uint32_t cpu, uint
 	there_ns = to_ns - from_ns - busy_figures_offline_ns(figures, cpu, from_ns, to_ns);
 	if (!known_ns || known_ns < there_ns / 2.0)
 		return false;
-	/* time that the kernel accounts to no column is not idle either */
+	/* time that the kernel does not account to any column counts as busy, too */
 	*ret_account = (struct busy_account){
 		.busy = busy_figures_limited(1 - (shares[BUSY_FIGURE_IDLE] +
 						  shares[BUSY_FIGURE_IOWAIT] +

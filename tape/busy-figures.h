@@ -23,7 +23,7 @@ enum busy_figure {
 #define BUSY_FIGURES 9
 
 struct busy_figures_cpu {
-	/* Each is NULL if the tape does not have it. */
+	/* The gauges of the CPU; NULL for a gauge that the tape lacks. */
 	const struct tape_gauge *gauges[BUSY_FIGURES];
 	/* The CPU's rows of busy_figures.losses: the first one and their number. */
 	size_t first_loss, losses;
@@ -62,8 +62,8 @@ bool busy_figures_account(const struct busy_figures *figures, uint32_t cpu, uint
 
 /*
  * Computes the time of a period without samples. *ret_held_ns is the time in which the CPU was busy
- * and its timer was held up. *ret_lost_ns is the time in which samples were lost or none were
- * taken, whatever the CPU did.
+ * and its timer was held up. *ret_lost_ns is the time in which the recorder lost or did not take
+ * samples, whatever the CPU did.
  */
 void busy_figures_unseen(const struct busy_figures *figures, uint32_t cpu, uint64_t from_ns,
 			 uint64_t to_ns, uint64_t sample_ns, double *ret_held_ns,

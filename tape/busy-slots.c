@@ -31,7 +31,7 @@ struct busy_slot busy_slot_at(const struct tape *tape, const struct busy_slot *b
 	};
 }
 
-/* Returns whether the tape covers nothing during the loss. */
+/* Returns whether the tape does not cover the time of the loss. */
 static bool is_gap(const struct tape_loss *loss)
 {
 	return loss->kind == TAPE_LOSS_GAP ||

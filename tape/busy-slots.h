@@ -7,8 +7,8 @@
 
 /*
  * Returns the slot that contains a moment. `before` is the previous slot, or NULL for the first
- * one; the moment must not be before its end. `machine` is 0 in the result. If the wall clock was
- * stepped, a slot ends at the step or a second later.
+ * one; the moment must not be before the end of that slot. `machine` is 0 in the result. If the
+ * wall clock was stepped, a slot ends at the step or a second later.
  */
 struct busy_slot busy_slot_at(const struct tape *tape, const struct busy_slot *before,
 			      uint64_t perf_ns);

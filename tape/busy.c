@@ -9,12 +9,13 @@
 #include "tape/stack-class.h"
 
 /*
- * A second has this many samples more or fewer by chance, because the timer is not aligned to it.
+ * A second may have up to SPARE_SAMPLES samples more or fewer than expected, because the timer is
+ * not aligned to the second.
  */
 #define SPARE_SAMPLES 2
 /*
- * The spare samples stand for at most this part of a second. A second with fewer samples says
- * nothing: with one sample, each CPU would be busy all the time or not at all.
+ * The spare samples stand for at most 1/SAMPLES_LEAST of a second. Fewer samples per second do not
+ * show how busy a CPU was: with one sample, each CPU would be either fully busy or idle.
  */
 #define SAMPLES_LEAST 10
 
@@ -184,7 +185,7 @@ static uint8_t per_cent(double part, double of)
 	return share < 0 ? 0 : share > 100 ? 100 : (uint8_t)share;
 }
 
-/* Names the thread and the function with the most samples. Of equals, the first one wins. */
+/* Names the thread and the function with the most samples. Prefers the first of equals. */
 static int name_cell(struct builder *builder, const struct cpu *cpu, double seen_ns,
 		     struct busy_cell *cell)
 {
@@ -225,8 +226,8 @@ static int name_cell(struct builder *builder, const struct cpu *cpu, double seen
 }
 
 /*
- * Explains time without samples by the gauges: busy time that they show and samples do not. The
- * part that is neither the program's nor of interrupts counts as the kernel's.
+ * Explains time without samples by busy time that the gauges show and samples do not. Busy time
+ * that is neither a program's nor an interrupt's counts as the kernel's.
  */
 static void busy_explain(const struct busy_account *account, double user_ns, double there_ns,
 			 double unseen_ns, struct shares *shares)
@@ -325,7 +326,9 @@ static int end_cpu(struct builder *builder, uint32_t number)
 	return r;
 }
 
-/* Keeps a slot if it has cells. A slot that was only partly recorded says nothing. */
+/*
+ * Keeps a slot if it has cells. Drops the cells of a slot if the tape covers less than 9/10 of it.
+ */
 static int end_slot(struct builder *builder)
 {
 	struct busy *busy = builder->busy;

@@ -4,7 +4,7 @@
 /*
  * The seconds of a tape in which a CPU was busy for most of the time, and what kept it busy. They
  * show which CPUs were saturated, when, for how long and by which thread, without the samples. A
- * segment stores them in a section of its own, and the index has a copy.
+ * segment stores these seconds in a separate section, and the index has a copy.
  *
  * A *slot* is one second of the wall clock. Less than half a second at the tape's begin or end
  * belongs to the neighbouring slot. Only slots in which a CPU has a cell are stored. A *cell* is
@@ -68,8 +68,8 @@ struct busy_cell {
 /* A zeroed struct is empty. */
 struct busy {
 	/*
-	 * Whether the time that one sample stands for is known and short enough. If not, there are
-	 * no cells, because nothing shows how busy a CPU was.
+	 * Whether the time that one sample stands for is known and short enough. If not, `cells` is
+	 * empty, because the samples do not show how busy a CPU was.
 	 */
 	bool known;
 	/* The number of CPUs of the host, or of those that the tape shows. */

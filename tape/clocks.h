@@ -3,11 +3,12 @@
 
 /*
  * Converts a moment between clocks, by means of a tape's anchors. Between two anchors, every clock
- * advances linearly. Outside of the anchors, a clock advances as at the nearest one.
+ * advances linearly. Outside of the anchors, a clock keeps the offset that it has at the nearest
+ * anchor.
  *
- * A clock was stepped between two anchors if their offsets differ by more than CLOCKS_STEP_NS: the
- * wall clock was set, or the machine slept. Then the step lies at the later anchor. The error of a
- * moment between the two is at least the height of the step.
+ * A clock was stepped between two anchors if its offsets there differ by more than CLOCKS_STEP_NS:
+ * somebody set the wall clock, or the machine slept. Then the step lies at the later anchor. The
+ * error of a moment between the two anchors is at least the height of the step.
  */
 
 #include "tape/tape.h"
@@ -19,10 +20,10 @@ enum clocks_clock {
 };
 #define CLOCKS_COUNT 3
 
-/* A larger difference between two anchors is a step, not slewing. */
+/* A larger change of a clock's offset from one anchor to the next is a step, not slewing. */
 #define CLOCKS_STEP_NS 10000000ll
 
-/* A slewed clock gains or loses at most one nanosecond in this many: NTP's 500 ppm. */
+/* A slewed clock gains or loses at most 1 ns per CLOCKS_SLEW ns: NTP's 500 ppm. */
 #define CLOCKS_SLEW 2000
 
 /*
@@ -33,9 +34,12 @@ enum clocks_clock {
 uint64_t clocks_from_perf(const struct tape *tape, enum clocks_clock clock, uint64_t perf_ns,
 			  uint64_t *ret_error_ns);
 
+/* Returns whether no later moment of the tape has an earlier time on the wall clock. */
+bool clocks_wall_rises(const struct tape *tape);
+
 /*
- * Returns the error of a moment that lies `beside_ns` outside of all anchors. It adds how far the
- * clock may have been slewed until then.
+ * Returns the error of a moment that lies `beside_ns` outside of all anchors. The function adds how
+ * far the clock may be slewed in that time.
  */
 uint64_t clocks_error_beside(uint64_t error_ns, uint64_t beside_ns);
 
@@ -48,9 +52,9 @@ struct clocks_moment {
 #define CLOCKS_MOMENTS_MAX 8
 
 /*
- * Finds the moments of the perf clock at which another clock showed a time, in order. They may lie
- * outside of the tape. Returns their number: 0 if the time was stepped over or there are no
- * anchors, and more than 1 if the clock was set back.
+ * Finds the moments of the perf clock at which another clock showed a time, in order. The moments
+ * may lie outside of the tape. Returns their number: 0 if the clock was stepped over the time or if
+ * the tape lacks anchors, and more than 1 if the clock was set back.
  */
 size_t clocks_to_perf(const struct tape *tape, enum clocks_clock clock, uint64_t time_ns,
 		      struct clocks_moment moments[CLOCKS_MOMENTS_MAX]);

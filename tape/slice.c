@@ -67,7 +67,8 @@ static int add_range(struct slice *slice, uint64_t from_ns, uint64_t to_ns)
 
 /*
  * Finds the ranges in which the wall clock was in the window. There are several if the clock was
- * set back. Ranges may lie before the tape's begin or after its end, because lines of the log may.
+ * set back. Ranges may lie before the tape's begin or after its end, because lines of the log may
+ * lie there.
  */
 static int find_ranges(struct slice *slice, uint64_t from_ns, uint64_t to_ns)
 {
@@ -97,8 +98,8 @@ static bool slice_is_within(const struct slice *slice, uint64_t perf_ns)
 }
 
 /*
- * Sets the begin and the end of the slice. It covers the parts of the ranges that the tape covers.
- * The time between two ranges becomes a gap.
+ * Sets the begin and the end of the slice. The slice covers the parts of the ranges that the tape
+ * covers. The time between two ranges becomes a gap.
  */
 static int set_span(struct slice *slice)
 {
@@ -181,8 +182,8 @@ static int take_fact(struct slice *slice, const struct tape_fact *fact, struct t
 }
 
 /*
- * The recording went on after the window, so its end is not in the slice. Sums over all samples do
- * not hold for a part.
+ * Returns whether a fact holds for the slice. If the recording went on after the window, its end is
+ * not in the slice. Sums over all samples do not hold for a part of them.
  */
 static bool holds_for_slice(const struct slice *slice, const char *key)
 {
@@ -228,8 +229,8 @@ static int slice_take_fields(struct slice *slice, struct tape_fields *fields)
 }
 
 /*
- * Returns the moment whose events say what was dying in the window: none if some are within, else
- * the last one before the window, else the first one after it.
+ * Returns the time of the events of dying cgroups that the slice copies from outside the window:
+ * the last ones before it, else the first ones after it. Returns 0 if the window has such events.
  */
 static uint64_t find_dying(const struct slice *slice)
 {
@@ -325,7 +326,7 @@ static int take_gauges(struct slice *slice)
 	return r;
 }
 
-/* A loss without length belongs to its moment. A loss at the tape's end is kept, too. */
+/* Copies the losses that overlap the slice, and losses without length at its begin or end. */
 static int take_losses(struct slice *slice)
 {
 	for (size_t i = 0; i < slice->from->losses.count; i++) {
@@ -342,8 +343,8 @@ static int take_losses(struct slice *slice)
 }
 
 /*
- * Marks what kept rows refer to: callers of stacks, frames of stacks, modules of frames. Row 0 of
- * each table always exists.
+ * Marks the rows that kept rows refer to: callers of stacks, frames of stacks, modules of frames.
+ * Row 0 of each table always exists.
  */
 static void mark_references(struct slice *slice)
 {
@@ -484,7 +485,7 @@ int tape_slice(const struct tape *tape, uint64_t from_ns, uint64_t to_ns, struct
 	slice.to->unsealed = tape->unsealed;
 	if (slice_fill(&slice) < 0)
 		return -ENOMEM;
-	/* nothing more is added to its tables */
+	/* the slice is complete, so it needs no tables for interning */
 	tape_freeze(slice.to);
 	*ret_tape = take_ptr(slice.to);
 	return 0;

@@ -3,6 +3,8 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/sort.h"
 
@@ -66,6 +68,21 @@ const char *tape_event_field(const struct tape *tape, const struct tape_event *e
 			return tape_string(tape, field->value);
 	}
 	return NULL;
+}
+
+uint64_t tape_event_number(const struct tape *tape, const struct tape_event *event, const char *key)
+{
+	const char *text = tape_event_field(tape, event, key);
+
+	return text ? MIN(strtoull(text, NULL, 10), (unsigned long long)INT64_MAX) : 0;
+}
+
+void tape_event_copy(const struct tape *tape, const struct tape_event *event, const char *key,
+		     char *to, size_t size)
+{
+	const char *text = tape_event_field(tape, event, key);
+
+	snprintf(to, size, "%s", text ? text : "");
 }
 
 int tape_sort_events(struct tape *tape)

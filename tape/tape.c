@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/sort.h"
+#include "tape/digest.h"
 
 struct tape *tape_free(struct tape *tape)
 {
@@ -26,6 +27,7 @@ struct tape *tape_free(struct tape *tape)
 	array_done(&tape->gauges);
 	array_done(&tape->points);
 	array_done(&tape->sums);
+	digest_free(tape->digest);
 	array_done(&tape->usual);
 	array_done(&tape->usual_values);
 	array_done(&tape->pids);
@@ -169,18 +171,42 @@ int tape_add_stack(struct tape *tape, uint32_t parent, uint32_t frame, uint32_t 
 	return 0;
 }
 
-/* Neither a file nor a perf map names a module in brackets. */
-int tape_add_cut_stack(struct tape *tape, uint32_t *ret_id)
+/* A mark is a JIT module in brackets, a name that files and perf maps do not use. */
+int tape_add_mark(struct tape *tape, const char *name, uint32_t *ret_frame)
 {
 	struct tape_module module = { .kind = TAPE_MODULE_JIT };
-	uint32_t id, frame;
-	int r = strings_add(&tape->strings, TAPE_CUT, strlen(TAPE_CUT), &module.path);
+	uint32_t id;
+	int r = strings_add(&tape->strings, name, strlen(name), &module.path);
 
 	if (r == 0)
 		r = tape_add_module(tape, &module, &id);
-	if (r == 0)
-		r = tape_add_frame(tape, id, 0, &frame);
-	return r < 0 ? -ENOMEM : tape_add_stack(tape, 0, frame, ret_id);
+	return r < 0 ? -ENOMEM : tape_add_frame(tape, id, 0, ret_frame);
+}
+
+bool tape_is_mark_name(const char *name)
+{
+	static const char *const names[] = { TAPE_CUT, TAPE_FRAME_POINTERS, TAPE_UNMAPPED };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+bool tape_is_mark(const struct tape *tape, uint32_t frame)
+{
+	const struct tape_module *module = &tape->modules.items[tape->frames.items[frame].module];
+
+	return module->kind == TAPE_MODULE_JIT &&
+	       tape_is_mark_name(tape_string(tape, module->path));
+}
+
+int tape_add_cut_stack(struct tape *tape, uint32_t *ret_id)
+{
+	uint32_t frame;
+	int r = tape_add_mark(tape, TAPE_CUT, &frame);
+
+	return r < 0 ? r : tape_add_stack(tape, 0, frame, ret_id);
 }
 
 static bool tape_thread_equal(const void *context, uint32_t id, const void *key)
@@ -305,7 +331,11 @@ void tape_span_samples(struct tape *tape)
 
 const char *tape_module_label(const struct tape *tape, uint32_t module, char label[TAPE_LABEL_SIZE])
 {
-	const char *path = tape_string(tape, tape->modules.items[module].path);
+	return tape_path_label(tape_string(tape, tape->modules.items[module].path), label);
+}
+
+const char *tape_path_label(const char *path, char label[TAPE_LABEL_SIZE])
+{
 	const char *slash = strrchr(path, '/');
 
 	if (*path == '[')

@@ -11,7 +11,7 @@
  *          -> stack -> parent, frame    -> symbol (string)
  *             (its callers)
  *
- * Invariants, which the decoder checks and all others rely on:
+ * Invariants, which the decoder checks and all other code relies on:
  *
  * (1) String 0 is "", stack 0 is the empty stack, module 0 is the unknown module, and frame 0 is
  *     [unknown] in it.
@@ -41,7 +41,7 @@
 #define TAPE_TIME_UNIT_NS 1000ull
 
 enum tape_module_kind {
-	/* The address was in no mapping. Frames in it have no address. */
+	/* The address was in no mapping. Frames in this module do not have an address. */
 	TAPE_MODULE_UNKNOWN = 0,
 	/* Addresses are absolute: [kernel.kallsyms], [nf_tables], BPF programs. */
 	TAPE_MODULE_KERNEL = 1,
@@ -60,7 +60,7 @@ enum tape_module_kind {
 struct tape_module {
 	uint32_t path;
 	uint8_t kind;
-	/* 0 if the kernel did not have one. */
+	/* 0 if the kernel did not give a build-id. */
 	uint8_t build_id_size;
 	uint8_t build_id[TAPE_BUILD_ID_MAX];
 	/* makedev(major, minor), or 0 with a build-id. */
@@ -85,7 +85,9 @@ struct tape_stack {
 	uint32_t frame;
 };
 
-/* A thread while its name and its cgroup stay the same. After a change it is another row. */
+/*
+ * A thread while its name and its cgroup stay the same. After a change, the thread has another row.
+ */
 struct tape_thread {
 	int32_t pid;
 	int32_t tid;
@@ -126,7 +128,7 @@ enum tape_loss_kind {
 	TAPE_LOSS_THROTTLED = 3,
 	/* Records, or bytes on the disk, that could not be decoded. */
 	TAPE_LOSS_DAMAGED = 4,
-	/* Samples that were taken and could not be stored. */
+	/* Samples that the recorder took and could not store. */
 	TAPE_LOSS_UNSAVED = 5,
 	/* The CPU was offline. `count` is the number of times. */
 	TAPE_LOSS_OFFLINE = 6,
@@ -141,8 +143,8 @@ enum tape_loss_kind {
 	/* Trace events that were lost because too many came at once. */
 	TAPE_LOSS_EVENTS = 11,
 	/*
-	 * The recorder stalled: it took nothing out of the rings. Records that full rings dropped
-	 * are losses of their own, so `count` is 0 here.
+	 * The recorder stalled: it did not read the rings. Other losses count the records that full
+	 * rings dropped, so `count` is 0 here.
 	 */
 	/* A signal stopped the recorder. */
 	TAPE_LOSS_STALLED_SIGNAL = 12,
@@ -166,23 +168,35 @@ enum tape_loss_kind {
 #define TAPE_BEGUN "begun"
 #define TAPE_ENDED "ended"
 /*
- * The window that a snapshot was made of, in ns of the wall clock, in decimal: its begin, its end,
- * and the moment that it is about, if there is one.
+ * The window of a snapshot, in ns of the wall clock, in decimal: its begin, its end, and the moment
+ * that the snapshot is about, if any.
  */
 #define TAPE_WINDOW_FROM "window_from"
 #define TAPE_WINDOW_TO "window_to"
 #define TAPE_WINDOW_AT "window_at"
 /*
- * Beginnings of facts. A cgroup follows, and the value is the number of its side-band records that
- * the recorder refused, or of its callchains that it truncated, because a process wanted too much.
+ * Beginnings of the names of facts. A cgroup follows. The value is the number of the cgroup's
+ * side-band records that the recorder refused, or of its callchains that the recorder truncated.
  */
 #define TAPE_REFUSED "refused"
 #define TAPE_TRUNCATED "truncated"
-/* The caller of a truncated callchain. */
+/* The outermost caller of a stack whose outer callers are not known. */
 #define TAPE_CUT "[cut]"
+/*
+ * The outermost caller of a user stack that only frame pointers show, on a tape whose other stacks
+ * come from unwind tables. Its callers may be missing or wrong.
+ */
+#define TAPE_FRAME_POINTERS "[frame pointers]"
+/* A caller outside of all known mappings. The recorder may not know all mappings. */
+#define TAPE_UNMAPPED "[unmapped]"
+/*
+ * The number of bytes that the kernel copied of each sample's user stack. With this fact, the
+ * callers come from unwind tables of the files; without it, from frame pointers.
+ */
+#define TAPE_STACK_BYTES "stack_bytes"
 /* Numbers of frames without a name, over all samples (docs/FORMAT.md). */
 #define TAPE_UNNAMED "unnamed"
-/* The recorder vanished without ending the recording. Its spool was recovered. */
+/* The recorder vanished without ending the recording. A later recorder recovered the spool. */
 #define TAPE_ENDED_KILLED "killed"
 
 struct tape_loss {
@@ -209,7 +223,7 @@ struct tape_fields {
 	uint32_t count;
 };
 
-/* A trace event that was recorded with the samples, such as "cgroup:cgroup_mkdir". */
+/* A trace event that the recorder took with the samples, such as "cgroup:cgroup_mkdir". */
 struct tape_event {
 	uint64_t time_ns;
 	uint32_t cpu;
@@ -263,7 +277,7 @@ struct tape_point {
 
 /*
  * The samples of a whole tape, added up by comm, callers and leaf function. `frame` is one frame of
- * that function. Only a decoded tape has sums. They are available without decoding the samples.
+ * that function. Only a decoded tape has sums. A reader can decode the sums without the samples.
  */
 struct tape_sum {
 	uint32_t comm;
@@ -273,12 +287,12 @@ struct tape_sum {
 };
 
 /*
- * What was usual on the host around the window of a snapshot: CPU time, added up. The values of a
- * row are those of `usual_values` from `first` on; docs/FORMAT.md defines them for each kind. A
- * reader ignores kinds that it does not know.
+ * The usual CPU time on the host around the window of a snapshot, added up. The values of a row are
+ * those of `usual_values` from `first` on; docs/FORMAT.md defines them for each kind. A reader
+ * ignores kinds that it does not know.
  */
 enum tape_usual_kind {
-	/* The recorded time behind the others. Always the first row. */
+	/* The recorded time that the other rows are about. Always the first row. */
 	TAPE_USUAL_SPAN = 0,
 	TAPE_USUAL_ALL = 1,
 	TAPE_USUAL_CPU = 2,
@@ -293,6 +307,8 @@ struct tape_usual {
 	uint32_t first;
 	uint32_t count;
 };
+
+struct digest;
 
 struct tape {
 	/* With the boot id, the identity of the segment. */
@@ -320,16 +336,18 @@ struct tape {
 	/* The points of one gauge are in time order. */
 	array_of(struct tape_point) points;
 	array_of(struct tape_sum) sums;
+	/* The sums of the samples, if the reader wanted them and the segment has them; owned. */
+	struct digest *digest;
 	/* Only snapshots have them. */
 	array_of(struct tape_usual) usual;
 	array_of(uint64_t) usual_values;
 
 	/*
-	 * For each of the first modules, a process that has it mapped, through which its file can
-	 * be opened; 0 if unknown. Segments do not store it.
+	 * For each of the first modules, a process that maps the module, to open the module's file
+	 * through it; 0 if unknown. Segments do not store this array.
 	 */
 	array_of(int32_t) pids;
-	/* The tape comes from the spool. Its frames have no names yet. */
+	/* The tape comes from the spool. Its frames do not have names yet. */
 	bool unsealed;
 
 	/* For interning; empty in a decoded tape. */
@@ -343,16 +361,12 @@ struct tape *tape_free(struct tape *tape);
 void tape_freeze(struct tape *tape);
 /* Returns about how much memory the tape uses. */
 uint64_t tape_memory(const struct tape *tape);
-/*
- * Returns about how much of that memory depends on processes: on what they call, and on the names
- * that they choose.
- */
+/* Returns about how much of that memory depends on processes: on their calls and their names. */
 uint64_t tape_detail(const struct tape *tape);
 DEFINE_CLEANUP(tape, struct tape *, tape_free)
 
 /*
- * Each of these functions finds the row that equals the given one, or adds it, and returns its
- * number. Returns 0 or -ENOMEM.
+ * Each of these functions finds or adds a row and sets *ret_id to its number. Returns 0 or -ENOMEM.
  */
 int tape_add_module(struct tape *tape, const struct tape_module *module, uint32_t *ret_id);
 int tape_add_frame(struct tape *tape, uint32_t module, uint64_t address, uint32_t *ret_id);
@@ -362,7 +376,11 @@ int tape_add_frame(struct tape *tape, uint32_t module, uint64_t address, uint32_
  */
 int tape_add_no_stack(struct tape *tape, uint32_t *ret_id);
 int tape_add_stack(struct tape *tape, uint32_t parent, uint32_t frame, uint32_t *ret_id);
-/* Adds the stack for callers that were left out: a single frame that output shows as "[cut]". */
+/* Returns whether a name is TAPE_CUT, TAPE_FRAME_POINTERS or TAPE_UNMAPPED. */
+bool tape_is_mark_name(const char *name);
+/* Adds a frame that output shows as one of these names. */
+int tape_add_mark(struct tape *tape, const char *name, uint32_t *ret_frame);
+/* Adds the stack for omitted callers: the single frame TAPE_CUT. */
 int tape_add_cut_stack(struct tape *tape, uint32_t *ret_id);
 int tape_add_thread(struct tape *tape, const struct tape_thread *thread, uint32_t *ret_id);
 int tape_add_fact(struct tape *tape, const char *key, const char *value);
@@ -407,6 +425,9 @@ static inline const char *tape_string(const struct tape *tape, uint32_t id)
 	return strings_at(&tape->strings, id);
 }
 
+/* Returns whether a frame is a mark of tape_add_mark() instead of code. */
+bool tape_is_mark(const struct tape *tape, uint32_t frame);
+
 #define TAPE_LABEL_SIZE 256
 /*
  * Returns the label for functions of a module without names: "[libc.so.6]". A path in brackets
@@ -414,6 +435,24 @@ static inline const char *tape_string(const struct tape *tape, uint32_t id)
  */
 const char *tape_module_label(const struct tape *tape, uint32_t module,
 			      char label[TAPE_LABEL_SIZE]);
+/* Returns the label for the path of a module. */
+const char *tape_path_label(const char *path, char label[TAPE_LABEL_SIZE]);
+
+/*
+ * Returns the number of a frame's function: the string of its symbol. A number behind the strings
+ * stands for a module, and for all frames of the module without a symbol.
+ */
+static inline uint32_t tape_function_of(const struct tape *tape, uint32_t frame)
+{
+	const struct tape_frame *row = &tape->frames.items[frame];
+
+	return row->symbol ? row->symbol : strings_count(&tape->strings) + row->module;
+}
+
+static inline uint32_t tape_function_count(const struct tape *tape)
+{
+	return strings_count(&tape->strings) + tape->modules.count;
+}
 
 /*
  * Merges consecutive losses of a CPU that stays offline. The recorder spools them piece by piece.

@@ -25,13 +25,15 @@
 /*
  * Limits of a whole segment in relation to its bytes, so that a small file does not take much
  * memory. bench/columns measures real segments: at most 0.4 samples and 2.5 unpacked bytes for each
- * byte. The limits are several times that, above a part that is free for very regular samples.
+ * byte. The limits are several times that, plus a free part for very regular samples.
  */
 #define CONTENTS_SAMPLES_FREE (1u << 20)
 #define CONTENTS_SAMPLES_A_BYTE 4
 #define CONTENTS_RAW_FREE (16u << 20)
 #define CONTENTS_RAW_A_BYTE 16
-/* A string counts as this many unpacked bytes more, because a reader keeps tables over strings. */
+/*
+ * Each string counts as this number of unpacked bytes more, because readers keep tables of strings.
+ */
 #define CONTENTS_STRING_BYTES 32
 
 struct contents_entry {
@@ -53,7 +55,7 @@ struct contents {
 void contents_done(struct contents *contents);
 
 /*
- * Returns whether the samples, the unpacked columns and this number of strings are within the
+ * Returns whether the samples, the unpacked columns and the number of strings are within the
  * limits.
  */
 bool contents_fit(const struct contents *contents, uint64_t strings);

@@ -14,14 +14,14 @@
 #include "pack/zstd.h"
 
 /*
- * A column may unpack to at most this size, plus this ratio of its stored bytes, so that a claimed
- * size does not decide how much memory we use. The writer stores a column that packs better
- * unpacked. Real samples do not reach that ratio.
+ * A column may unpack to at most COLUMN_RAW_FREE bytes plus COLUMN_RAW_RATIO times its stored
+ * bytes, so that a false size cannot claim memory. The writer does not pack a column that would
+ * exceed this limit. Real samples do not reach that ratio.
  */
 #define COLUMN_RAW_FREE (1u << 20)
 #define COLUMN_RAW_RATIO 1024
 
-/* Numbers are stored as one column for each of their bytes. */
+/* The planes of a column of numbers: one column for each byte of a number. */
 #define PLANES 4
 
 struct section_writer {
@@ -42,12 +42,12 @@ int section_put_planes(struct section_writer *writer, const uint32_t *numbers, s
  * Reads a section: each take returns the next column. Columns are valid until
  * section_reader_done().
  */
-#define SECTION_COLUMNS_MAX 24
+#define SECTION_COLUMNS_MAX 32
 
 struct section_reader {
 	struct zstd_unpacker *unpacker;
 	struct reader stored;
-	/* The unpacked bytes so far, and how many the table of contents announces. */
+	/* The unpacked bytes so far, and the number that the table of contents states. */
 	uint64_t raw_bytes, raw_limit;
 	void *owned[SECTION_COLUMNS_MAX];
 	size_t owned_count;

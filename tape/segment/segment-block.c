@@ -8,9 +8,9 @@
 #define GRID_PERIOD_MAX (1ull << 40)
 
 /*
- * Codes of the thread column. Up to RECENT_MAX - 1: the place in the CPU's list of threads, with
- * the last one that ran first. THREAD_NEW: the next thread of the segment, at its first use.
- * THREAD_OTHER: any other thread, with its number in the next column.
+ * Codes of the thread column. 0 to CACHE_MAX - 1: the place in the CPU's list of threads, which
+ * begins with the thread that ran last. THREAD_NEW: the next thread of the segment, at its first
+ * use. THREAD_OTHER: any other thread, with its number in the next column.
  */
 #define CACHE_MAX 254
 #define THREAD_NEW 254
@@ -122,8 +122,8 @@ static int compare_int64(const void *a, const void *b)
 }
 
 /*
- * Returns the typical delay of a run's samples behind a grid with that phase: the median of some of
- * them.
+ * Returns the typical delay of a run's samples behind a grid with that phase: the median of at most
+ * 255 samples.
  */
 static int64_t typical_delay(const struct block *block, size_t start, size_t end, int64_t phase_us,
 			     uint64_t period_ns)

@@ -13,8 +13,8 @@
 #define BLOCK_US_MAX (1ull << 40)
 
 /*
- * A block that is being encoded. `order` has the numbers of its samples, from the block's first, by
- * CPU and time.
+ * A block that is being encoded. `order` has the numbers of the samples within the block, by CPU
+ * and time.
  */
 struct block {
 	const struct tape_sample *samples;
@@ -46,7 +46,7 @@ struct block_place {
 	uint64_t begin_us;
 	uint64_t last_us;
 	uint64_t count;
-	/* The row of its first sample in the tape. */
+	/* The row of the block's first sample in the tape. */
 	size_t first;
 };
 
@@ -63,7 +63,7 @@ struct block_source {
  * blocks. Reading needs the tape's threads and decodes everything but the stacks. Placing needs the
  * trie.
  *
- * Either may return -EBADMSG without setting a text.
+ * Either step may return -EBADMSG without setting a text.
  */
 struct incoming;
 int incoming_read(const struct decoding *decoding, const struct block_place *place,

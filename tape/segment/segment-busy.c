@@ -221,7 +221,7 @@ static int take_cells(struct section_reader *section, struct reader *runs, struc
 	return r < 0 ? r : segment_busy_take_columns(columns, busy);
 }
 
-static int put_columns(const struct busy *busy, struct section_writer *writer)
+static int segment_busy_put_columns(const struct busy *busy, struct section_writer *writer)
 {
 	struct buffer columns[5] = { 0 };
 	int r = 0;
@@ -246,7 +246,7 @@ int busy_encode(const struct busy *busy, struct encoding *encoding)
 	int r;
 
 	encoding_begin(encoding, &writer);
-	r = put_columns(busy, &writer);
+	r = segment_busy_put_columns(busy, &writer);
 	return r < 0 ? r : encoding_end(encoding, &writer, SEGMENT_BUSY, 0);
 }
 

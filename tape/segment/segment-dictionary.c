@@ -4,12 +4,12 @@
 #include "tape/segment/grouping.h"
 
 /*
- * The size of pseudo-functions in a module without symbols. Ranks within 4 KB are small numbers
- * again.
+ * The size of pseudo-functions, minus 1, in a module without symbols. In 4 KB, the ranks of frames
+ * are small numbers.
  */
 #define PAGE_MASK 4095ull
 
-/* A frame that is used, before it belongs to a function. */
+/* A used frame that does not belong to a function yet. */
 struct used_frame {
 	uint64_t start;
 	uint32_t module;
@@ -60,7 +60,7 @@ static int segment_dictionary_compare_used(const void *a, const void *b, void *c
 	return (x->address > y->address) - (x->address < y->address);
 }
 
-/* Sorts the used frames by function, without those of module 0. The caller frees *ret_used. */
+/* Sorts the used frames by function; omits the frames of module 0. The caller frees *ret_used. */
 static int sort_used(const struct tape *tape, const struct frame_uses *uses,
 		     struct used_frame **ret_used, size_t *ret_count)
 {

@@ -5,9 +5,9 @@
  * Modules, functions and their frames: the sections "modules" and "function". A function has one
  * symbol and one start in a module. Frames without a symbol belong to pseudo-functions of 4 KB.
  *
- * A frame that calls another is a site of its function. A sampled frame is a leaf of it. A frame
- * that is both is in both lists. The lists are sorted by use, so that frequent frames have small
- * numbers.
+ * A frame that calls another is a site of its function. A sampled frame is a leaf of its function.
+ * A frame that is both is in both lists. The lists are sorted by use, so that frequent frames have
+ * small numbers.
  */
 
 #include "tape/segment/segment-internal.h"
@@ -36,7 +36,7 @@ struct dictionary {
 	array_of(struct dictionary_function) functions;
 	/* Indexed by frame of the tape. */
 	struct dictionary_place *places;
-	/* 1 if a sample has the stack, or one that the stack calls. */
+	/* 1 if a sample has the stack or a stack below it. */
 	uint8_t *used_stacks;
 	/* The columns of offsets. */
 	struct buffer sites;

@@ -143,7 +143,10 @@ static int section_error(const struct decoding *decoding, const struct contents_
 int decoding_read(const struct decoding *decoding, const struct contents_entry *entry,
 		  uint8_t **ret_stored)
 {
-	/* the contents proved that the section is within the input, so no claim allocates more */
+	/*
+	 * contents_read() proved that the section is within the input, so a false size cannot claim
+	 * memory
+	 */
 	_cleanup_free_ uint8_t *stored = malloc(entry->stored ? entry->stored : 1);
 	int r;
 

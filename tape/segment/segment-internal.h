@@ -20,12 +20,15 @@ struct encoding {
 	struct contents contents;
 
 	/* Strings and threads get numbers at their first use. Unused ones are not stored. */
-	/* The numbers of the tape's strings. 0 means none yet, and is the number of "". */
+	/*
+	 * Indexed by string of the tape: its number, or 0 without a number so far. The number of ""
+	 * is 0.
+	 */
 	uint32_t *string_numbers;
 	/* The tape's strings in the order of their numbers, from 1. */
 	uint32_t *strings;
 	uint32_t string_count;
-	/* The numbers of the tape's threads, plus 1. 0 means none yet. */
+	/* Indexed by thread of the tape: its number + 1, or 0 without a number so far. */
 	uint32_t *thread_numbers;
 	uint32_t *threads;
 	uint32_t thread_count;
@@ -36,13 +39,13 @@ int encoding_init(struct encoding *encoding, const struct tape *tape, enum segme
 void encoding_done(struct encoding *encoding);
 
 /*
- * Begins and ends a section. encoding_end() moves it into the body and adds it to the contents.
- * Returns 0, or -EFBIG if it exceeds the limit.
+ * Begins and ends a section. encoding_end() moves the section into the body and adds it to the
+ * contents. Returns 0, or -EFBIG if the section exceeds the limit.
  */
 void encoding_begin(struct encoding *encoding, struct section_writer *ret_writer);
 int encoding_end(struct encoding *encoding, const struct section_writer *writer, const char *name,
 		 uint32_t flags);
-/* Encodes a section of one column. An empty column makes no section. */
+/* Encodes a section of one column. Does nothing for an empty column. */
 int encoding_column(struct encoding *encoding, const struct buffer *column, const char *name,
 		    uint32_t flags);
 

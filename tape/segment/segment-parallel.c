@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The stacks are the first work item, because they take longest. One thread decodes them while the
- * others read blocks. In parallel, errors have no text, because each run might report another
- * thread's error.
+ * others read blocks. In parallel, decoding does not set the text of an error, because each run
+ * might report another thread's error.
  */
 #include "tape/segment/segment-parallel.h"
 

@@ -9,5 +9,5 @@
 
 #include "tape/segment/segment-internal.h"
 
-/* Decodes the wanted ones of frames, stacks and samples. */
+/* Decodes the wanted parts of frames, stacks and samples. */
 int segment_parallel_decode(const struct decoding *decoding, unsigned int threads);

@@ -471,7 +471,8 @@ static const struct rows {
 	{ "strings", 0, segment_rows_decode_strings, NULL, fill_strings },
 	{ "facts", 0, segment_rows_decode_facts, segment_rows_encode_facts, NULL },
 	{ "anchors", 0, segment_rows_decode_anchors, segment_rows_encode_anchors, NULL },
-	{ "threads", SEGMENT_SAMPLES | SEGMENT_CONTEXT, segment_rows_decode_threads, NULL, NULL },
+	{ "threads", SEGMENT_SAMPLES | SEGMENT_CONTEXT | SEGMENT_DIGEST,
+	  segment_rows_decode_threads, NULL, NULL },
 	{ "losses", SEGMENT_LOSSES, segment_rows_decode_losses, segment_rows_encode_losses, NULL },
 	{ "events", SEGMENT_CONTEXT, segment_rows_decode_events, segment_rows_encode_events, NULL },
 	{ "lines", SEGMENT_CONTEXT, segment_rows_decode_lines, segment_rows_encode_lines, NULL },
@@ -497,7 +498,7 @@ int rows_encode_context(struct encoding *encoding)
 	return 0;
 }
 
-/* Returns whether the segment is large enough for this many strings. */
+/* Returns whether the segment is large enough for the strings of the column. */
 static bool segment_rows_strings_fit(const struct decoding *decoding, const struct reader *column)
 {
 	const uint8_t *bytes = column->data + column->position;

@@ -3,8 +3,8 @@
 
 /*
  * The sections that are plain rows of numbers and strings, with one column each: "strings",
- * "facts", "anchors", "threads", "losses", "events", "lines", "incident", "gauges", "usual". A
- * section without rows is not stored.
+ * "facts", "anchors", "threads", "losses", "events", "lines", "incident", "gauges", "usual". The
+ * encoder omits a section without rows.
  */
 
 #include "tape/segment/segment-internal.h"
@@ -13,7 +13,7 @@
 int rows_encode_context(struct encoding *encoding);
 /* Encodes the threads. Call it after everything that refers to threads. */
 int rows_encode_threads(struct encoding *encoding);
-/* Encodes the strings that were referred to. Call it last. */
+/* Encodes the strings that other sections refer to. Call it last. */
 int rows_encode_strings(struct encoding *encoding);
 
 /* Decodes strings, facts and anchors, and the other rows that are wanted. */

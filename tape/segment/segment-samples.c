@@ -9,7 +9,7 @@
  */
 #define BLOCK_US 10000000ull
 #define BLOCK_SAMPLES 16384
-/* Returns how many samples from `first` on are a block. */
+/* Returns the number of samples in the block that begins at `first`. */
 static size_t block_size(const struct tape *tape, size_t first)
 {
 	const struct tape_sample *samples = tape->samples.items;

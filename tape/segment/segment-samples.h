@@ -32,9 +32,9 @@ int blocks_read(const struct decoding *decoding, struct blocks *blocks, size_t b
 int blocks_know_stacks(const struct decoding *decoding, const struct functions *functions,
 		       const struct leaves *leaves, struct blocks *blocks);
 /*
- * Adds rows to the tape for the blocks [first, end). These must have been read, so that their
- * numbers of samples are proven. Call it in the order of the blocks, so that samples are in time
- * order.
+ * Adds rows to the tape for the blocks [first, end). blocks_read() must have read these blocks and
+ * so proved their numbers of samples. Call it in the order of the blocks, so that samples are in
+ * time order.
  */
 int blocks_make_room(const struct decoding *decoding, struct blocks *blocks, size_t first,
 		     size_t end);

@@ -4,7 +4,9 @@
 #include <stdio.h>
 
 #include "tape/clocks.h"
+#include "tape/outline.h"
 #include "tape/segment/segment-busy.h"
+#include "tape/segment/segment-digest.h"
 #include "tape/segment/segment-rows.h"
 #include "tape/segment/segment-samples.h"
 #include "tape/segment/segment-parallel.h"
@@ -25,6 +27,8 @@ static int segment_encode_samples(struct encoding *encoding)
 		r = trie_encode(&trie, &dictionary, encoding);
 	if (r == 0)
 		r = samples_encode(encoding, &dictionary, &trie);
+	if (r == 0)
+		r = digest_encode(encoding, &trie);
 	trie_done(&trie);
 	dictionary_done(&dictionary);
 	return r;
@@ -123,8 +127,10 @@ static const char *const row_sections[] = { "strings", "facts",	 "anchors",    "
 					    "losses",  "events", "lines",      "incident",
 					    "gauges",  "usual",	 SEGMENT_BUSY, NULL };
 /* Sections that only a tape with samples has. */
-static const char *const sample_sections[] = { "modules", "function", "trie",
-					       "blocks",  "samples",  NULL };
+static const char *const sample_sections[] = {
+	"modules",	     "function",	   "trie", "blocks", "samples",
+	SEGMENT_DIGEST_NAME, SEGMENT_OUTLINE_NAME, NULL
+};
 
 static bool is_among(const char *const *names, const char *name)
 {
@@ -155,6 +161,9 @@ static int check_sections(const struct decoding *decoding)
 			r = decoding->whole && strcmp(entry->name, SEGMENT_BUSY) == 0
 				    ? busy_check(decoding, entry)
 				    : 0;
+			if (r == 0 && decoding->whole &&
+			    strcmp(entry->name, SEGMENT_OUTLINE_NAME) == 0)
+				r = outline_read(decoding, entry, NULL);
 			if (r < 0)
 				return r;
 			continue;
@@ -168,6 +177,16 @@ static int check_sections(const struct decoding *decoding)
 			return r;
 	}
 	return 0;
+}
+
+/* Decodes the digest if it is wanted, and checks it with everything else. */
+static int decode_digest(struct decoding *decoding)
+{
+	const struct contents_entry *entry = decoding_find(decoding, SEGMENT_DIGEST_NAME);
+
+	if (entry && decoding->want->parts & SEGMENT_DIGEST)
+		return digest_decode(decoding, entry);
+	return entry && decoding->whole ? digest_check(decoding, entry) : 0;
 }
 
 static int decode_sections(struct decoding *decoding, unsigned int threads)
@@ -187,7 +206,7 @@ static int decode_sections(struct decoding *decoding, unsigned int threads)
 		r = rows_decode(decoding);
 	if (r == 0 && summary->samples && want->parts & (SEGMENT_SAMPLES | SEGMENT_SUMS))
 		r = segment_parallel_decode(decoding, threads);
-	return r;
+	return r < 0 ? r : decode_digest(decoding);
 }
 
 static int decode_tape(const struct segment_input *input, const struct segment_want *want,
@@ -239,6 +258,70 @@ int segment_busy(const struct segment_input *input, struct buffer *bytes, struct
 	}
 	contents_done(&decoding.contents);
 	return r;
+}
+
+/* Reads the section of the outline. Returns 1, or 0 without the section. */
+static int segment_stored_outline(const struct segment_input *input, struct buffer *bytes,
+				  struct error *error)
+{
+	struct error said = { 0 };
+	struct decoding decoding = { .input = input, .error = error ? error : &said };
+	const struct contents_entry *entry;
+	int r = contents_read(&decoding.contents, input, decoding.error);
+
+	entry = r == 0 ? decoding_find(&decoding, SEGMENT_OUTLINE_NAME) : NULL;
+	if (entry)
+		r = zstd_unpacker_new(&decoding.unpacker);
+	if (r == 0 && entry)
+		r = outline_read(&decoding, entry, bytes);
+	zstd_unpacker_free(decoding.unpacker);
+	contents_done(&decoding.contents);
+	return r < 0 ? r : entry != NULL;
+}
+
+int segment_outline(const struct segment_input *input, struct buffer *bytes, struct error *error)
+{
+	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_DIGEST, 1 };
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+	struct outline outline = { 0 };
+	int r = segment_stored_outline(input, bytes, error);
+
+	if (r != 0)
+		return r;
+	r = segment_decode(input, &want, &tape, error);
+	if (r < 0 || !tape->digest)
+		return r;
+	r = outline_make(tape, tape->digest, &outline);
+	if (r == 0)
+		r = outline_encode(&outline, bytes);
+	outline_done(&outline);
+	return r < 0 ? r : 1;
+}
+
+/*
+ * Estimates of the memory that `perftape top` takes; tests/attacks/hostile-stores.py checks the
+ * sum.
+ */
+#define MEMORY_A_SAMPLE 48
+#define MEMORY_A_BYTE 3
+#define MEMORY_A_BYTE_OF_STRINGS 8
+
+uint64_t segment_memory(const struct segment_input *input)
+{
+	struct contents contents = { 0 };
+	uint64_t bytes = 0;
+
+	if (contents_read(&contents, input, NULL) == 0)
+		bytes = MIN(contents.summary.samples, (uint64_t)UINT32_MAX) * MEMORY_A_SAMPLE;
+	for (size_t i = 0; i < contents.entries.count; i++) {
+		const struct contents_entry *entry = &contents.entries.items[i];
+		bool strings = strcmp(entry->name, "strings") == 0;
+
+		bytes += MIN(entry->raw, (uint64_t)UINT32_MAX) *
+			 (strings ? MEMORY_A_BYTE_OF_STRINGS : MEMORY_A_BYTE);
+	}
+	contents_done(&contents);
+	return bytes;
 }
 
 int segment_peek(const void *data, size_t size, uint64_t file_bytes,

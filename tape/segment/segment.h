@@ -5,9 +5,9 @@
  * A tape as bytes; docs/FORMAT.md specifies them. A .tape file is one segment, or several in a row
  * (a snapshot).
  *
- * Readers can decode parts. The summary is in the first bytes. Names, stacks and threads are read
- * whole. Samples are in blocks of time, and a reader decodes only those of its window. The sums
- * over all samples do not need the samples.
+ * Readers can decode parts. The summary is in the first bytes. A reader decodes all names, stacks
+ * and threads. Samples are in blocks of time, and a reader decodes only the blocks of its window.
+ * The sums over all samples do not need the samples.
  */
 
 #include "base/bytes.h"
@@ -20,7 +20,7 @@
 /* The description that the index keeps of a segment, readable without decoding the rest. */
 struct segment_summary {
 	uint64_t sequence;
-	/* The earliest and the latest time of the wall clock that it covers. */
+	/* The earliest and the latest time of the wall clock that the segment covers. */
 	uint64_t begin_ns;
 	uint64_t end_ns;
 	uint64_t perf_begin_ns;
@@ -43,9 +43,9 @@ enum segment_effort {
 };
 
 /*
- * Encodes a tape, whose samples must be in time order. Rows without references are not stored, and
- * other rows get new numbers. Returns 0, -EFBIG if a section or the whole would exceed `limit`
- * bytes, or -ENOMEM.
+ * Encodes a tape, whose samples must be in time order. Omits rows without references and numbers
+ * the other rows anew. Returns 0, -EFBIG if a section or the whole would exceed `limit` bytes, or
+ * -ENOMEM.
  */
 int segment_encode(const struct tape *tape, enum segment_effort effort, size_t limit,
 		   struct buffer *bytes);
@@ -54,7 +54,7 @@ int segment_encode(const struct tape *tape, enum segment_effort effort, size_t l
 struct segment_input {
 	/*
 	 * Reads exactly `size` bytes. Returns 0, -EBADMSG if there are fewer, or another negative
-	 * errno if they cannot be read.
+	 * errno if reading fails.
 	 */
 	int (*read)(const struct segment_input *input, uint64_t offset, void *to, size_t size);
 	/* Used by read() for memory. */
@@ -78,11 +78,13 @@ enum segment_parts {
 	SEGMENT_CONTEXT = 4,
 	SEGMENT_LOSSES = 8,
 	SEGMENT_ALL = 15,
+	/* tape.digest, if the segment has one; it is NULL otherwise. */
+	SEGMENT_DIGEST = 16,
 };
 
 /*
- * What to decode. [from, to) is of the wall clock; 0 and UINT64_MAX mean everything. Facts and
- * anchors are always decoded.
+ * The parts that a reader wants. [from, to) is of the wall clock; 0 and UINT64_MAX mean everything.
+ * segment_decode() always decodes facts and anchors.
  */
 struct segment_want {
 	uint64_t from_ns;
@@ -104,13 +106,25 @@ int segment_decode(const struct segment_input *input, const struct segment_want 
 		   struct tape **ret_tape, struct error *error);
 
 /*
- * Appends the section of busy CPUs as it is stored, for busy_decode() (tape/busy.h). Returns 1, or
- * 0 if the segment has no such section: old segments, and those without samples. Reads no other
- * section. Returns the errors of segment_decode().
+ * Appends the stored bytes of the section of busy CPUs, for busy_decode() (tape/busy.h). Returns 1,
+ * or 0 if the segment lacks the section, like old segments and segments without samples. Does not
+ * read other sections. Returns the errors of segment_decode().
  */
 int segment_busy(const struct segment_input *input, struct buffer *bytes, struct error *error);
+/*
+ * Appends the outline of the segment, for outline_decode() (tape/outline.h). Makes it of the
+ * digest, or reads the section that a segment too small for a digest has. Returns 1, or 0 if the
+ * segment lacks both. Returns the errors of segment_decode().
+ */
+int segment_outline(const struct segment_input *input, struct buffer *bytes, struct error *error);
 
-/* The summary is within this many bytes from the start. */
+/*
+ * Returns about how many bytes of memory it takes to decode all parts of a segment and to work on
+ * them; 0 if its table of contents cannot be read.
+ */
+uint64_t segment_memory(const struct segment_input *input);
+
+/* The summary is within this number of bytes from the start. */
 #define SEGMENT_HEAD 4096
 
 /*

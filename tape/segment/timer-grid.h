@@ -10,14 +10,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A byte holds the delay of a sample behind the expected slot, plus this. */
+/* A byte holds the delay of a sample behind the expected slot, plus TIMER_GRID_EARLY_US. */
 #define TIMER_GRID_EARLY_US 100
 #define TIMER_GRID_ESCAPE 255
 
 struct timer_grid {
 	/* The time of slot 0. */
 	int64_t phase_us;
-	/* 0: there is no grid, and each time is an escape. */
+	/* 0: the block lacks a grid, and each time is an escape. */
 	uint64_t period_ns;
 	/* The time from the phase to the expected slot. */
 	uint64_t slot_ns;

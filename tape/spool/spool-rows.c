@@ -26,8 +26,8 @@ void spool_rows_done(struct spool_rows *rows)
 }
 
 /*
- * Removes what a damaged block added before the damage was found. Strings and pids may stay,
- * because they mean nothing by themselves.
+ * Removes the rows that a damaged block added before the decoder found the damage. Strings and pids
+ * may stay, because they mean nothing by themselves.
  */
 static void undo_block(struct tape *tape, const struct spool_mark *mark, size_t gauges,
 		       size_t points)
@@ -90,7 +90,7 @@ static void first_of_gauges(struct tape *tape, const uint32_t *owners)
 	}
 }
 
-/* Groups the points by gauge, in time order. They came block by block. */
+/* Groups the points by gauge, in time order. The blocks contained the points of all gauges. */
 static int gather_points(struct tape *tape, const uint32_t *owners)
 {
 	struct tape_point *gathered, *scratch = tape->points.items;
@@ -123,7 +123,7 @@ int spool_rows_finish(struct spool_rows *rows, struct tape **ret_tape)
 	if (tape_sort_samples(tape) < 0 || tape_sort_events(tape) < 0 ||
 	    gather_points(tape, rows->owners.items) < 0)
 		return -ENOMEM;
-	/* nothing more is added to the tables of a decoded tape */
+	/* a decoded tape does not get more rows, so it needs no tables for interning */
 	tape_freeze(tape);
 	*ret_tape = take_ptr(rows->tape);
 	return 0;

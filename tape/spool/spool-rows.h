@@ -12,10 +12,7 @@
 
 #include "tape/spool/spool.h"
 
-/*
- * The first time unit without a number for the unit after it. A tape could not end after such a
- * time.
- */
+/* The first time unit whose next unit overflows in nanoseconds. A tape could not end after it. */
 #define SPOOL_TIME_UNITS (UINT64_MAX / TAPE_TIME_UNIT_NS)
 
 /*
@@ -35,8 +32,8 @@ void spool_rows_done(struct spool_rows *rows);
 /* Appends the rows that the tape got since the mark. An error is in the buffer. */
 void spool_rows_encode(const struct tape *tape, const struct spool_mark *mark, struct buffer *raw);
 /*
- * Decodes the rows of a block with `samples` samples. Returns 0, -ENOMEM or -EBADMSG. On failure
- * the tape has none of them.
+ * Decodes the rows of a block with `samples` samples. Returns 0, -ENOMEM or -EBADMSG. On failure,
+ * the tape stays without these rows.
  */
 int spool_rows_decode(struct spool_rows *rows, const void *raw, size_t size, uint32_t samples);
 /* Sorts all rows and gives the tape to the caller. Returns 0 or -ENOMEM. */
@@ -114,7 +111,8 @@ static inline void put_signed(struct buffer *raw, int64_t value)
 }
 
 /*
- * A difference to the previous number. Both functions wrap, so any two numbers have a difference.
+ * Puts the difference to the previous number. Both functions wrap, so any two numbers have a
+ * difference.
  */
 static inline void put_difference(struct buffer *raw, uint64_t value, uint64_t before)
 {

@@ -28,7 +28,7 @@
 #define HEADER_SIZE 100
 #define CRC_AT 96
 #define RAW_MAX (1u << 28)
-/* A disk writes this many bytes completely or not at all. */
+/* A disk writes a sector of this size completely or not at all. */
 #define SECTOR 512
 
 struct header {
@@ -127,8 +127,8 @@ static void spool_put_header(struct buffer *bytes, const struct spool_block *blo
 }
 
 /*
- * Packs the frame first, because the header has its size and checksum. Then fills in the header,
- * for which it left room.
+ * Packs the frame first, because the header has its size and checksum. Then fills in the header, in
+ * the space that the frame follows.
  */
 static int spool_pack_block(const struct spool_block *block, struct zstd_packer *packer,
 			    struct buffer *bytes)
@@ -217,8 +217,8 @@ static bool find_header(const void *data, size_t size, size_t *at, struct header
 }
 
 /*
- * Finds the sound header after this one. It is at the end of the block, or elsewhere if bytes were
- * cut out.
+ * Finds the sound header after this one. The next header is at the end of the block, or elsewhere
+ * if bytes are missing.
  */
 static bool next_header(const void *data, size_t size, size_t *at, struct header *header)
 {
@@ -384,8 +384,8 @@ static bool is_torn(const void *data, size_t size, const struct header *first,
 }
 
 /*
- * Adds a loss with all samples that the headers in the rest state. *timed_bytes is set to the end
- * of the last of these headers.
+ * Adds a loss with all samples that the headers in the rest state. Sets *timed_bytes to the end of
+ * the last of these headers.
  */
 static int add_damage(const void *data, size_t size, const struct header *first,
 		      struct progress progress, struct tape *tape, uint64_t *timed_bytes)

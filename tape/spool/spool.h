@@ -3,9 +3,9 @@
 
 /*
  * A growing tape as bytes that are only appended: the spool. It consists of blocks, about one per
- * second. Each has the rows that the tape got since the block before. A reader of all blocks has
- * the tape. A block does not refer to later ones. So after a crash, everything up to the last whole
- * block can be read.
+ * second. Each block has the rows that the tape got since the block before. All blocks together
+ * have the whole tape. A block does not refer to later blocks. So after a crash, a reader can
+ * decode everything up to the last whole block.
  *
  * A block carries its number, the time that the recording reached, its number of samples, and
  * checksums. Blocks behind a damaged one cannot be decoded, but their headers show how much is
@@ -20,7 +20,7 @@
 #include "pack/zstd.h"
 #include "tape/tape.h"
 
-/* How much of a tape is in blocks already. A zeroed mark means nothing. */
+/* Counts the rows of a tape that are in blocks already. A zeroed mark: no block exists. */
 struct spool_mark {
 	uint32_t block;
 	uint32_t strings, modules, pids, frames, stacks, threads, samples, losses;
@@ -66,8 +66,8 @@ int spool_encode(const struct tape *tape, struct spool_mark *mark, uint64_t unti
  */
 #define SPOOL_PACK_LEVEL -1
 /*
- * Appends the block as it is in the file. The packer has SPOOL_PACK_LEVEL; NULL uses a temporary
- * one. Returns 0 or -ENOMEM.
+ * Appends the bytes of the block in the file. The packer has SPOOL_PACK_LEVEL; NULL uses a
+ * temporary one. Returns 0 or -ENOMEM.
  */
 int spool_pack(const struct spool_block *block, struct zstd_packer *packer, struct buffer *bytes);
 
@@ -84,8 +84,8 @@ struct spool_summary {
 };
 
 /*
- * Reads only headers, so it touches few pages of a mapped file. Damaged blocks do not prevent it,
- * not even a damaged first one. Returns 0, -EBADMSG if no whole block has a sound header, or
+ * Reads only headers, so it touches few pages of a mapped file. Works also with damaged blocks,
+ * even with a damaged first block. Returns 0, -EBADMSG if no whole block has a sound header, or
  * -EPROTONOSUPPORT if a newer version wrote the spool.
  */
 int spool_peek(const void *data, size_t size, struct spool_summary *ret_summary,
@@ -115,8 +115,8 @@ struct spool_end {
  * are.
  *
  * The first damaged block and everything behind it become a loss of kind DAMAGED. The loss has the
- * latest time and all samples that sound headers from there on state. It counts at least one
- * sample, because without a header something is lost, too.
+ * latest time and all samples that sound headers from there on state. The loss counts at least one
+ * sample, because a block without a sound header is lost, too.
  *
  * Returns 0; -EBADMSG if the first block is not sound; -EPROTONOSUPPORT if a newer version wrote
  * the spool; or -ENOMEM.
