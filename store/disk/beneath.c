@@ -12,7 +12,22 @@
 
 #include "base/cleanup.h"
 
-/* Kernels before 5.6 lack openat2(), and some sandboxes refuse it. Then opens part by part. */
+/* With O_DIRECTORY, the kernel reports a link as ENOTDIR. Returns -ELOOP for it instead. */
+static int beneath_walk_error(int at, const char *part)
+{
+	int r = -errno;
+	struct stat about;
+
+	if (r == -ENOTDIR && fstatat(at, part, &about, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    S_ISLNK(about.st_mode))
+		return -ELOOP;
+	return r;
+}
+
+/*
+ * Kernels before 5.6 lack openat2(), and some sandboxes refuse it. This fallback opens the path
+ * part by part.
+ */
 static int beneath_walk(int folder, const char *name, int flags, mode_t mode)
 {
 	_cleanup_close_ int at = fcntl(folder, F_DUPFD_CLOEXEC, 3);
@@ -33,8 +48,10 @@ static int beneath_walk(int folder, const char *name, int flags, mode_t mode)
 			      slash ? O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
 				    : flags | O_NOFOLLOW | O_CLOEXEC,
 			      mode);
-		if (next < 0 || !slash)
-			return next < 0 ? -errno : next;
+		if (next < 0)
+			return beneath_walk_error(at, part);
+		if (!slash)
+			return next;
 		close(at);
 		at = next;
 		name = slash + 1;
@@ -50,41 +67,13 @@ static int beneath_open_at(int folder, const char *name, int flags, mode_t mode)
 		.mode = flags & O_CREAT ? mode : 0,
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
 	};
-	int fd = syscall(SYS_openat2, folder, name, &how, sizeof(how));
+	int fd = syscall(__NR_openat2, folder, name, &how, sizeof(how));
 
 	if (fd >= 0)
 		return fd;
 	if (errno == ENOSYS || errno == EPERM)
 		return beneath_walk(folder, name, how.flags, mode);
 	return -errno;
-}
-
-/* What root makes in the store of another user belongs to that user, who must be able to use it. */
-static int beneath_give(int folder, int fd)
-{
-	struct stat about;
-
-	if (geteuid() != 0)
-		return 0;
-	if (fstat(folder, &about) < 0)
-		return -errno;
-	return about.st_uid && fchown(fd, about.st_uid, about.st_gid) < 0 ? -errno : 0;
-}
-
-/* Opens a file that is there, or makes one and knows that it is new. */
-static int beneath_make(int folder, const char *name, int flags, mode_t mode)
-{
-	_cleanup_close_ int fd = beneath_open_at(folder, name, flags & ~O_CREAT, 0);
-	int r;
-
-	if (fd != -ENOENT)
-		return take_fd(fd);
-	fd = beneath_open_at(folder, name, flags | O_EXCL, mode);
-	/* another process was faster */
-	if (fd == -EEXIST)
-		return beneath_open_at(folder, name, flags & ~O_CREAT, 0);
-	r = fd < 0 ? fd : beneath_give(folder, fd);
-	return r < 0 ? r : take_fd(fd);
 }
 
 static int beneath_check(int fd, int flags)
@@ -96,6 +85,14 @@ static int beneath_check(int fd, int flags)
 	return flags & O_DIRECTORY || S_ISREG(about.st_mode) ? 0 : -EBADMSG;
 }
 
+int beneath_error(struct error *error, int code, const char *path)
+{
+	return error_set(error, code, "%s: %s", path,
+			 code == -ELOOP ? "it is a symbolic link, which perftape does not follow"
+			 : code == -EBADMSG ? "not a file"
+					    : strerror(-code));
+}
+
 int beneath_open(const char *folder, const char *name, int flags, mode_t mode)
 {
 	_cleanup_close_ int at = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -104,8 +101,7 @@ int beneath_open(const char *folder, const char *name, int flags, mode_t mode)
 
 	if (at < 0)
 		return -errno;
-	fd = flags & O_CREAT ? beneath_make(at, name, flags, mode)
-			     : beneath_open_at(at, name, flags, 0);
+	fd = beneath_open_at(at, name, flags, mode);
 	r = fd < 0 ? fd : beneath_check(fd, flags);
 	return r < 0 ? r : take_fd(fd);
 }

@@ -81,25 +81,20 @@ int store_open_file(const char *path, const char *folder, const char *name, int 
 		    struct error *error)
 {
 	_cleanup_close_ int fd = -1;
-	char dir[PATH_MAX], file[PATH_MAX], beneath[PATH_MAX];
-	struct stat about;
+	bool inside = strcmp(folder, ".") != 0;
+	char file[PATH_MAX], beneath[PATH_MAX];
 	int r;
 
-	r = store_file(path, folder, dir, error);
-	if (r == 0)
-		r = store_file(dir, name, file, error);
+	if (snprintf(beneath, sizeof(beneath), "%s%s%s", inside ? folder : "", inside ? "/" : "",
+		     name) >= (int)sizeof(beneath))
+		return error_set(error, -ENAMETOOLONG, "%s: the path is too long", path);
+	r = store_file(path, beneath, file, error);
 	if (r < 0)
 		return r;
-	if (snprintf(beneath, sizeof(beneath), "%s/%s", folder, name) >= (int)sizeof(beneath))
-		return error_set(error, -ENAMETOOLONG, "%s: the path is too long", file);
 	/* not blocking, because the name may be a pipe */
 	fd = beneath_open(path, beneath, O_RDONLY | O_NONBLOCK, 0);
 	if (fd < 0)
-		return error_set(error, fd, "%s: %s", file, strerror(-fd));
-	if (fstat(fd, &about) < 0)
-		return error_set(error, -errno, "%s: %s", file, strerror(errno));
-	if (!S_ISREG(about.st_mode))
-		return error_set(error, -EBADMSG, "%s: not a file", file);
+		return beneath_error(error, fd, file);
 	*ret_fd = take_fd(fd);
 	return 0;
 }
@@ -116,7 +111,7 @@ int store_each_name(const char *path, const char *folder,
 		return r;
 	fd = beneath_open(path, folder, O_RDONLY | O_DIRECTORY, 0);
 	if (fd < 0)
-		return error_set(error, fd, "%s: %s", file, strerror(-fd));
+		return beneath_error(error, fd, file);
 	dir = fdopendir(fd);
 	if (!dir) {
 		close(fd);
@@ -130,17 +125,19 @@ int store_each_name(const char *path, const char *folder,
 	return r < 0 ? r : 0;
 }
 
-/* A folder with one of them is a store, even if a person removed the others. */
+/* Returns whether only a store has this name: a folder with one such name is a store. */
 static bool store_has_ours(const char *name)
 {
 	return strcmp(name, STORE_SEGMENTS) == 0 || strcmp(name, STORE_SPOOLS) == 0 ||
 	       strcmp(name, STORE_INDEX) == 0;
 }
 
-/* Such files alone do not make a store, but a store may begin with them. */
+/* Returns whether a folder with this name may become a store: a store may begin with such files. */
 static bool store_is_harmless(const char *name)
 {
-	static const char *const names[] = { ".", "..", "lost+found", STORE_NOTES, STORE_LOCK };
+	static const char *const names[] = {
+		".", "..", "lost+found", STORE_NOTES, STORE_NOTES_LOCK, STORE_LOCK
+	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (strcmp(name, names[i]) == 0)

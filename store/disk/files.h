@@ -15,8 +15,8 @@
 #define STORE_OF_HOST "/var/lib/perftape"
 
 /*
- * The modes of new files and folders, from which the umask takes the group's rights unless the
- * store has a group. A reader of the group must not hold the lock.
+ * The modes of new files and folders. The umask removes the group's rights unless the store has a
+ * group. Members of the group cannot open the lock, because they could otherwise hold it.
  */
 #define STORE_FILE_MODE 0640
 #define STORE_FOLDER_MODE 0750
@@ -24,9 +24,12 @@
 
 #define STORE_INDEX "index.sqlite"
 #define STORE_LOCK "lock"
+/* A process that seals segments again locks this file. */
+#define STORE_RESEAL_LOCK "reseal.lock"
 #define STORE_NAMES "names"
 #define STORE_NOTES "notes"
 #define STORE_REMOVED "gone"
+#define STORE_NOTES_LOCK "notes.lock"
 /* The file for the bytes of the notes that are not records. */
 #define STORE_NOTES_DAMAGED "notes.damaged"
 /* Notes beyond their bound, which a writer set aside. */
@@ -39,9 +42,9 @@
 #define STORE_RESEAL_SUFFIX ".names"
 #define STORE_SPOOLS "spool"
 #define STORE_SPOOL_SUFFIX ".spool"
-/* Ends the name of the mark of a tape that is being named. */
+/* Ends the name of the mark for a tape that the sealer is naming. */
 #define STORE_NAMING_SUFFIX ".naming"
-/* Ends the name of a spool that was set aside because it could not be read at all. */
+/* Ends the name of a spool that the writer set aside because the spool was unreadable. */
 #define STORE_DAMAGED_SUFFIX ".spool.damaged"
 
 /* The maximum size of a segment or spool. A larger file is not ours. */
@@ -54,8 +57,8 @@
 mode_t store_umask(const char *path);
 
 /*
- * Checks whether a folder is a store or may become one: it does not exist, or it is empty. Returns
- * 0, or -ENOTEMPTY with a text if it holds other things.
+ * Checks whether a folder is a store, or may become one because it does not exist or is empty.
+ * Returns 0, or -ENOTEMPTY with a text if the folder holds other things.
  */
 int store_check_folder(const char *path, struct error *error);
 
@@ -92,8 +95,8 @@ int store_open_file(const char *path, const char *folder, const char *name, int 
 		    struct error *error);
 
 /*
- * Calls see() with each name in a folder of the store. A negative result of see() ends the walk and
- * is returned.
+ * Calls see() with each name in a folder of the store. A negative result of see() ends the walk,
+ * and the function returns it.
  */
 int store_each_name(const char *path, const char *folder,
 		    int (*see)(void *context, const char *name), void *context,

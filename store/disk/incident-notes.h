@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Incidents that are not in a segment. They were found in another log afterwards, or during the
- * recording but too late for their segment. These functions also assign the numbers of all
- * incidents of a store. They assign each number once, even if several processes add incidents.
+ * Incidents that are not in a segment. A person added them later from another log, or the recorder
+ * found them too late for their segment. These functions also assign the numbers of all incidents
+ * of a store: each number once, even if several processes add incidents.
  */
 
 #include <stddef.h>
@@ -13,13 +13,13 @@
 #include "store/disk/store-incident.h"
 
 /*
- * Reserves `count` consecutive numbers from *ret_first on, which is at least `least`. No other
- * caller gets one of these numbers. Any process and thread may call it, also beside a recorder.
- * Waits for the disk.
+ * Reserves `count` consecutive numbers from *ret_first on, which is at least `least`. Other callers
+ * do not get any of these numbers. Any process and thread may call this function, also beside a
+ * recorder. Waits for the disk.
  */
 int incident_notes_reserve(const char *store, uint64_t count, uint64_t least, uint64_t *ret_first,
 			   struct error *error);
 
-/* Appends incidents whose numbers were reserved, and waits until they are on the disk. */
+/* Appends incidents with reserved numbers, and waits until they are on the disk. */
 int incident_notes_add(const char *store, const struct store_incident *incidents, size_t count,
 		       struct error *error);

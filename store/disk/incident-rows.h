@@ -37,5 +37,5 @@ int incident_rows_add_note(struct incident_rows *incidents, const struct note *n
 
 /* Sorts by time, then by number. Returns 0 or -ENOMEM. */
 int incident_rows_sort(struct incident_rows *incidents);
-/* Returns one row. Its texts are valid until the next row is added. */
+/* Returns one row. The texts of the row are valid until the caller adds another row. */
 struct store_incident incident_rows_at(const struct incident_rows *incidents, size_t i);

@@ -70,7 +70,7 @@ uint32_t columns_incident_crc(const struct store_incident *incident, uint64_t nu
 	return crc_numbers(crc_numbers(crc, &number, 1), numbers, COLUMNS_OF_INCIDENT);
 }
 
-uint32_t columns_busy_crc(const char *segment, const void *data, size_t size)
+uint32_t columns_bytes_crc(const char *segment, const void *data, size_t size)
 {
 	return crc32c(crc_text(0, segment), data, size);
 }

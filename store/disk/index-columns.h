@@ -26,5 +26,5 @@ void columns_incident_texts(const struct store_incident *incident,
 /* `number` is the incident's position in its segment. */
 uint32_t columns_incident_crc(const struct store_incident *incident, uint64_t number);
 
-/* Returns the checksum of a row of busy CPUs. */
-uint32_t columns_busy_crc(const char *segment, const void *data, size_t size);
+/* Returns the checksum of a row that has bytes. */
+uint32_t columns_bytes_crc(const char *segment, const void *data, size_t size);

@@ -8,8 +8,8 @@
 #include "base/cleanup.h"
 
 /*
- * The tables, as SQLite keeps their texts, in the order of their names. Times are signed 64-bit
- * nanoseconds, which last until 2262.
+ * The definitions of the tables, as SQLite stores these texts, sorted by name. Times are signed
+ * 64-bit nanoseconds, which last until 2262.
  */
 static const struct index_guard_table {
 	const char *name, *sql;
@@ -23,6 +23,8 @@ static const struct index_guard_table {
 	  "  kind TEXT NOT NULL, text TEXT NOT NULL, source TEXT NOT NULL, fields TEXT NOT NULL,\n"
 	  "  boot_id TEXT NOT NULL, checksum INTEGER NOT NULL,\n"
 	  "  PRIMARY KEY (segment, number)) WITHOUT ROWID" },
+	{ "outlines", "CREATE TABLE outlines (segment TEXT PRIMARY KEY, cpus BLOB NOT NULL,\n"
+		      "  checksum INTEGER NOT NULL) WITHOUT ROWID" },
 	{ "segments",
 	  "CREATE TABLE segments (name TEXT PRIMARY KEY, boot_id TEXT NOT NULL,\n"
 	  "  sequence INTEGER NOT NULL, begin_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL,\n"
@@ -32,8 +34,9 @@ static const struct index_guard_table {
 };
 
 /*
- * The work of one statement, in instructions of SQLite's machine. Reading all rows takes about one
- * for each byte of the file. Pages that refer to each other in a circle would take for ever.
+ * The limit of work of one statement, in instructions of SQLite's virtual machine. Reading all rows
+ * takes about one instruction per byte of the file. Without a limit, pages that refer to each other
+ * in a circle would take for ever.
  */
 #define STEPS_FREE 4000000ull
 #define STEPS_A_BYTE 4
@@ -42,7 +45,7 @@ static const struct index_guard_table {
 /* The longest value: the busy CPUs of a segment. */
 #define VALUE_BYTES_MAX (16 << 20)
 
-/* Ends a statement that works longer than an index can take. */
+/* Ends a statement whose work exceeds the limit. */
 static int index_guard_count(void *context)
 {
 	struct index_guard *guard = context;
@@ -105,12 +108,28 @@ static bool index_guard_is_ours(sqlite3_stmt *row, const struct index_guard_tabl
 	       index_guard_equals(row, 2, table->name) && index_guard_equals(row, 3, table->sql);
 }
 
-/* Counts the entries of the schema, of which the first ones are ours. */
-static int index_guard_count_ours(sqlite3 *db, struct index_guard *guard, size_t *ret_ours,
-				  size_t *ret_all)
+static bool index_guard_is_outlines(size_t table)
+{
+	return strcmp(index_guard_tables[table].name, "outlines") == 0;
+}
+
+/* Returns the number of the next table that the schema must have. */
+static size_t index_guard_next(size_t table, bool lacks_outlines)
+{
+	table += lacks_outlines && table < ARRAY_SIZE(index_guard_tables) &&
+		 index_guard_is_outlines(table);
+	return table;
+}
+
+/*
+ * Counts the entries of the schema. *ret_ours is the number of our tables that equal the first
+ * entries.
+ */
+static int index_guard_count_ours(sqlite3 *db, struct index_guard *guard, bool lacks_outlines,
+				  size_t *ret_ours, size_t *ret_all)
 {
 	sqlite3_stmt *rows = NULL;
-	size_t ours = 0, all = 0;
+	size_t ours = 0, all = 0, next = index_guard_next(0, lacks_outlines);
 	int code;
 
 	index_guard_begin(guard);
@@ -120,9 +139,11 @@ static int index_guard_count_ours(sqlite3 *db, struct index_guard *guard, size_t
 	if (code != SQLITE_OK)
 		return code;
 	while ((code = sqlite3_step(rows)) == SQLITE_ROW) {
-		if (ours == all && ours < ARRAY_SIZE(index_guard_tables) &&
-		    index_guard_is_ours(rows, &index_guard_tables[ours]))
+		if (ours == all && next < ARRAY_SIZE(index_guard_tables) &&
+		    index_guard_is_ours(rows, &index_guard_tables[next])) {
+			next = index_guard_next(next + 1, lacks_outlines);
 			ours++;
+		}
 		all++;
 	}
 	sqlite3_finalize(rows);
@@ -131,22 +152,23 @@ static int index_guard_count_ours(sqlite3 *db, struct index_guard *guard, size_t
 	return code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
-int index_guard_check(sqlite3 *db, struct index_guard *guard)
+int index_guard_check(sqlite3 *db, struct index_guard *guard, bool lacks_outlines)
 {
-	size_t ours, all;
-	int code = index_guard_count_ours(db, guard, &ours, &all);
+	size_t ours, all, wanted = ARRAY_SIZE(index_guard_tables) - lacks_outlines;
+	int code = index_guard_count_ours(db, guard, lacks_outlines, &ours, &all);
 
 	if (code != SQLITE_OK)
 		return code;
-	return ours == all && ours == ARRAY_SIZE(index_guard_tables) ? SQLITE_OK : SQLITE_MISMATCH;
+	return ours == all && ours == wanted ? SQLITE_OK : SQLITE_MISMATCH;
 }
 
-int index_guard_make_tables(sqlite3 *db, struct index_guard *guard)
+int index_guard_make_tables(sqlite3 *db, struct index_guard *guard, bool lacks_outlines)
 {
 	size_t ours, all;
-	int code = index_guard_count_ours(db, guard, &ours, &all);
+	int code = index_guard_count_ours(db, guard, lacks_outlines, &ours, &all);
 
-	for (size_t i = 0; code == SQLITE_OK && !all && i < ARRAY_SIZE(index_guard_tables); i++)
-		code = sqlite3_exec(db, index_guard_tables[i].sql, NULL, NULL, NULL);
+	for (size_t i = 0; code == SQLITE_OK && i < ARRAY_SIZE(index_guard_tables); i++)
+		if (!all || (lacks_outlines && index_guard_is_outlines(i)))
+			code = sqlite3_exec(db, index_guard_tables[i].sql, NULL, NULL, NULL);
 	return code;
 }

@@ -2,9 +2,10 @@
 #pragma once
 
 /*
- * SQLite reads a file that somebody else may have written. The guard keeps the file from making our
- * questions mean something else, or take for ever: the tables must be ours, byte for byte, views,
- * triggers and functions in the schema do not run, and the work of a statement is bounded.
+ * SQLite reads a file that somebody else may have written. The guard prevents the file from
+ * changing the meaning of our statements, and from making them run for ever. The definitions of the
+ * tables must equal ours byte for byte. Views, triggers and functions of the schema do not run. A
+ * statement ends when its work exceeds a limit.
  */
 
 #include <sqlite3.h>
@@ -12,7 +13,7 @@
 #include <stdint.h>
 
 struct index_guard {
-	/* What the present statement may still do. */
+	/* The instructions that the present statement may still execute. */
 	uint64_t steps_left;
 	uint64_t file_bytes;
 };
@@ -24,9 +25,15 @@ struct index_guard {
 bool index_guard_may_open(const char *path);
 /* Guards a connection to the file. The guard must live as long as the connection. */
 void index_guard_set(sqlite3 *db, struct index_guard *guard, const char *path);
-/* Begins a statement: it may do as much as the size of the file justifies. */
+/* Begins a statement. Its limit of work depends on the size of the file. */
 void index_guard_begin(struct index_guard *guard);
-/* Compares the schema with ours. Returns SQLITE_OK, SQLITE_MISMATCH, or another code of SQLite. */
-int index_guard_check(sqlite3 *db, struct index_guard *guard);
-/* Makes the tables if the file has none. Returns SQLITE_OK or another code. */
-int index_guard_make_tables(sqlite3 *db, struct index_guard *guard);
+/*
+ * Compares the schema with ours, or with that of the version without outlines. Returns SQLITE_OK,
+ * SQLITE_MISMATCH, or another code of SQLite.
+ */
+int index_guard_check(sqlite3 *db, struct index_guard *guard, bool lacks_outlines);
+/*
+ * Creates the tables if the file is empty, or the table of outlines if only that is missing.
+ * Returns SQLITE_OK or another code.
+ */
+int index_guard_make_tables(sqlite3 *db, struct index_guard *guard, bool lacks_outlines);

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The file with the position up to which the store has the kernel's log. The recorder writes the
- * position now and then, so the lines on the tapes may be newer (store/read/log-resume.h).
+ * The file with the position up to which the store contains the kernel's log. The recorder writes
+ * the position only now and then, so tapes may contain later lines (store/read/log-resume.h).
  */
 
 #include <stdint.h>
@@ -11,9 +11,9 @@
 #include "base/error.h"
 
 struct log_position {
-	/* "" if no line was ever taken. */
+	/* "" if the recorder has never taken a line. */
 	char boot_id[40];
-	/* The sequence number of the last line that was taken or passed over. */
+	/* The sequence number of the last line that the recorder took or skipped. */
 	uint64_t sequence;
 	/* The stamp of that line. */
 	uint64_t stamp_ns;
@@ -26,5 +26,5 @@ struct log_position {
 
 /* Reads the position. A damaged or missing file gives an empty position. */
 int log_position_read(const char *store, struct log_position *ret_position, struct error *error);
-/* Writes the position. It is on the disk when the function returns. */
+/* Writes the position. The position is on the disk when the function returns. */
 int log_position_keep(const char *store, const struct log_position *position, struct error *error);

@@ -45,7 +45,8 @@ uint64_t note_u64(const struct note *note, const char *name, uint64_t fallback)
 }
 
 /*
- * Returns the checksum of a record. It covers the size, as it stands in the record, and the body.
+ * Returns the checksum of a record. The checksum covers the bytes of the size in the record, and
+ * the body.
  */
 static uint32_t record_crc(const uint8_t *size_at, const void *body, size_t size)
 {
@@ -99,7 +100,7 @@ static int read_fields(struct reader *reader, uint32_t count, struct notes_field
 	return reader_left(reader) ? -EBADMSG : 0;
 }
 
-/* Reads a record and advances behind it. Returns -EBADMSG if there is no sound record. */
+/* Reads a record and advances behind it. Returns -EBADMSG if the record is not sound. */
 static int read_record(struct reader *reader, struct notes_fields *fields, struct note *ret_note)
 {
 	struct reader body;
@@ -141,7 +142,7 @@ static size_t next_magic(const uint8_t *data, size_t size, size_t at)
 struct walk {
 	int (*see)(void *context, const struct note *note);
 	void *context;
-	/* Copies of the sound and of the damaged bytes; NULL if not wanted. */
+	/* Receive copies of the sound and of the damaged bytes. NULL: no copy. */
 	struct buffer *sound, *broken;
 	/* The number of damaged stretches. */
 	uint64_t damaged;
@@ -192,7 +193,7 @@ int notes_decode(const void *data, size_t size, int (*see)(void *context, const 
 	return r;
 }
 
-/* Appends with one write, and undoes an incomplete one. The lock keeps other writers away. */
+/* Appends the bytes, and truncates the file again after a failure. The caller holds the lock. */
 static int notes_append_locked(const char *store, int fd, const struct buffer *bytes)
 {
 	struct stat about;
@@ -205,7 +206,7 @@ static int notes_append_locked(const char *store, int fd, const struct buffer *b
 		r = -errno;
 	if (r == 0 && !about.st_size)
 		r = file_sync_dir(store);
-	/* if this fails as well, a reader still finds the next record behind the incomplete one */
+	/* if truncating fails, too, readers still find the next record behind the incomplete one */
 	if (r < 0 && ftruncate(fd, about.st_size) < 0)
 		return r;
 	return r;
@@ -219,8 +220,8 @@ static int notes_encode_one(const struct note *note, struct buffer *bytes, struc
 }
 
 /*
- * Every user who can read the notes can lock them, which must not stop the recorder. An append
- * never takes longer than this.
+ * The limit of time to wait for the lock. Every user who can read the notes can lock them, and that
+ * must not stop the recorder. An append takes much less time.
  */
 #define LOCK_TIMEOUT_NS (10 * NSEC_PER_SEC)
 #define LOCK_RETRY_NS (10 * NSEC_PER_MSEC)
@@ -253,27 +254,48 @@ static int notes_lock_file(int fd, const char *file)
 	return stat(file, &there) < 0 || ours.st_dev != there.st_dev || ours.st_ino != there.st_ino;
 }
 
-/* Opens and locks the notes for appending. */
-static int open_for_append(const char *store, char file[PATH_MAX], int *ret_fd, struct error *error)
+/*
+ * Takes the lock of the notes. The lock is on a separate file that only the owner can open, because
+ * every user who can read a file can lock it.
+ */
+static int notes_lock(const char *store, int *ret_lock, struct error *error)
 {
-	int r = store_file(store, STORE_NOTES, file, error);
+	char file[PATH_MAX];
+	int r = store_file(store, STORE_NOTES_LOCK, file, error);
 
 	if (r < 0)
 		return r;
 	do {
-		_cleanup_close_ int fd = beneath_open(store, STORE_NOTES,
-						      O_RDWR | O_CREAT | O_APPEND, STORE_FILE_MODE);
+		_cleanup_close_ int fd =
+			beneath_open(store, STORE_NOTES_LOCK, O_RDWR | O_CREAT, STORE_LOCK_MODE);
 
 		r = fd < 0 ? fd : notes_lock_file(fd, file);
 		if (r == 0)
-			*ret_fd = take_fd(fd);
+			*ret_lock = take_fd(fd);
 	} while (r > 0);
 	if (r == -EBUSY)
 		return error_set(error, r, "%s: another process holds its lock", file);
 	return r < 0 ? error_set(error, r, "%s: %s", file, strerror(-r)) : 0;
 }
 
-/* Appends the bytes to those that earlier repairs set aside. */
+/* Opens the notes for appending, under their lock. */
+static int open_for_append(const char *store, char file[PATH_MAX], int *ret_lock, int *ret_fd,
+			   struct error *error)
+{
+	int r = store_file(store, STORE_NOTES, file, error), fd;
+
+	if (r == 0)
+		r = notes_lock(store, ret_lock, error);
+	if (r < 0)
+		return r;
+	fd = beneath_open(store, STORE_NOTES, O_RDWR | O_CREAT | O_APPEND, STORE_FILE_MODE);
+	if (fd < 0)
+		return error_set(error, fd, "%s: %s", file, strerror(-fd));
+	*ret_fd = fd;
+	return 0;
+}
+
+/* Appends the bytes to the bytes that earlier repairs set aside. */
 static int notes_set_aside(const char *store, const struct buffer *broken, struct error *error)
 {
 	_cleanup_close_ int fd = -1;
@@ -295,10 +317,11 @@ int notes_repair(const char *store, uint64_t *ret_bytes, struct error *error)
 	_cleanup_(buffer_done) struct buffer sound = { 0 }, broken = { 0 };
 	struct walk walk = { .sound = &sound, .broken = &broken };
 	_cleanup_free_ char *data = NULL;
+	_cleanup_close_ int lock = -1;
 	_cleanup_close_ int fd = -1;
 	char file[PATH_MAX];
 	size_t size;
-	int r = open_for_append(store, file, &fd, error);
+	int r = open_for_append(store, file, &lock, &fd, error);
 
 	if (r < 0)
 		return r;
@@ -344,7 +367,10 @@ static int notes_keep_long(const char *store, const char *file, struct error *er
 
 	if (r < 0)
 		return r;
-	/* with a link the notes are never absent; not every file system has links */
+	/*
+	 * with a link, the notes are never absent; rename where the file system does not support
+	 * links
+	 */
 	unlink(aside);
 	if (link(file, aside) < 0 && rename(file, aside) < 0)
 		return error_set(error, -errno, "%s: %s", aside, strerror(errno));
@@ -354,6 +380,7 @@ static int notes_keep_long(const char *store, const char *file, struct error *er
 int notes_shorten(const char *store, struct error *error)
 {
 	_cleanup_(buffer_done) struct buffer sound = { 0 };
+	_cleanup_close_ int lock = -1;
 	_cleanup_close_ int fd = -1;
 	char file[PATH_MAX];
 	struct stat about;
@@ -363,7 +390,7 @@ int notes_shorten(const char *store, struct error *error)
 		return r;
 	if (lstat(file, &about) < 0 || !S_ISREG(about.st_mode) || about.st_size <= NOTES_MAX)
 		return 0;
-	r = open_for_append(store, file, &fd, error);
+	r = open_for_append(store, file, &lock, &fd, error);
 	if (r < 0)
 		return r;
 	r = notes_read_end(fd, about.st_size, &sound);
@@ -378,9 +405,10 @@ int notes_shorten(const char *store, struct error *error)
 
 int notes_append_encoded(const char *store, const struct buffer *records, struct error *error)
 {
+	_cleanup_close_ int lock = -1;
 	_cleanup_close_ int fd = -1;
 	char file[PATH_MAX];
-	int r = open_for_append(store, file, &fd, error);
+	int r = open_for_append(store, file, &lock, &fd, error);
 
 	if (r < 0)
 		return r;
@@ -402,12 +430,13 @@ int notes_append_after(const char *store, int (*see)(void *context, const struct
 {
 	_cleanup_(buffer_done) struct buffer bytes = { 0 };
 	_cleanup_free_ char *data = NULL;
+	_cleanup_close_ int lock = -1;
 	_cleanup_close_ int fd = -1;
 	struct note note = { 0 };
 	char file[PATH_MAX];
 	uint64_t damaged;
 	size_t size;
-	int r = open_for_append(store, file, &fd, error);
+	int r = open_for_append(store, file, &lock, &fd, error);
 
 	if (r < 0)
 		return r;

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * The notes hold what does not belong to a segment: incidents that were added later, marks, pins,
+ * The notes hold everything that does not belong to a segment: later incidents, marks, pins,
  * imports, and the recorder's settings. The file consists of checksummed records and only grows.
  * Several processes may append to it, also beside the writer. A record has a kind, a moment of the
  * wall clock, and named texts.
@@ -44,7 +44,7 @@ struct notes_field {
 };
 
 struct note {
-	/* Unknown kinds are kept and skipped. */
+	/* Readers skip unknown kinds, and repairs keep them. */
 	uint32_t kind;
 	uint64_t realtime_ns;
 	const struct notes_field *fields;
@@ -64,8 +64,8 @@ int notes_encode(const struct note *note, struct buffer *bytes);
 
 /*
  * Calls see() for each sound record, in order. A note is valid during the call. A negative result
- * of see() ends the walk and is returned. *ret_damaged is the number of damaged stretches between
- * records, including a truncated record at the end. Returns 0, -ENOMEM, or the result of see().
+ * of see() ends the walk. *ret_damaged is the number of damaged stretches between records,
+ * including a truncated record at the end. Returns 0, -ENOMEM, or the result of see().
  */
 int notes_decode(const void *data, size_t size, int (*see)(void *context, const struct note *note),
 		 void *context, uint64_t *ret_damaged);
@@ -78,8 +78,8 @@ int notes_append(const char *store, const struct note *note, struct error *error
 /* Appends several encoded records at once, like notes_append(). */
 int notes_append_encoded(const char *store, const struct buffer *records, struct error *error);
 /*
- * Calls see() for all notes, then make() for a new one, and appends it. No other process appends
- * meanwhile.
+ * Calls see() for all notes, then make() for a new note, and appends the new note. Other processes
+ * cannot append meanwhile.
  */
 int notes_append_after(const char *store, int (*see)(void *context, const struct note *note),
 		       void (*make)(void *context, struct note *ret_note), void *context,
@@ -92,17 +92,17 @@ int notes_read_file(const char *store, const char *name,
 		    int (*see)(void *context, const struct note *note), void *context,
 		    uint64_t *ret_damaged, struct error *error);
 
-/* The most bytes of notes that a reader takes: enough for decades of incidents. */
+/* The maximum size of notes that a reader accepts: enough for decades of incidents. */
 #define NOTES_MAX (128u << 20)
 /*
  * Makes notes beyond NOTES_MAX readable again: moves the file to "notes.long", in place of an
- * earlier one, and keeps the sound records of the last NOTES_MAX / 4 bytes. Returns 1 if it did so,
- * 0 if there was no need, or a negative errno.
+ * earlier one, and keeps the sound records of the last NOTES_MAX / 4 bytes. Returns 1 if it moved
+ * the file, 0 if the notes are within NOTES_MAX, or a negative errno.
  */
 int notes_shorten(const char *store, struct error *error);
 
 /*
  * Leaves only sound records in the notes. Appends all other bytes to "notes.damaged", and syncs
- * that file before it removes them from the notes. *ret_bytes is their number.
+ * that file before removing these bytes from the notes. *ret_bytes is the number of removed bytes.
  */
 int notes_repair(const char *store, uint64_t *ret_bytes, struct error *error);

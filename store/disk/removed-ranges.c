@@ -61,7 +61,10 @@ int removed_ranges_add(struct store_removed_ranges *ranges, const struct store_r
 	struct store_removed_range whole = *range, *items;
 	size_t at = 0;
 
-	/* merge the ranges that are near the new one; they are not near each other */
+	/*
+	 * merge the new range with the ranges near it; the ranges of the list are not near each
+	 * other
+	 */
 	for (size_t i = ranges->list.count; i-- > 0;)
 		if (are_near(&ranges->list.items[i], &whole)) {
 			removed_ranges_widen(&whole, &ranges->list.items[i]);

@@ -2,9 +2,10 @@
 #pragma once
 
 /*
- * The times of the wall clock whose segments are gone, because retention or somebody else removed
- * them. It is a file of records like those of the notes. The holder of the store's lock replaces it
- * as a whole. It stays small, because adjacent ranges are joined.
+ * The ranges of the wall clock whose segments are gone, because retention or somebody else removed
+ * them. Their file consists of records like those of the notes. The holder of the store's lock
+ * replaces the file as a whole. The file stays small, because removed_ranges_add() joins adjacent
+ * ranges.
  */
 
 #include <stdbool.h>
@@ -13,12 +14,12 @@
 #include "store/disk/segment-row.h"
 
 /*
- * Ranges of one kind that are nearer to each other are joined. A recorder that restarts leaves gaps
- * of about this length.
+ * The function joins ranges of one kind that are nearer to each other than this. A recorder that
+ * restarts leaves gaps of about this length.
  */
 #define REMOVED_RANGES_JOIN_NS 1000000000ull
 
-/* Beyond this number, the nearest two ranges of one kind are joined. */
+/* Beyond this number, removed_ranges_add() joins the nearest two ranges of one kind. */
 #define REMOVED_RANGES_MAX 256
 
 /* Adds a range. Returns 0 or -ENOMEM. */

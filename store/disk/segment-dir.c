@@ -162,7 +162,7 @@ int segment_dir_names_add(struct segment_dir_names *names, const char *name)
 	return strings_add(&names->known, name, strlen(name), &id) < 0 ? -ENOMEM : 0;
 }
 
-/* Returns 1 if the name was not known before. */
+/* Returns 1 if the name is new to `names`. */
 static int mark_present(struct segment_dir_names *names, const char *name)
 {
 	uint32_t before = strings_count(&names->known), id;
@@ -196,7 +196,7 @@ static int see_unknown(void *context, const char *name)
 		return r;
 	r = segment_dir_describe(unknown->path, name, &segment, unknown->error);
 	if (r < 0)
-		/* retention removed it meanwhile */
+		/* retention removed the file meanwhile */
 		return r == -ENOENT ? 0 : r;
 	return array_push(&unknown->segments->list, segment);
 }
@@ -220,7 +220,7 @@ int segment_dir_names_has(struct segment_dir_names *names, const char *name)
 
 /*
  * Returns 1 if the file is gone, 0 if not, or -ENOMEM. Checks the file itself, because a listing of
- * the folder may miss a name that is replaced meanwhile.
+ * the folder may miss a file that a resealer replaces meanwhile.
  */
 static int segment_dir_is_gone(const char *path, struct segment_dir_names *names, const char *name)
 {
@@ -309,6 +309,14 @@ int segment_dir_load(const char *path, const struct store_segment *segment,
 	return r < 0 ? error_prefix(error, r, "%s", segment->name) : 0;
 }
 
+uint64_t segment_dir_memory(const char *path, const struct store_segment *segment)
+{
+	struct segment_input input;
+	_cleanup_close_ int fd = -1;
+
+	return open_input(path, segment, &input, &fd, NULL) < 0 ? 0 : segment_memory(&input);
+}
+
 int segment_dir_busy(const char *path, const struct store_segment *segment, struct buffer *bytes,
 		     struct error *error)
 {
@@ -320,6 +328,49 @@ int segment_dir_busy(const char *path, const struct store_segment *segment, stru
 		return r;
 	r = segment_busy(&input, bytes, error);
 	return r < 0 ? error_prefix(error, r, "%s", segment->name) : r;
+}
+
+int segment_dir_outline(const char *path, const struct store_segment *segment, struct buffer *bytes,
+			struct error *error)
+{
+	struct segment_input input;
+	_cleanup_close_ int fd = -1;
+	int r = open_input(path, segment, &input, &fd, error);
+
+	if (r < 0)
+		return r;
+	r = segment_outline(&input, bytes, error);
+	return r < 0 ? error_prefix(error, r, "%s", segment->name) : r;
+}
+
+int segment_dir_input_bytes(const struct segment_input *input, struct index_bytes *bytes,
+			    struct error *error)
+{
+	struct buffer *outline = &bytes->of[INDEX_OUTLINES];
+	int r = segment_busy(input, &bytes->of[INDEX_BUSY], error);
+
+	if (r < 0)
+		return r;
+	r = segment_outline(input, outline, error);
+	if (error_is_exhaustion(r))
+		return r;
+	/* the index can do without an outline, and a bad one must not keep the segment out of it */
+	if (r < 0)
+		outline->size = 0;
+	return 0;
+}
+
+int segment_dir_bytes(const char *path, const struct store_segment *segment,
+		      struct index_bytes *bytes, struct error *error)
+{
+	struct segment_input input;
+	_cleanup_close_ int fd = -1;
+	int r = open_input(path, segment, &input, &fd, error);
+
+	if (r < 0)
+		return r;
+	r = segment_dir_input_bytes(&input, bytes, error);
+	return r < 0 ? error_prefix(error, r, "%s", segment->name) : 0;
 }
 
 int segment_dir_incidents(const char *path, const struct store_segment *segment,

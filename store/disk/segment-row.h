@@ -11,7 +11,7 @@
 
 #include "base/array.h"
 
-/* What is known of a segment before it is loaded. Times are of the wall clock. */
+/* The description of a segment for a reader that has not loaded it. Times are of the wall clock. */
 struct store_segment {
 	/* The file's name in segments/ or in spool/. */
 	char name[64];
@@ -28,14 +28,14 @@ struct store_segment {
 	uint64_t bytes;
 	/* The offset of the segment, if the file has several segments. */
 	uint64_t offset;
-	/* The recorder still fills it, or was killed before sealing it. */
+	/* The recorder still fills the tape, or was killed before sealing it. */
 	bool unsealed;
 	/*
-	 * Why its header cannot be read, or "". Its times may then be estimated from its
-	 * neighbours.
+	 * The reason why the segment's header is unreadable, or "". With a reason, the times may be
+	 * estimates from the neighbouring segments.
 	 */
 	char damage[160];
-	/* Its file disappeared, and retention did not remove it. `damage` then says that, too. */
+	/* The file disappeared, and retention did not remove it. `damage` then says so, too. */
 	bool vanished;
 };
 

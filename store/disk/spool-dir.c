@@ -14,13 +14,13 @@
 #include "tape/clocks.h"
 
 /*
- * Spools whose last write is this far outside the window are skipped. A spool holds at most an
- * hour, but the wall clock may have been set meanwhile.
+ * Readers skip spools whose last write is further than this outside the window. A spool holds at
+ * most an hour, but somebody may have set the wall clock meanwhile.
  */
 #define REACH_NS (24 * 3600 * NSEC_PER_SEC)
 /*
  * A spool gets a block about every second, and the recorder writes each block within a second or
- * two. The modification time of a copied file says less.
+ * two. The modification time of a copied file is less reliable.
  */
 #define BLOCK_NS NSEC_PER_SEC
 /* A recorder writes its status each second. */
@@ -38,8 +38,8 @@ static bool spool_dir_is_ours(const char *name)
 }
 
 /*
- * A reader of the store's group may not open the lock. A status that is written each second shows
- * that there is a writer.
+ * A reader of the store's group may not open the lock. A fresh status shows that a writer exists,
+ * because a recorder writes the status each second.
  */
 static void spool_dir_guess_writer(const char *path, struct spool_dir_writer *ret_writer)
 {
@@ -60,7 +60,10 @@ static void spool_dir_guess_writer(const char *path, struct spool_dir_writer *re
 
 void spool_dir_find_writer(const char *path, struct spool_dir_writer *ret_writer)
 {
-	/* ask for a read lock: only the lock of a writer conflicts with it, not those of readers */
+	/*
+	 * ask for a read lock, because it conflicts with the lock of a writer, but not with those
+	 * of readers
+	 */
 	struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
 	_cleanup_close_ int fd = -1;
 	char text[128];
@@ -102,7 +105,7 @@ static uint64_t changed_ns(const struct stat *about)
 }
 
 /*
- * Estimates the end of a recording whose last bytes have no header. The last write of the file is
+ * Estimates the end of a recording whose last bytes lack a header. The last write of the file is
  * that end, unless the file is a copy. The number of bytes without a header limits the estimate.
  */
 static uint64_t find_end(const struct tape *tape, const struct spool_end *end,
@@ -122,7 +125,7 @@ static uint64_t find_end(const struct tape *tape, const struct spool_end *end,
 
 /*
  * Adds a loss for the bytes behind the last header, from the tape's end on. If blocks are damaged,
- * the tape has the loss already.
+ * spool_decode() has already added the loss.
  */
 static int add_end(struct tape *tape, const struct spool_end *end, const struct stat *about)
 {
@@ -152,8 +155,8 @@ static int spool_dir_open_spool(const char *path, const char *name, int *ret_fd,
 }
 
 /*
- * Returns how the recording of this spool ended, if the recorder left a note that it could not
- * store everything; otherwise NULL. `unsaved` receives the note.
+ * Looks for the recorder's note of unsaved samples of this spool's recording. Returns the end of
+ * the recording according to the note, which `unsaved` receives, or NULL without a note.
  */
 static const char *find_unsaved_end(const char *path, const char *name,
 				    struct store_unsaved *unsaved)
@@ -168,8 +171,8 @@ static const char *find_unsaved_end(const char *path, const char *name,
 }
 
 /*
- * Reads a spool. `ended` is how the recording ended according to the recorder's note, or NULL
- * without a note. The note also counts the unsaved samples, so with a note a torn end adds no loss.
+ * Reads a spool. `ended` is the result of find_unsaved_end(). The note also counts the unsaved
+ * samples, so with a note a torn end adds no loss.
  */
 static int read_spool(int fd, const struct stat *about, bool live, const char *ended,
 		      struct tape **ret_tape, struct spool_end *ret_end, struct error *error)
@@ -188,7 +191,7 @@ static int read_spool(int fd, const struct stat *about, bool live, const char *e
 	if (r == 0 && (ret_end->torn || ret_end->damaged) && !live && !ended &&
 	    ret_end->timed_bytes < (uint64_t)about->st_size)
 		r = add_end(tape, ret_end, about);
-	/* the spool was left behind, and no block says that the recording ended */
+	/* an earlier recorder left the spool, and its blocks do not say how the recording ended */
 	if (r == 0 && !live && !*tape_fact(tape, TAPE_ENDED))
 		r = tape_add_fact(tape, TAPE_ENDED, ended ? ended : TAPE_ENDED_KILLED);
 	if (r == 0)
@@ -221,8 +224,8 @@ struct spool_dir_walk {
 };
 
 /*
- * Returns whether a spool may be in the window. Only the modification time of a spool that is being
- * recorded can rule it out, because a copy has a later one.
+ * Returns whether a spool may be in the window. Only the spool of the present writer has a reliable
+ * modification time, because copying a spool changes this time.
  */
 static bool may_reach(const struct spool_dir_walk *walk, const char *name, const struct stat *about)
 {
@@ -264,7 +267,7 @@ static int spool_dir_see_spool(void *context, const char *name)
 		return 0;
 	r = spool_dir_open_spool(walk->path, name, &fd, &about, &why);
 	if (r == -ENOENT || (r == 0 && (!about.st_size || !may_reach(walk, name, &about))))
-		/* it was sealed meanwhile, is empty, or is outside the window */
+		/* the spool was sealed meanwhile, is empty, or is outside the window */
 		return 0;
 	if (r == 0)
 		r = read_spool(fd, &about, is_live(&walk->writer, name),

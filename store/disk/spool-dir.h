@@ -7,7 +7,9 @@
 #include "store/disk/segment-row.h"
 #include "tape/spool/spool.h"
 
-/* Returns whether this is the name of a spool. A spool that was set aside does not count. */
+/*
+ * Returns whether this is the name of a spool. Returns false for spools that the writer set aside.
+ */
 bool spool_dir_is_spool(const char *name);
 
 /* The process that records into the store, according to its lock file. */
@@ -34,9 +36,9 @@ int spool_dir_load(const char *path, const char *name, const struct spool_dir_wr
 		   struct tape **ret_tape, struct spool_end *ret_end, struct error *error);
 
 /*
- * Calls see() with the description of each spool, including those that were set aside, and its
- * tape. The tape is NULL if the spool cannot be read. see() may take ownership of it. Skips spools
- * whose last write was at least a day before the window.
+ * Calls see() with the description and the tape of each spool, including spools that the writer set
+ * aside. The tape is NULL if the spool is unreadable. see() may take ownership of the tape. Skips
+ * spools whose last write was at least a day before the window.
  */
 int spool_dir_each(const char *path, uint64_t to_ns,
 		   int (*see)(void *context, const struct store_segment *segment,

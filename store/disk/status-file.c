@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The file is one record like those of the notes. The recorder writes each new record over the old
- * one, which only dirties a page. A shorter record leaves the end of a longer one behind it;
- * readers use only the first record. A reader during a write finds a wrong checksum and reads
- * again.
+ * one, because that only dirties a page. Behind a shorter record, the end of an earlier longer
+ * record remains; readers use only the first record. A reader during a write finds a wrong checksum
+ * and reads again.
  */
 #include "store/disk/status-file.h"
 
@@ -73,7 +73,7 @@ static int see_status(void *context, const struct note *note)
 	return buffer_failed(status->text) ? -ENOMEM : 0;
 }
 
-/* Reads the record. A file that cannot be read counts as absent. */
+/* Reads the record. An unreadable file counts as absent. */
 static int status_file_read_once(const char *path, struct status *status)
 {
 	_cleanup_free_ char *data = NULL;

@@ -4,17 +4,20 @@
 #include <stdint.h>
 
 /*
- * The kind and the source of a mark. A mark is not an incident: it has no severity and does not pin
- * segments.
+ * The kind and the source of a mark. A mark is not an incident: its severity is 0 and it does not
+ * pin segments.
  */
 #define STORE_MARK "mark"
 
-/* An incident of a segment or of the notes, as the index has it. Times are of the wall clock. */
+/*
+ * An incident of a segment or of the notes, in the form that the index keeps. Times are of the wall
+ * clock.
+ */
 struct store_incident {
-	/* Its number in this store, which never changes; 0 if it does not have one. */
+	/* The incident's number in this store, which never changes; 0 without a number. */
 	uint64_t id;
 	uint64_t time_ns;
-	/* The begin of its stall; time_ns if it does not have one. */
+	/* The begin of the incident's stall; time_ns without a stall. */
 	uint64_t stall_ns;
 	/* The error of the times. */
 	uint64_t error_ns;
@@ -24,7 +27,7 @@ struct store_incident {
 	/* From its tape or note. A larger number is worse. */
 	uint32_t severity;
 	const char *text;
-	/* "kmsg", or the log that it was found in. */
+	/* "kmsg", or the other log that contains the incident. */
 	const char *source;
 	/* Lines NAME=VALUE, each with a newline. */
 	const char *fields;

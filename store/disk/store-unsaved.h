@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 /*
- * The samples that a recorder could not store, of a time that no segment covers. The recorder
+ * The note of samples that a recorder could not store, from a time without segments. The recorder
  * writes this note when it ends.
  */
 struct store_unsaved {

@@ -113,7 +113,7 @@ int unsaved_note_read(const char *path, struct store_unsaved *ret_unsaved)
 	struct store_unsaved unsaved = { 0 };
 	uint64_t damaged;
 
-	/* a note that cannot be read counts as absent */
+	/* an unreadable note counts as absent */
 	if (notes_read_file(path, STORE_UNSAVED, see_unsaved, &unsaved, &damaged, NULL) < 0 ||
 	    !*unsaved.boot_id || unsaved.from_ns >= unsaved.to_ns ||
 	    unsaved.perf_from_ns >= unsaved.perf_to_ns)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Lists the incidents of a store. The incidents of a segment come from the index, if it has as many
- * of them as the segment's row states. Otherwise they come from the segment itself, also for spools
- * and for segments that the index lacks. Incidents outside of segments come from the notes.
+ * Lists the incidents of a store. The incidents of a segment come from the index if their number
+ * there equals the number in the segment's row. Otherwise they come from the segment itself, as for
+ * spools and for segments that the index lacks. Incidents outside of segments come from the notes.
  */
 #include "base/table.h"
 #include "store/disk/segment-dir.h"
@@ -10,7 +10,7 @@
 
 struct listing {
 	struct store_reader *reader;
-	struct store_segments segments;
+	struct error *error;
 	struct incident_rows all;
 	/* The incidents of the index, sorted by segment. */
 	struct incident_rows indexed;
@@ -28,7 +28,7 @@ static int see_indexed(void *context, const struct store_incident *incident)
 	return incident_rows_add(context, incident);
 }
 
-/* Reads the incidents of the index, if there is one to trust. */
+/* Reads the incidents of the index, if a sound index exists. */
 static int read_index(struct listing *listing)
 {
 	int r;
@@ -68,8 +68,8 @@ static int compare_run(const void *key, const void *run)
 }
 
 /*
- * Adds the incidents of a file. A segment that retention removed meanwhile has none. The list of
- * segments reports unreadable ones.
+ * Adds the incidents of a file. Ignores a segment that retention removed meanwhile, and unreadable
+ * segments, which the list of segments reports.
  */
 static int add_from_file(struct listing *listing, const struct store_segment *segment,
 			 struct error *error)
@@ -83,9 +83,9 @@ static int add_from_file(struct listing *listing, const struct store_segment *se
 	return r == -ENOMEM || r == -EMFILE || r == -ENFILE ? r : 0;
 }
 
-static int incident_list_add_segment(struct listing *listing, const struct store_segment *segment,
-				     struct error *error)
+static int incident_list_add_segment(void *context, const struct store_segment *segment)
 {
+	struct listing *listing = context;
 	const struct run *run;
 	int r = 0;
 
@@ -95,7 +95,7 @@ static int incident_list_add_segment(struct listing *listing, const struct store
 					    sizeof(*run), compare_run)
 				  : NULL;
 	if (!run || run->count != segment->incidents)
-		return add_from_file(listing, segment, error);
+		return add_from_file(listing, segment, listing->error);
 	for (size_t i = run->first; r == 0 && i < run->first + run->count; i++) {
 		struct store_incident incident = incident_rows_at(&listing->indexed, i);
 
@@ -109,7 +109,22 @@ static int incident_list_see_note(void *context, const struct note *note)
 	return incident_rows_add_note(context, note);
 }
 
-static int incident_list_all(struct listing *listing, struct error *error)
+static int incident_list_add_segments(struct listing *listing)
+{
+	struct store_segments segments = { 0 };
+	int r;
+
+	if (listing->reader->listing)
+		return listing_each(listing->reader, incident_list_add_segment, listing,
+				    listing->error);
+	r = reader_gather(listing->reader, 0, UINT64_MAX, &segments, listing->error);
+	for (size_t i = 0; r == 0 && i < segments.list.count; i++)
+		r = incident_list_add_segment(listing, &segments.list.items[i]);
+	array_done(&segments.list);
+	return r;
+}
+
+static int incident_list_all(struct listing *listing)
 {
 	struct store_reader *reader = listing->reader;
 	uint64_t damaged;
@@ -118,12 +133,10 @@ static int incident_list_all(struct listing *listing, struct error *error)
 	if (r == 0)
 		r = find_runs(listing);
 	if (r == 0)
-		r = reader_gather(reader, 0, UINT64_MAX, &listing->segments, error);
-	for (size_t i = 0; r == 0 && i < listing->segments.list.count; i++)
-		r = incident_list_add_segment(listing, &listing->segments.list.items[i], error);
+		r = incident_list_add_segments(listing);
 	if (r == 0 && !reader->is_file)
 		r = notes_read(reader->path, incident_list_see_note, &listing->all, &damaged,
-			       error);
+			       listing->error);
 	return r < 0 ? r : incident_rows_sort(&listing->all);
 }
 
@@ -131,8 +144,8 @@ int store_reader_incidents(struct store_reader *reader, uint64_t from_ns, uint64
 			   int (*see)(void *context, const struct store_incident *incident),
 			   void *context, struct error *error)
 {
-	struct listing listing = { .reader = reader };
-	int r = incident_list_all(&listing, error);
+	struct listing listing = { .reader = reader, .error = error };
+	int r = incident_list_all(&listing);
 
 	if (r < 0)
 		error_prefix(error, r, "%s", reader->path);
@@ -142,7 +155,6 @@ int store_reader_incidents(struct store_reader *reader, uint64_t from_ns, uint64
 		if (incident.time_ns >= from_ns && incident.time_ns < to_ns)
 			r = see(context, &incident);
 	}
-	array_done(&listing.segments.list);
 	array_done(&listing.runs);
 	incident_rows_done(&listing.all);
 	incident_rows_done(&listing.indexed);

@@ -6,7 +6,7 @@
 #include "base/bytes.h"
 #include "store/read/store-reader.h"
 
-/* Each CPU stamps its own lines, so a line may have an earlier stamp than the one before. */
+/* Each CPU stamps its own lines, so a line may have an earlier stamp than the line before it. */
 #define UNORDERED_NS 10000000000ull
 
 void log_resume_done(struct log_resume *found)
@@ -43,7 +43,7 @@ static int log_resume_see_tape(struct store_reader *reader, const struct store_s
 	return 0;
 }
 
-/* Without a position file, finds the last line of that boot on the tapes. */
+/* Finds the last line of that boot on the tapes, for a store without a position file. */
 static int log_resume_see_last(struct store_reader *reader, const char *boot_id,
 			       struct log_position *position, struct error *error)
 {
@@ -85,7 +85,7 @@ static int log_resume_see_tapes(struct store_reader *reader, struct log_position
 
 struct log_resume_search {
 	const char *boot_id;
-	/* Older notes do not matter. */
+	/* The search skips older notes. */
 	uint64_t since_ns;
 	struct log_resume *found;
 };

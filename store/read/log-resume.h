@@ -4,7 +4,7 @@
 /*
  * Finds the place in the kernel's log at which a starting recorder resumes, so that it neither
  * repeats nor misses a line. That place is behind the position in the file, behind the lines on the
- * tapes, and behind the lines that are notes.
+ * tapes, and behind the lines that became notes.
  */
 
 #include <stdint.h>
@@ -25,7 +25,7 @@ struct log_resume {
 	struct log_position position;
 	/* All numbers of incidents below this one are assigned. */
 	uint64_t ids_from;
-	/* Lines behind the position that are notes already. */
+	/* The notes of lines behind the position. */
 	array_of(struct log_resume_note) noted;
 };
 void log_resume_done(struct log_resume *found);

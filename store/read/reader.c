@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "store/disk/beneath.h"
 #include "store/disk/files.h"
 #include "store/disk/segment-dir.h"
 #include "store/disk/removed-ranges.h"
@@ -29,7 +30,7 @@ struct store_reader *store_reader_close(struct store_reader *reader)
 	return NULL;
 }
 
-/* A store in a folder that this user may not even look into belongs to the service's own user. */
+/* Reports that this user may not look into the folder, and says who may read the store. */
 static int reader_refused(const struct store_reader *reader, struct error *error)
 {
 	bool of_host = strcmp(reader->path, STORE_OF_HOST) == 0;
@@ -43,32 +44,40 @@ static int reader_refused(const struct store_reader *reader, struct error *error
 			 about.st_mode & S_IRGRP ? " and its group" : "");
 }
 
-/* Checks that the folder of segments exists: a folder that contains it is a store. */
+/* Checks that the folder of segments exists. A folder with such a folder is a store. */
 static int reader_check(const struct store_reader *reader, struct error *error)
 {
+	_cleanup_close_ int folder = -1;
 	char segments[PATH_MAX], index[PATH_MAX];
 	int r = store_file(reader->path, STORE_SEGMENTS, segments, error);
 
 	if (r == 0)
 		r = store_file(reader->path, STORE_INDEX, index, error);
-	if (r < 0 || access(segments, R_OK | X_OK) == 0)
+	if (r < 0)
 		return r;
-	r = -errno;
+	folder = beneath_open(reader->path, STORE_SEGMENTS, O_RDONLY | O_DIRECTORY, 0);
+	if (folder >= 0)
+		return 0;
+	r = folder;
 	if (r == -EACCES)
 		return reader_refused(reader, error);
 	if (r == -ENOENT && store_check_folder(reader->path, NULL) < 0)
 		return error_set(error, r, "%s is not a store", reader->path);
-	if (r == -ENOENT && access(index, F_OK) < 0)
+	if (r == -ENOENT && !file_exists(index))
 		return error_set(
 			error, r,
 			"%s: nothing is recorded there; start with: perftape record --store %s",
 			reader->path, reader->path);
-	return error_set(error, r, "%s: %s", segments, strerror(-r));
+	return beneath_error(error, r, segments);
 }
 
 void reader_drop_index(struct store_reader *reader)
 {
 	reader->index = index_close(reader->index);
+	/* its rows may be wrong, too */
+	if (reader->listing)
+		listing_forget(reader->listing);
+	reader->has_looked = false;
 }
 
 /* A recorder whose status is older than this hangs. */
@@ -76,9 +85,8 @@ void reader_drop_index(struct store_reader *reader)
 
 /*
  * Returns whether opening the index may hang. If the store's file system is frozen or its disk
- * hangs, the recorder waits for it. A process that opens the index would wait as well, and could
- * not be interrupted, because SQLite writes beside it even for reading. The folder of segments is
- * enough.
+ * hangs, the recorder waits for the disk. SQLite writes files beside the index even for reading, so
+ * we would also wait, and a signal could not end us. The folder of segments is enough.
  */
 static bool may_hang(const struct store_reader *reader)
 {
@@ -143,7 +151,7 @@ bool store_reader_is_file(const struct store_reader *reader)
 	return reader->is_file;
 }
 
-static bool reader_overlaps(const struct store_segment *segment, uint64_t from_ns, uint64_t to_ns)
+bool reader_overlaps(const struct store_segment *segment, uint64_t from_ns, uint64_t to_ns)
 {
 	return segment->begin_ns < to_ns && segment->end_ns > from_ns;
 }
@@ -179,8 +187,8 @@ static int reader_see_spool(void *context, const struct store_segment *segment, 
 }
 
 /*
- * Reads the index. After an error, drops the rows that were read, so that the folder describes the
- * segments.
+ * Reads the index. After an error, drops the rows that it has read, so that the folder describes
+ * the segments.
  */
 static int gather_index(struct gathering *gathering)
 {
@@ -234,10 +242,10 @@ static bool is_better(const struct store_segment *a, const struct store_segment 
 
 /*
  * Drops duplicates. A segment that was sealed meanwhile was in the spool first, then in the folder,
- * and then in the index. If both exist, checks whether the segment is sound, which the index does
- * not know.
+ * and then in the index. If both the spool and the segment exist, checks the segment, because the
+ * index does not show damage.
  */
-static int drop_doubles(const struct store_reader *reader, struct store_segments *segments,
+int reader_drop_doubles(const struct store_reader *reader, struct store_segments *segments,
 			struct error *error)
 {
 	struct store_segment *items = segments->list.items;
@@ -279,6 +287,42 @@ static int gather_file(const struct store_reader *reader, struct store_segments 
 	return 0;
 }
 
+int reader_gather_spools(struct store_reader *reader, uint64_t to_ns,
+			 struct store_segments *segments, struct error *error)
+{
+	struct gathering gathering = { .reader = reader, .segments = segments };
+
+	return spool_dir_each(reader->path, to_ns, reader_see_spool, &gathering, error);
+}
+
+/* Adds what the index and the folder have beside the segments of `gathering`, and their times. */
+static int gather_folder(struct gathering *gathering, struct error *error)
+{
+	struct store_reader *reader = gathering->reader;
+	struct store_segments *segments = gathering->segments;
+	int r = segment_dir_find_unknown(reader->path, &gathering->names, segments, error);
+
+	if (r == 0)
+		r = segment_dir_check_rows(reader->path, &gathering->names, segments, error);
+	return r < 0 ? r : segment_dir_place(reader->index, segments, error);
+}
+
+int reader_gather_sealed(struct store_reader *reader, const struct store_segments *known,
+			 struct store_segments *segments, struct error *error)
+{
+	struct gathering gathering = { reader, 0, UINT64_MAX, .segments = segments };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < known->list.count; i++)
+		r = reader_see_row(&gathering, &known->list.items[i]);
+	if (r == 0 && !known->list.count)
+		r = gather_index(&gathering);
+	if (r == 0)
+		r = gather_folder(&gathering, error);
+	segment_dir_names_done(&gathering.names);
+	return r;
+}
+
 int reader_gather(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
 		  struct store_segments *segments, struct error *error)
 {
@@ -287,22 +331,20 @@ int reader_gather(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
 
 	if (reader->is_file)
 		return gather_file(reader, segments, error);
-	r = spool_dir_each(reader->path, to_ns, reader_see_spool, &gathering, error);
+	if (reader->listing)
+		return listing_gather(reader, from_ns, to_ns, segments, error);
+	r = reader_gather_spools(reader, to_ns, segments, error);
 	if (r == 0)
 		r = gather_index(&gathering);
 	if (r == 0)
-		r = segment_dir_find_unknown(reader->path, &gathering.names, segments, error);
-	if (r == 0)
-		r = segment_dir_check_rows(reader->path, &gathering.names, segments, error);
-	if (r == 0)
-		r = segment_dir_place(reader->index, segments, error);
+		r = gather_folder(&gathering, error);
 	segment_dir_names_done(&gathering.names);
-	return r < 0 ? r : drop_doubles(reader, segments, error);
+	return r < 0 ? r : reader_drop_doubles(reader, segments, error);
 }
 
 /*
- * Returns 1 if the index cannot be trusted. Without an index, the files described all segments
- * already.
+ * Compares rows of the index with the files. Returns 1 if the index is wrong. Does nothing without
+ * an index, because then the files have described all segments.
  */
 static int check_rows(const struct store_reader *reader, struct store_segments *segments,
 		      struct error *error)
@@ -465,6 +507,23 @@ int store_reader_load(struct store_reader *reader, const struct store_segment *s
 	if (segment->unsealed)
 		return load_spool(reader, segment, want, ret_tape, error);
 	return segment_dir_load(reader->path, segment, want, ret_tape, error);
+}
+
+uint64_t store_reader_memory(const struct store_reader *reader, const struct store_segment *segment)
+{
+	_cleanup_close_ int fd = -1;
+	struct segment_input input;
+
+	/* a spool is at most as large as the recorder's memory, and few spools exist */
+	if (segment->unsealed)
+		return segment->bytes;
+	if (!reader->is_file)
+		return segment_dir_memory(reader->path, segment);
+	fd = open(reader->path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	input = segment_input_file(fd, segment->offset, segment->bytes);
+	return segment_memory(&input);
 }
 
 /*

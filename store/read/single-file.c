@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Reads a .tape file of one or more segments that was cut out of a store. There is no index, and
- * nothing beside the file.
- */
+/* Reads a .tape file: one or more segments out of a store, without an index and other files. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -13,7 +10,7 @@
 
 #define SCAN_BYTES 65536
 
-/* Finds where the next segment seems to begin, from `at` on, or returns `size`. */
+/* Sets *ret_at to the place of the next magic of a segment at or after `at`, or to `size`. */
 static int find_magic(int fd, uint64_t at, uint64_t size, uint64_t *ret_at)
 {
 	_cleanup_free_ uint8_t *part = malloc(SCAN_BYTES);

@@ -29,7 +29,7 @@ static int read_single_file(const struct store_reader *reader, const struct stor
 	return segment_busy(&input, bytes, NULL);
 }
 
-/* Returns 1, or 0 if the section does not exist or cannot be read. */
+/* Returns 1, or 0 if the section does not exist or is unreadable. */
 static int store_busy_decode(struct walk *walk, struct busy *busy)
 {
 	int r = busy_decode(walk->decoder, walk->bytes.data, walk->bytes.size, busy);
@@ -54,7 +54,9 @@ static int ask_index(struct walk *walk, const struct store_segment *segment)
 	int r;
 
 	walk->bytes.size = 0;
-	r = reader->index ? index_busy(reader->index, segment->name, &walk->bytes, NULL) : 0;
+	r = reader->index
+		    ? index_bytes_of(reader->index, INDEX_BUSY, segment->name, &walk->bytes, NULL)
+		    : 0;
 	if (r >= 0 || r == -ENOMEM)
 		return r;
 	reader_drop_index(reader);
@@ -62,9 +64,8 @@ static int ask_index(struct walk *walk, const struct store_segment *segment)
 }
 
 /*
- * Reads the busy CPUs from the index. If it has them, checks that the row belongs to the present
- * segment. Uses the row also if the segment is damaged by now, because then the answer lacks
- * nothing.
+ * Reads the busy CPUs from the index. If the index has a row, checks that the row belongs to the
+ * present segment. Uses the row even if the segment is damaged by now, because the row is complete.
  */
 static int from_index(struct walk *walk, struct store_segment *segment, struct busy *busy)
 {

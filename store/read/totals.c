@@ -4,17 +4,21 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
+#include "base/cleanup.h"
+#include "store/disk/beneath.h"
 #include "store/disk/files.h"
 #include "store/disk/segment-dir.h"
 #include "store/read/reader.h"
 #include "store/disk/limits.h"
 #include "store/disk/store-size.h"
 
-static void totals_add_segment(struct store_totals *totals, const struct store_segment *segment)
+static int totals_add_segment(void *context, const struct store_segment *segment)
 {
+	struct store_totals *totals = context;
+
 	if (segment->vanished) {
 		totals->vanished++;
-		return;
+		return 0;
 	}
 	if (*segment->damage) {
 		totals->damaged++;
@@ -33,6 +37,7 @@ static void totals_add_segment(struct store_totals *totals, const struct store_s
 	}
 	totals->samples += segment->samples;
 	totals->lost += segment->lost;
+	return 0;
 }
 
 static int totals_see_nothing(void *context, const struct note *note)
@@ -53,34 +58,54 @@ static int add_folder(const struct store_reader *reader, struct store_totals *to
 	return r;
 }
 
-/*
- * Reads the description of each file whose size differs from the index, because the file was
- * changed after sealing. Opening thousands of files would take too long, so only
- * store_reader_verify() finds changes that keep the size.
- */
-static int check_sizes(const struct store_reader *reader, struct store_segments *all,
+/* Reads the description of a file whose size differs. Returns 0 or a negative errno. */
+static int totals_check_size(const struct store_reader *reader, int folder,
+			     struct store_segment *segment, struct error *error)
+{
+	struct store_segment file;
+	struct stat about;
+	int r;
+
+	if (fstatat(folder, segment->name, &about, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    (uint64_t)about.st_size == segment->bytes)
+		return 0;
+	r = segment_dir_describe(reader->path, segment->name, &file, error);
+	if (r < 0)
+		/* retention removed it meanwhile */
+		return r == -ENOENT ? 0 : r;
+	segment->bytes = file.bytes;
+	memcpy(segment->damage, file.damage, sizeof(segment->damage));
+	return 0;
+}
+
+int totals_check_sizes(const struct store_reader *reader, struct store_segments *all,
 		       struct error *error)
 {
-	char folder[PATH_MAX], path[PATH_MAX];
-	int r = store_file(reader->path, STORE_SEGMENTS, folder, error);
+	/* names are found faster from the folder's descriptor */
+	_cleanup_close_ int folder =
+		beneath_open(reader->path, STORE_SEGMENTS, O_RDONLY | O_DIRECTORY, 0);
+	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < all->list.count; i++) {
-		struct store_segment *segment = &all->list.items[i], file;
-		struct stat about;
+	for (size_t i = 0; r == 0 && folder >= 0 && i < all->list.count; i++) {
+		struct store_segment *segment = &all->list.items[i];
 
-		if (segment->unsealed || *segment->damage ||
-		    store_file(folder, segment->name, path, NULL) < 0 || lstat(path, &about) < 0 ||
-		    (uint64_t)about.st_size == segment->bytes)
-			continue;
-		r = segment_dir_describe(reader->path, segment->name, &file, error);
-		if (r == 0) {
-			segment->bytes = file.bytes;
-			memcpy(segment->damage, file.damage, sizeof(segment->damage));
-		} else if (r == -ENOENT) {
-			/* retention removed it meanwhile */
-			r = 0;
-		}
+		if (!segment->unsealed && !*segment->damage)
+			r = totals_check_size(reader, folder, segment, error);
 	}
+	return r;
+}
+
+static int add_segments(struct store_reader *reader, struct store_totals *totals,
+			struct error *error)
+{
+	struct store_segments all = { 0 };
+	int r = reader_gather(reader, 0, UINT64_MAX, &all, error);
+
+	if (r == 0 && !reader->is_file)
+		r = totals_check_sizes(reader, &all, error);
+	for (size_t i = 0; r == 0 && i < all.list.count; i++)
+		r = totals_add_segment(totals, &all.list.items[i]);
+	array_done(&all.list);
 	return r;
 }
 
@@ -88,15 +113,11 @@ int store_reader_totals(struct store_reader *reader, struct store_totals *ret_to
 			struct error *error)
 {
 	struct store_totals totals = { 0 };
-	struct store_segments all = { 0 };
 	struct statvfs about;
-	int r = reader_gather(reader, 0, UINT64_MAX, &all, error);
+	/* a listing has compared the sizes already */
+	int r = reader->listing ? listing_each(reader, totals_add_segment, &totals, error)
+				: add_segments(reader, &totals, error);
 
-	if (r == 0 && !reader->is_file)
-		r = check_sizes(reader, &all, error);
-	for (size_t i = 0; r == 0 && i < all.list.count; i++)
-		totals_add_segment(&totals, &all.list.items[i]);
-	array_done(&all.list);
 	totals.bytes = totals.segment_bytes;
 	if (r == 0 && !reader->is_file)
 		r = add_folder(reader, &totals, error);

@@ -20,8 +20,8 @@ struct verifying {
 };
 
 /*
- * If a recorder runs, the check of the index is repeated this many times at most, with this pause
- * before each repetition.
+ * Beside a recorder, the check of the index repeats at most INDEX_AGAIN times, with a pause before
+ * each repetition.
  */
 #define INDEX_AGAIN 3
 #define INDEX_AGAIN_NS 200000000l
@@ -41,8 +41,8 @@ static void read_bytes(struct verifying *verifying, uint64_t bytes)
 }
 
 /*
- * Returns whether the header agrees with the tape. The index and the answers to queries rely on the
- * header.
+ * Returns whether the segment's header agrees with the tape. The index and the answers to queries
+ * rely on the header.
  */
 static bool header_matches(const struct store_segment *segment, const struct tape *tape)
 {
@@ -139,23 +139,23 @@ static int verify_notes(struct verifying *verifying, const char *name)
 	return 0;
 }
 
-/* A row of busy CPUs of a segment. */
-struct busy_row {
+/* A row of the index that has bytes for a segment. */
+struct bytes_row {
 	char name[64];
 	uint64_t size;
 	uint32_t crc;
 };
 
 /* Sorted by name. */
-struct busy_rows {
-	array_of(struct busy_row) list;
+struct bytes_rows {
+	array_of(struct bytes_row) list;
 };
 
 struct rows {
 	struct verifying *verifying;
 	struct store_segments segments;
 	struct incident_rows incidents;
-	struct busy_rows busy;
+	struct bytes_rows bytes[INDEX_TABLES];
 	/* Report the problems; otherwise only count them. */
 	bool reports;
 	uint64_t stale;
@@ -175,34 +175,37 @@ static int verify_see_incident(void *context, const struct store_incident *incid
 	return incident_rows_add(&rows->incidents, incident);
 }
 
-static int see_busy(void *context, const char *name, const void *data, size_t size)
+static int see_bytes(void *context, const char *name, const void *data, size_t size)
 {
-	struct busy_row row = { .size = size, .crc = crc32c(0, data, size) };
-	struct busy_rows *rows = context;
+	struct bytes_row row = { .size = size, .crc = crc32c(0, data, size) };
+	struct bytes_rows *rows = context;
 
 	snprintf(row.name, sizeof(row.name), "%s", name);
 	return array_push(&rows->list, row);
 }
 
-static int compare_busy_name(const void *name, const void *row)
+static int compare_bytes_name(const void *name, const void *row)
 {
-	return strcmp(name, ((const struct busy_row *)row)->name);
+	return strcmp(name, ((const struct bytes_row *)row)->name);
 }
 
-static bool same_busy(const struct busy_rows *a, const struct busy_rows *b, const char *name)
+/* Returns NULL if the rows have no bytes of this segment. */
+static const struct bytes_row *find_bytes(const struct bytes_rows *rows, const char *name)
 {
-	static const struct busy_row none;
-	const struct busy_row *found[2] = { NULL, NULL };
+	if (!rows->list.count)
+		return NULL;
+	return bsearch(name, rows->list.items, rows->list.count, sizeof(*rows->list.items),
+		       compare_bytes_name);
+}
 
-	if (a->list.count)
-		found[0] = bsearch(name, a->list.items, a->list.count, sizeof(*a->list.items),
-				   compare_busy_name);
-	if (b->list.count)
-		found[1] = bsearch(name, b->list.items, b->list.count, sizeof(*b->list.items),
-				   compare_busy_name);
-	for (int i = 0; i < 2; i++)
-		found[i] = found[i] ? found[i] : &none;
-	return found[0]->size == found[1]->size && found[0]->crc == found[1]->crc;
+static bool same_bytes(const struct bytes_rows *a, const struct bytes_rows *b, const char *name)
+{
+	static const struct bytes_row none;
+	const struct bytes_row *left = find_bytes(a, name), *right = find_bytes(b, name);
+
+	left = left ? left : &none;
+	right = right ? right : &none;
+	return left->size == right->size && left->crc == right->crc;
 }
 
 static void report_stale(struct rows *rows, const char *what)
@@ -237,9 +240,24 @@ static int verify_compare_names(const void *a, const void *b)
 		      ((const struct store_segment *)b)->name);
 }
 
+/*
+ * An index of the version before has no outlines of its segments. Answers then take them from the
+ * segments, so a missing outline is not stale.
+ */
+static void verify_compare_bytes(struct rows *rows, const struct bytes_rows bytes[INDEX_TABLES],
+				 const char *name)
+{
+	if (!same_bytes(&rows->bytes[INDEX_BUSY], &bytes[INDEX_BUSY], name))
+		report_stale(rows, "its busy CPUs differ from those of a segment");
+	else if (find_bytes(&rows->bytes[INDEX_OUTLINES], name) &&
+		 !same_bytes(&rows->bytes[INDEX_OUTLINES], &bytes[INDEX_OUTLINES], name))
+		report_stale(rows, "its outline differs from that of a segment");
+}
+
 /* Compares two lists, both sorted by name. An entry in only one of them is stale. */
 static void verify_compare_rows(struct rows *rows, const struct store_segments *files,
-				const struct incident_rows *incidents, const struct busy_rows *busy)
+				const struct incident_rows *incidents,
+				const struct bytes_rows bytes[INDEX_TABLES])
 {
 	size_t row = 0, file = 0;
 
@@ -256,8 +274,8 @@ static void verify_compare_rows(struct rows *rows, const struct store_segments *
 			report_stale(rows, "it lacks a segment");
 		else if (order == 0 && !*b->damage && !same_segment(a, b))
 			report_stale(rows, "a row differs from its segment");
-		else if (order == 0 && !*b->damage && !same_busy(&rows->busy, busy, b->name))
-			report_stale(rows, "its busy CPUs differ from those of a segment");
+		else if (order == 0 && !*b->damage)
+			verify_compare_bytes(rows, bytes, b->name);
 		row += order <= 0;
 		file += order >= 0;
 	}
@@ -276,18 +294,23 @@ static void verify_compare_rows(struct rows *rows, const struct store_segments *
 	}
 }
 
-static int verify_read_busy(const char *path, const struct store_segment *segment,
-			    struct busy_rows *busy, struct error *error)
+static int verify_read_bytes(const char *path, const struct store_segment *segment,
+			     struct bytes_rows rows[INDEX_TABLES], struct error *error)
 {
-	_cleanup_(buffer_done) struct buffer bytes = { 0 };
-	int r = segment_dir_busy(path, segment, &bytes, error);
+	_cleanup_(index_bytes_done) struct index_bytes bytes = { 0 };
+	int r = segment_dir_bytes(path, segment, &bytes, error);
 
-	return r == 1 ? see_busy(busy, segment->name, bytes.data, bytes.size) : r;
+	/* one may be readable while another one is damaged */
+	for (int i = 0; !error_is_exhaustion(r) && i < INDEX_TABLES; i++)
+		if (bytes.of[i].size &&
+		    see_bytes(&rows[i], segment->name, bytes.of[i].data, bytes.of[i].size) < 0)
+			r = -ENOMEM;
+	return r;
 }
 
-/* Reads the present segments, sorted by name, with their incidents and busy CPUs. */
+/* Reads the present segments, sorted by name, with what the index has of them. */
 static int read_files(struct verifying *verifying, struct store_segments *files,
-		      struct incident_rows *incidents, struct busy_rows *busy)
+		      struct incident_rows *incidents, struct bytes_rows bytes[INDEX_TABLES])
 {
 	const char *path = verifying->reader->path;
 	struct segment_dir_names names = { 0 };
@@ -303,7 +326,7 @@ static int read_files(struct verifying *verifying, struct store_segments *files,
 		if (!*segment->damage && segment->incidents)
 			r = segment_dir_incidents(path, segment, incidents, verifying->error);
 		if (!*segment->damage && segment->samples && !error_is_exhaustion(r))
-			r = verify_read_busy(path, segment, busy, verifying->error);
+			r = verify_read_bytes(path, segment, bytes, verifying->error);
 		if (!error_is_exhaustion(r))
 			r = 0;
 	}
@@ -312,31 +335,33 @@ static int read_files(struct verifying *verifying, struct store_segments *files,
 
 static int compare_index(struct verifying *verifying, bool reports, uint64_t *ret_stale)
 {
-	struct busy_rows busy = { 0 };
+	struct bytes_rows bytes[INDEX_TABLES] = { 0 };
 	struct rows rows = { .verifying = verifying, .reports = reports };
 	struct incident_rows incidents = { 0 };
 	struct store_segments files = { 0 };
 	struct index *index = verifying->reader->index;
 	struct error why = { 0 };
-	int r = read_files(verifying, &files, &incidents, &busy), read = 0;
+	int r = read_files(verifying, &files, &incidents, bytes), read = 0;
 
 	if (r == 0 && index) {
 		read = index_segments(index, verify_see_row, &rows, &why);
 		if (read == 0)
 			read = index_incidents(index, verify_see_incident, &rows, &why);
-		if (read == 0)
-			read = index_all_busy(index, see_busy, &rows.busy, &why);
+		for (int i = 0; read == 0 && i < INDEX_TABLES; i++)
+			read = index_all_bytes(index, i, see_bytes, &rows.bytes[i], &why);
 	}
 	if (read == -ENOMEM)
 		r = read;
 	else if (read < 0)
 		verify_report(verifying, STORE_INDEX, why.text);
 	else if (r == 0 && index)
-		verify_compare_rows(&rows, &files, &incidents, &busy);
+		verify_compare_rows(&rows, &files, &incidents, bytes);
 	else if (r == 0 && files.list.count)
 		report_stale(&rows, "it does not exist or cannot be used");
-	array_done(&rows.busy.list);
-	array_done(&busy.list);
+	for (int i = 0; i < INDEX_TABLES; i++) {
+		array_done(&rows.bytes[i].list);
+		array_done(&bytes[i].list);
+	}
 	array_done(&rows.segments.list);
 	array_done(&files.list);
 	incident_rows_done(&rows.incidents);
@@ -346,8 +371,8 @@ static int compare_index(struct verifying *verifying, bool reports, uint64_t *re
 }
 
 /*
- * Checks the index. A recorder may seal and remove between the reads of the files and of the index.
- * So beside one, reports only differences that persist.
+ * Checks the index. A recorder may seal and remove segments between the reads of the files and of
+ * the index. So beside a recorder, reports only differences that persist.
  */
 static int verify_index(struct verifying *verifying)
 {

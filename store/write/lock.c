@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The lock of the store is a lock on a file. If somebody removes or moves the store, the file and
- * its lock go with it. Then others can lock a new file under the same name. So each write first
- * checks that our file is still the present one. If not, we lock the present one or create the
- * store again. If another process holds it, nothing is written.
+ * its lock go with it. Then others can lock a new file under the same name. So the writer checks
+ * before each write that its file is still the present one. If not, the writer locks the present
+ * file or creates the store again. If another process holds the lock, the writer does not write.
  */
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "store/disk/beneath.h"
 #include "store/disk/files.h"
 #include "store/write/folder-rights.h"
@@ -30,7 +31,10 @@ static int lock_lock_file(struct store_writer *writer, struct error *error)
 	if (fstat(fd, &about) < 0)
 		return write_error_set(error, -errno, writer->path, "open", STORE_LOCK);
 	if (fcntl(fd, F_OFD_SETLK, &lock) == 0) {
-		/* a reader that could open the lock of an older version could hold it */
+		/*
+		 * older versions let readers open the lock, and a reader who can open it can hold
+		 * it
+		 */
 		if ((about.st_mode & 0777) != STORE_LOCK_MODE)
 			(void)!fchmod(fd, STORE_LOCK_MODE);
 		atomic_store(&writer->lock_device, about.st_dev);
@@ -77,8 +81,8 @@ bool writer_has_lock(const struct store_writer *writer)
 
 /*
  * Takes new numbers after the store was replaced. Numbers from the old store may be in use in the
- * new one. The rest of the tapes that began in the old store is not spooled, because a spool
- * without its first blocks cannot be read.
+ * new store. The writer does not spool the rest of tapes that began in the old store, because a
+ * spool without its first blocks is unreadable.
  */
 static int lock_take_new_numbers(struct store_writer *writer, struct error *error)
 {
@@ -98,10 +102,12 @@ int writer_ensure_lock(struct store_writer *writer, struct error *error)
 	bool holds = writer_has_lock(writer);
 	int r;
 
-	if (holds && !writer->replacing && access(writer->segments, F_OK) == 0 &&
-	    access(writer->spools, F_OK) == 0)
+	if (holds && !writer->replacing && file_exists(writer->segments) &&
+	    file_exists(writer->spools))
 		return 0;
-	r = folder_rights_check(writer->path, error);
+	r = store_check_folder(writer->path, error);
+	if (r == 0)
+		r = folder_rights_check(writer->path, error);
 	if (r == 0)
 		r = writer_make_folders(writer, error);
 	if (r == 0 && !holds)

@@ -25,11 +25,13 @@ static int reconcile_see_row(void *context, const struct store_segment *segment)
 	return array_push(&reconciling->rows.list, *segment);
 }
 
-/* Adds a segment file to the index. A damaged one is left out; readers find it in the folder. */
+/*
+ * Adds a segment file to the index. Leaves out a damaged segment, which readers find in the folder.
+ */
 static int reconcile_adopt(struct store_writer *writer, const struct store_segment *segment,
 			   struct error *error)
 {
-	_cleanup_(buffer_done) struct buffer busy = { 0 };
+	_cleanup_(index_bytes_done) struct index_bytes rows = { 0 };
 	struct incident_rows incidents = { 0 };
 	int r = 0;
 
@@ -39,19 +41,19 @@ static int reconcile_adopt(struct store_writer *writer, const struct store_segme
 		r = segment_dir_incidents(writer->path, segment, &incidents, error);
 	/*
 	 * The segment may be damaged or too new behind its header. Readers notice, because the
-	 * index lacks its incidents and busy CPUs.
+	 * index lacks its incidents, busy CPUs and outline.
 	 */
 	if (!error_is_exhaustion(r) && segment->samples)
-		r = segment_dir_busy(writer->path, segment, &busy, error);
+		r = segment_dir_bytes(writer->path, segment, &rows, error);
 	if (!error_is_exhaustion(r))
-		r = index_put(writer->index, segment, &incidents, &busy, error);
+		r = index_put(writer->index, segment, &incidents, &rows, error);
 	incident_rows_done(&incidents);
 	return r;
 }
 
 /*
- * Notes the segments that vanished, because nothing shows them once their rows are gone. If the
- * file of removed ranges is damaged, rewrites its sound records.
+ * Notes the segments that vanished, because only their rows still show them. If the file of removed
+ * ranges is damaged, rewrites its sound records.
  */
 static int note_vanished(struct reconciling *reconciling, struct store_removed_ranges *ranges)
 {
@@ -76,7 +78,7 @@ static int note_vanished(struct reconciling *reconciling, struct store_removed_r
 }
 
 /*
- * Removes the rows of segments that are gone. If the note of these segments fails, their rows stay,
+ * Removes the rows of segments that are gone. If noting these segments fails, keeps their rows,
  * because the rows show the same.
  */
 static int forget_vanished(struct reconciling *reconciling)
@@ -139,7 +141,10 @@ static int reconcile_once(struct store_writer *writer, struct error *error)
 	return r;
 }
 
-/* Another user, such as root, made the index. The folder is ours, so the index can be made anew. */
+/*
+ * Returns whether another user, such as root, made the index. The folder is ours, so we can make
+ * the index anew.
+ */
 static bool reconcile_is_refused(const char *file)
 {
 	return faccessat(AT_FDCWD, file, R_OK | W_OK, AT_EACCESS) < 0 && errno == EACCES;
@@ -171,7 +176,7 @@ int writer_reconcile(struct store_writer *writer, struct error *error)
 
 	if (r == 0)
 		r = reconcile_once(writer, error);
-	/* rebuild an index that is damaged or old; the folder has everything */
+	/* rebuild a damaged or old index from the folder, which has everything */
 	return r == -EBADMSG || r == -ESTALE ? store_writer_rebuild(writer, error) : r;
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "base/mutation.h"
 #include "store/disk/files.h"
 #include "store/disk/segment-dir.h"
@@ -20,7 +21,7 @@ struct leftovers {
 	array_of(struct leftover) list;
 };
 
-/* Returns whether the spool may be one of this writer. */
+/* Returns whether the spool may belong to this writer. */
 static bool recovery_is_ours(const struct store_writer *writer, const char *name)
 {
 	uint64_t number;
@@ -47,7 +48,7 @@ static void remove_lone_mark(const struct store_writer *writer, const char *name
 	char spool[PATH_MAX], mark[PATH_MAX];
 
 	if (recovery_path(writer, name, STORE_SPOOL_SUFFIX, spool) == 0 &&
-	    recovery_path(writer, name, STORE_NAMING_SUFFIX, mark) == 0 && access(spool, F_OK) < 0)
+	    recovery_path(writer, name, STORE_NAMING_SUFFIX, mark) == 0 && !file_exists(spool))
 		unlink(mark);
 }
 
@@ -80,8 +81,9 @@ static int compare_leftovers(const void *a, const void *b)
 }
 
 /*
- * Returns whether a spool has a segment already: its writer was killed before it removed the spool.
- * A segment of a newer version counts, because it has more than we could write.
+ * Returns whether the segment of a spool exists already, because its writer was killed before
+ * removing the spool. A segment of a newer version counts, because such a segment has more than we
+ * could write.
  */
 static bool is_sealed(const struct store_writer *writer, const char *name)
 {
@@ -142,7 +144,7 @@ struct recovery {
 	int (*seal)(void *context, struct store_writer *writer, struct tape *tape);
 	void *context;
 	struct store_recovered result;
-	/* The first error that made a spool stay. */
+	/* The first error for which a spool stays. */
 	int unread;
 	struct error *error;
 };
@@ -157,7 +159,7 @@ static void remove_spool(const struct store_writer *writer, const char *name)
 		unlink(path);
 }
 
-/* Leaves a spool that cannot be read now. It does not prevent the recovery of the others. */
+/* Keeps a spool that is unreadable now, and lets the recovery of the others go on. */
 static int recovery_keep(struct recovery *recovery, int r, const struct error *why)
 {
 	if (r == -EPROTONOSUPPORT)
@@ -216,7 +218,7 @@ static int recover_one(struct recovery *recovery, const char *name)
 		return r;
 	/*
 	 * a torn spool is damage only if the recorder was killed; after a lack of space, the
-	 * unsaved note already tells why the spool is torn
+	 * unsaved note already explains the torn end
 	 */
 	recovery->result.damaged += (end.torn || end.damaged) &&
 				    strcmp(tape_fact(tape, TAPE_ENDED), TAPE_ENDED_KILLED) == 0;
@@ -225,7 +227,7 @@ static int recover_one(struct recovery *recovery, const char *name)
 	return 0;
 }
 
-/* Returns whether the spool is empty, so that there is nothing to recover. */
+/* Returns whether the spool is empty, so that recovery can skip it. */
 static bool is_empty(const struct store_writer *writer, const char *name)
 {
 	char path[PATH_MAX];

@@ -10,13 +10,17 @@
 
 #include "base/file.h"
 #include "base/mutation.h"
+#include "store/disk/beneath.h"
 #include "store/disk/files.h"
 #include "store/disk/index.h"
+#include "store/disk/segment-dir.h"
 
 struct store_resealer {
-	/* The folder of segments, locked against other resealers. */
+	/* The folder of segments. */
 	int folder;
-	/* NULL if it could not be opened; `trouble` says why. */
+	/* The locked file, which keeps other resealers away. */
+	int lock;
+	/* NULL if opening the index failed; `trouble` has the reason. */
 	struct index *index;
 	struct error trouble;
 };
@@ -28,34 +32,39 @@ struct store_resealer *store_resealer_close(struct store_resealer *resealer)
 	index_close(resealer->index);
 	if (resealer->folder >= 0)
 		close(resealer->folder);
+	if (resealer->lock >= 0)
+		close(resealer->lock);
 	free(resealer);
 	return NULL;
 }
 
-/* Opens and locks the folder. Returns -EBUSY if another resealer has it. */
-static int lock_folder(const char *name)
+/*
+ * Returns the lock of resealers, or -EBUSY if another resealer holds it. Readers cannot hold the
+ * lock.
+ */
+static int reseal_lock(const char *path)
 {
-	_cleanup_close_ int folder = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_close_ int lock =
+		beneath_open(path, STORE_RESEAL_LOCK, O_RDWR | O_CREAT, STORE_LOCK_MODE);
 
-	if (folder < 0)
-		return -errno;
-	if (flock(folder, LOCK_EX | LOCK_NB) < 0)
+	if (lock < 0)
+		return lock;
+	if (flock(lock, LOCK_EX | LOCK_NB) < 0)
 		return errno == EWOULDBLOCK ? -EBUSY : -errno;
-	return take_fd(folder);
+	return take_fd(lock);
 }
 
 void store_resealer_sweep(const char *path, const char *name)
 {
 	static const char suffix[] = STORE_SUFFIX STORE_RESEAL_SUFFIX;
-	_cleanup_close_ int folder = -1;
+	_cleanup_close_ int folder = -1, lock = -1;
 	size_t size = strlen(name);
-	char file[PATH_MAX];
 
 	if (name[0] != '.' || size <= strlen(suffix) ||
-	    strcmp(name + size - strlen(suffix), suffix) != 0 ||
-	    store_file(path, STORE_SEGMENTS, file, NULL) < 0)
+	    strcmp(name + size - strlen(suffix), suffix) != 0)
 		return;
-	folder = lock_folder(file);
+	lock = reseal_lock(path);
+	folder = lock < 0 ? -1 : beneath_open(path, STORE_SEGMENTS, O_RDONLY | O_DIRECTORY, 0);
 	if (folder >= 0)
 		unlinkat(folder, name, 0);
 }
@@ -69,17 +78,19 @@ int store_resealer_open(const char *path, struct store_resealer **ret_resealer, 
 
 	if (!resealer)
 		return -ENOMEM;
-	resealer->folder = -1;
+	resealer->folder = resealer->lock = -1;
 	r = store_file(path, STORE_SEGMENTS, name, error);
 	if (r < 0)
 		return r;
-	resealer->folder = lock_folder(name);
-	if (resealer->folder == -EBUSY)
+	resealer->lock = reseal_lock(path);
+	if (resealer->lock == -EBUSY)
 		return error_set(error, -EBUSY,
 				 "%s: another process adds names to it; try again later", path);
+	if (resealer->lock < 0)
+		return beneath_error(error, resealer->lock, path);
+	resealer->folder = beneath_open(path, STORE_SEGMENTS, O_RDONLY | O_DIRECTORY, 0);
 	if (resealer->folder < 0)
-		return error_set(error, resealer->folder, "%s: %s", name,
-				 strerror(-resealer->folder));
+		return beneath_error(error, resealer->folder, name);
 	r = store_file(path, STORE_INDEX, name, error);
 	if (r == 0)
 		r = index_open(name, true, &resealer->index, &resealer->trouble);
@@ -103,7 +114,7 @@ static int write_beside(int folder, const char *name, const struct buffer *bytes
 }
 
 /*
- * Exchanges the two names, because a plain rename would bring back a segment that was removed
+ * Exchanges the two names, because a plain rename would bring back a segment that retention removed
  * meanwhile. If the file system cannot exchange names, checks before the rename that the segment
  * exists.
  */
@@ -124,8 +135,8 @@ static int reseal_replace(int folder, const char *name, const struct buffer *byt
 	int r;
 
 	/*
-	 * if we are killed here, the next recorder removes the file at its start, unless a resealer
-	 * runs
+	 * if somebody kills us here, the next recorder removes the file at its start, unless a
+	 * resealer runs
 	 */
 	if (snprintf(temporary, sizeof(temporary), ".%s%s", name, STORE_RESEAL_SUFFIX) >=
 	    (int)sizeof(temporary))
@@ -145,7 +156,7 @@ static int reseal_put_into_index(struct store_resealer *resealer,
 				 const struct buffer *bytes, struct error *error)
 {
 	struct segment_input input = segment_input_memory(bytes->data, bytes->size);
-	_cleanup_(buffer_done) struct buffer busy = { 0 };
+	_cleanup_(index_bytes_done) struct index_bytes rows = { 0 };
 	struct incident_rows incidents = { 0 };
 	int r;
 
@@ -156,9 +167,9 @@ static int reseal_put_into_index(struct store_resealer *resealer,
 	}
 	r = incident_rows_add_tape(&incidents, tape, segment->name);
 	if (r == 0)
-		r = MIN(segment_busy(&input, &busy, error), 0);
+		r = segment_dir_input_bytes(&input, &rows, error);
 	if (r == 0)
-		r = index_put(resealer->index, segment, &incidents, &busy, error);
+		r = index_put(resealer->index, segment, &incidents, &rows, error);
 	incident_rows_done(&incidents);
 	return r < 0 ? 1 : 0;
 }

@@ -20,7 +20,8 @@ const char *retention_plan_reason_text(enum retention_plan_reason reason)
 }
 
 /*
- * Returns the age by the wall clock. A segment of the future is new: the wall clock was set back.
+ * Returns the age by the wall clock. A segment of the future has age 0, because somebody set the
+ * clock back.
  */
 static uint64_t age_by_clock(const struct retention_plan_item *item, uint64_t now_ns)
 {
@@ -28,9 +29,9 @@ static uint64_t age_by_clock(const struct retention_plan_item *item, uint64_t no
 }
 
 /*
- * Calls mark() for items beyond an age. The age of an item is the sum of what was recorded after
- * it, by the perf clock, and of the gaps without a recording, by the wall clock. Each gap counts
- * for at most a step (limit_ns / STEP_PART).
+ * Calls mark() for items beyond an age. The age of an item is the sum of the recorded time and of
+ * the gaps after it. Recorded time is by the perf clock, gaps are by the wall clock. Each gap
+ * counts for at most a step (limit_ns / STEP_PART).
  */
 static void mark_older(struct retention_plan *plan, const struct store_limits *limits,
 		       uint64_t now_ns, uint64_t limit_ns,
@@ -56,7 +57,7 @@ static void mark_overdue(struct retention_plan_item *item)
 	item->overdue = true;
 }
 
-/* Marks an item that is too old for pins without an end of their own. */
+/* Marks an item that is older than the limit for pins. A pin without an end does not keep it. */
 static void mark_past_pins(struct retention_plan_item *item)
 {
 	item->past_pins = true;
@@ -154,8 +155,9 @@ static struct retention_plan_hold hold_of(const struct retention_plan_figures *f
 
 /*
  * Chooses the oldest items, just enough for new recordings, because other processes fill the disk.
- * Removing months of recordings would not help: these processes would take that space, too. The
- * size of the store is fixed once; it does not shrink further if the others take more.
+ * Removing months of recordings would not help, because these processes would take that space, too.
+ * The store keeps the size that it has when the disk is first full, even if these processes take
+ * more.
  */
 static void choose_starved(struct retention_plan *plan, struct retention_plan_figures *figures)
 {

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Decides which segments retention removes: takes numbers and returns a reason for each. */
+/* Decides which segments retention removes, from numbers alone, and gives a reason for each. */
 
 #include "base/array.h"
 #include "store/disk/limits.h"
 
-/* Why a segment is removed. */
+/* The reason for removing a segment. */
 enum retention_plan_reason {
-	/* It stays. */
+	/* The segment stays. */
 	RETENTION_PLAN_STAYS,
-	/* It is older than the limit. */
+	/* The segment is older than the limit. */
 	RETENTION_PLAN_AGE,
 	/* The store is larger than the limit. */
 	RETENTION_PLAN_BYTES,
-	/* Less of the disk is free than the limit says. */
+	/* The free space of the disk is below the limit. */
 	RETENTION_PLAN_SPACE,
-	/* Others fill the disk, so the store may not grow. */
+	/* Other processes fill the disk, so the store must not grow. */
 	RETENTION_PLAN_STARVED,
 };
 
@@ -24,19 +24,19 @@ struct retention_plan_item {
 	/* On the wall clock. */
 	uint64_t begin_ns;
 	uint64_t end_ns;
-	/* On the perf clock, which nobody sets. */
+	/* On the perf clock, which does not jump. */
 	uint64_t length_ns;
 	uint64_t bytes;
 	/* The disk space: whole blocks. */
 	uint64_t taken_bytes;
-	/* The item is never removed. */
+	/* Never remove the item. */
 	bool keep;
 	bool pinned;
 	/* Older than the limit of age. */
 	bool overdue;
 	/* Older than the limit for pins. */
 	bool past_pins;
-	/* Too old by the wall clock only, so it stays. */
+	/* The item is too old only by the wall clock, so it stays. */
 	bool spared;
 	enum retention_plan_reason reason;
 };
@@ -45,14 +45,14 @@ struct retention_plan_item {
 struct retention_plan_pin {
 	uint64_t from_ns;
 	uint64_t to_ns;
-	/* UINT64_MAX: until it is older than pin_ns. */
+	/* UINT64_MAX: the pin ends when the range is older than pin_ns. */
 	uint64_t until_ns;
 };
 
 /*
  * The limit of the store's size after other processes have filled the disk: the disk space that the
- * store took then, and the disk space that it could have taken. Both are 0 as long as the disk is
- * not filled.
+ * store took then, and the disk space that the store could have taken. Both are 0 until the disk is
+ * full.
  */
 struct retention_plan_hold {
 	uint64_t taken_bytes;
@@ -88,9 +88,9 @@ struct retention_plan {
 const char *retention_plan_reason_text(enum retention_plan_reason reason);
 
 /*
- * Sets all members of each item except its sizes and times. Pinned items are removed only for the
- * limit of the store's size, and only after all others. They are never removed for free space that
- * other processes took.
+ * Sets all members of each item except its sizes and times. The plan removes pinned items only for
+ * the limit of the store's size, and only after all others. It does not remove pinned items for
+ * free space that other processes took.
  */
 void retention_plan_make(struct retention_plan *plan, const struct store_limits *limits,
 			 const struct retention_plan_figures *figures);

@@ -93,7 +93,7 @@ static int retention_see_row(void *context, const struct store_segment *segment)
 	return array_push(&retention->segments.list, *segment);
 }
 
-/* Adds a spool that was set aside. It takes disk space like an unreadable segment. */
+/* Adds a spool that was set aside. Such a spool takes disk space like an unreadable segment. */
 static int retention_see_spool_name(void *context, const char *name)
 {
 	struct retention *retention = context;
@@ -111,7 +111,7 @@ static int retention_see_spool_name(void *context, const char *name)
 	return array_push(&retention->segments.list, segment);
 }
 
-/* Without an index to trust, pins each segment that has incidents for its whole time. */
+/* Pins the whole time of each segment with incidents, if a sound index does not exist. */
 static int pin_without_index(struct retention *retention)
 {
 	int r = 0;
@@ -125,7 +125,7 @@ static int pin_without_index(struct retention *retention)
 	return r;
 }
 
-/* Reconciles the index, if necessary. A dry writer uses it as it is. */
+/* Reconciles the index, if necessary. A dry writer uses the present index. */
 static int refresh_index(struct store_writer *writer, struct error *error)
 {
 	if (writer->dry)
@@ -156,7 +156,7 @@ static int compare_ends(const void *a, const void *b)
 	return strcmp(left->name, right->name);
 }
 
-/* Drops rows whose files are gone, because these take no disk space. */
+/* Drops rows whose files are gone, because such files do not take disk space. */
 static int drop_absent(struct retention *retention)
 {
 	struct store_segments *segments = &retention->segments;
@@ -199,7 +199,7 @@ static int measure_disk(struct retention *retention)
 	if (statvfs(retention->writer->path, &about) < 0)
 		return error_set(retention->error, -errno, "%s", strerror(errno));
 	retention->free_bytes = (uint64_t)about.f_bavail * about.f_frsize;
-	/* space that is reserved for root is never free for others */
+	/* the space that the file system reserves for root is never free for others */
 	retention->disk_bytes =
 		(uint64_t)(about.f_blocks - (about.f_bfree - about.f_bavail)) * about.f_frsize;
 	return 0;
@@ -248,8 +248,8 @@ static bool retention_is_whole(const struct store_segment *segment)
 }
 
 /*
- * Returns whether to keep the segment in any case: the one that was sealed last, or else the
- * latest. So the store always has something to show of the last night.
+ * Returns whether to keep the segment in any case: the last segment that this writer sealed, or
+ * else the latest one. So the store always keeps its latest recording.
  */
 static bool retention_is_kept(const struct retention *retention, size_t i)
 {
@@ -279,8 +279,8 @@ static uint64_t floor_bytes(struct store_writer *writer, const struct store_limi
 }
 
 /*
- * Returns the disk space for the next segment, and before that for its spool: the size of the last
- * segment, or of one that did not fit.
+ * Returns the disk space that the next segment and its spool need. The estimate is the size of the
+ * last segment, or of a segment that did not fit.
  */
 static uint64_t room_bytes(const struct retention *retention)
 {
@@ -340,8 +340,8 @@ static bool row_is_right(const struct store_writer *writer, const struct store_s
 }
 
 /*
- * Removes a row that disagrees with its file, so that the file is described anew and can be removed
- * later. Returns whether the row is right.
+ * Removes a row that disagrees with its file, so that a later run describes the file anew and can
+ * remove it. Returns whether the row is right.
  */
 static bool check_row(struct store_writer *writer, const struct store_segment *row)
 {
@@ -369,7 +369,7 @@ struct removal {
 	bool dry;
 	void (*removes)(void *context, const struct store_segment *segment, const char *why);
 	void *context;
-	/* The removed ranges, including those that are about to be removed. */
+	/* The removed ranges, including those of segments that we are about to remove. */
 	struct store_removed_ranges ranges;
 	/* The note is on the disk. */
 	bool noted;
@@ -377,9 +377,8 @@ struct removal {
 };
 
 /*
- * Notes the segments before they are removed, so that they do not count as vanished. Does not
- * report a failed write, because the removals free disk space and remove_one() writes the note
- * again.
+ * Notes the segments before their removal, so that they do not count as vanished. Ignores a failed
+ * write, because the removals free disk space and remove_one() writes the note again.
  */
 static int note_removals(struct retention *retention, struct removal *removal)
 {
@@ -423,7 +422,7 @@ static bool retention_is_own(const struct store_writer *writer, const struct sto
 	       strcmp(segment->boot_id, writer->boot_id) == 0;
 }
 
-/* A file that cannot be read may lack times. */
+/* Widens the range by the segment. An unreadable segment may lack times. */
 static void retention_widen(const struct store_segment *segment, uint64_t *from_ns, uint64_t *to_ns)
 {
 	if (segment->begin_ns && (!*from_ns || segment->begin_ns < *from_ns))

@@ -90,7 +90,7 @@ static int write_spool(struct store_writer *writer, uint64_t sequence, const voi
 	int r = spool_path(writer, writer->boot_id, sequence, path, error);
 
 	if (r == 0 && !file) {
-		if (sequence < writer->renumber_below ||
+		if (!store_writer_holds(writer, sequence) ||
 		    writer->closed[sequence % WRITER_CLOSED] == sequence + 1)
 			return 0;
 		r = spool_files_open_spool(writer, sequence, path, error);
@@ -113,6 +113,11 @@ int store_writer_spool(struct store_writer *writer, uint64_t sequence, const voi
 		r = write_spool(writer, sequence, bytes, size, error);
 	pthread_mutex_unlock(&writer->spool_lock);
 	return r;
+}
+
+bool store_writer_holds(const struct store_writer *writer, uint64_t sequence)
+{
+	return sequence >= atomic_load(&writer->renumber_below);
 }
 
 void spool_files_remove(struct store_writer *writer, const char *boot_id, uint64_t sequence)
@@ -168,8 +173,8 @@ static int make_mark(const struct store_writer *writer, const char *path)
 }
 
 /*
- * A tape whose seal failed is marked again. Only a mark that we made frightens nobody: an earlier
- * writer's mark frightens at each try.
+ * A tape whose seal failed gets the mark again. A mark that this writer made does not count as a
+ * failed attempt; an earlier writer's mark counts at each try.
  */
 int store_writer_mark_naming(struct store_writer *writer, const struct tape *tape,
 			     struct error *error)

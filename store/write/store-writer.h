@@ -5,12 +5,12 @@
  * The writing side of the store. Each store has one writer at a time, which holds a lock with its
  * pid. The calls may wait for the disk. One thread makes all calls, with three exceptions. Any
  * thread may call store_writer_number(). One other thread may call store_writer_spool() and
- * store_writer_forget(), so that samples reach the disk while a segment is being made.
+ * store_writer_forget(), so that samples reach the disk while the first thread makes a segment.
  *
- * Samples go into the spool block by block. Later their tape is sealed into a segment, and its
- * spool is removed. store_writer_seal() returns when the segment is on the disk: written, synced,
- * renamed, and its folder synced. Then it is indexed. If only the index fails, the segment is safe,
- * and readers find it without the index.
+ * Samples go into the spool block by block. Later store_writer_seal() makes a segment of their tape
+ * and removes the spool. It returns when the segment is on the disk: written, synced, renamed, and
+ * its folder synced. If only the index fails, the segment is safe, and readers find it without the
+ * index.
  */
 
 #include <errno.h>
@@ -25,14 +25,14 @@
 struct store_writer;
 
 /*
- * Opens a store for writing. Creates the folder if it does not exist. Returns 0, -ENOTEMPTY if
- * the folder is not a store and holds other things, -EBUSY with the pid of the present writer in
- * the text, or another negative errno.
+ * Opens a store for writing. Creates the folder if it does not exist. Returns 0 or a negative
+ * errno: -ENOTEMPTY if the folder is not a store and contains other things, -EBUSY with the pid of
+ * the present writer in the text.
  */
 int store_writer_open(const char *path, struct store_writer **ret_writer, struct error *error);
 /*
- * Opens a store only for store_writer_retain(), which then removes nothing. Changes nothing in the
- * store and works beside a writer. Returns -ENOENT if there is no store.
+ * Opens a store only for store_writer_retain(), which then removes nothing. Does not change the
+ * store and works beside a writer. Returns -ENOENT if the store does not exist.
  */
 int store_writer_open_dry(const char *path, struct store_writer **ret_writer, struct error *error);
 struct store_writer *store_writer_close(struct store_writer *writer);
@@ -45,25 +45,31 @@ static inline bool store_is_full(int result)
 }
 
 /*
- * Returns the number of the next tape of this boot. It never returns a number twice, whatever
- * happens to the tape. Any thread may call it. Makes no system call.
+ * Returns the number of the next tape of this boot. Never returns a number twice, whatever happens
+ * to the tape. Any thread may call this function. Does not make system calls.
  */
 uint64_t store_writer_number(struct store_writer *writer);
 /*
- * Returns the folder in which naming may keep its results. Nothing else uses it, and the writer
- * does not create it. Valid as long as the writer.
+ * Returns the folder in which naming may keep its results. Only naming uses this folder, and the
+ * writer does not create it. Valid as long as the writer.
  */
 const char *store_writer_names(const struct store_writer *writer);
 
 /*
  * Appends packed blocks (tape/spool/spool.h) to the spool of a tape of this boot, and waits until
- * they are on the disk. After a failure, call it again with the same bytes; it first cuts off what
- * the failed call wrote. Once the tape is sealed or forgotten, it does nothing and returns 0,
- * because the tape needs no spool any more.
+ * they are on the disk. After a failure, call the function again with the same bytes; the function
+ * first cuts off the bytes of the failed call. For a sealed or forgotten tape, returns 0 without
+ * writing, because such a tape does not need a spool. Does the same for a tape that began before
+ * somebody replaced the store, because a spool without its first blocks is unreadable.
  */
 int store_writer_spool(struct store_writer *writer, uint64_t sequence, const void *bytes,
 		       size_t size, struct error *error);
-/* Removes the spool of a tape that will not be sealed, if it has one. */
+/*
+ * Returns whether the spooled part of a tape lies in the present store, as far as the writer has
+ * noticed a replacement of the store. Any thread may call this function.
+ */
+bool store_writer_holds(const struct store_writer *writer, uint64_t sequence);
+/* Removes the spool, if any, of a tape that the caller will not seal. */
 void store_writer_forget(struct store_writer *writer, uint64_t sequence);
 /*
  * Loads a tape of this writer from its complete spool. Returns 0 or the errors of spool_decode()
@@ -73,29 +79,29 @@ int store_writer_load_spool(struct store_writer *writer, uint64_t sequence, stru
 			    struct error *error);
 
 /*
- * Marks a tape on the disk as one that is being named, until its spool is removed. Returns 1 if an
- * earlier writer marked it and did not seal it: naming may have ended that writer, so the caller
- * names the tape no more. Returns 0 otherwise, or a negative errno.
+ * Marks on the disk that the caller is naming a tape. The mark stays as long as the spool. Returns
+ * 1 if an earlier writer marked the tape and did not seal it. Naming may have ended that writer, so
+ * the caller must not name the tape. Returns 0 otherwise, or a negative errno.
  */
 int store_writer_mark_naming(struct store_writer *writer, const struct tape *tape,
 			     struct error *error);
 
 /*
- * Recovers the spools of earlier writers. Calls seal() for each such tape, oldest first; it names
- * the tape and calls store_writer_seal(). Then the spool is removed. A spool that already has a
- * segment is removed unread.
+ * Recovers the spools of earlier writers. Calls seal() for each such tape, oldest first; seal()
+ * names the tape and calls store_writer_seal(). Then removes the spool. Removes a spool without
+ * reading it if its segment exists.
  *
- * A spool that is unreadable, or lacks an anchor for its time, gets a name that ends in ".damaged"
- * and is counted. A spool that cannot be read now stays, and the others are recovered anyway. Then
- * the first such error is returned, and the caller can try again. A negative result of seal() ends
- * the recovery and is returned. *ret_recovered is set in any case.
+ * Renames a damaged spool, or one without an anchor for its time, to a name that ends in
+ * ".damaged", and counts it. Keeps a spool that reading fails for now, and recovers the others.
+ * Then returns the first such error, so that the caller can try again. A negative result of seal()
+ * ends the recovery, and the function returns it. Sets *ret_recovered in any case.
  */
 struct store_recovered {
 	uint64_t tapes;
 	uint64_t samples;
-	/* Spools that are lost, wholly or in part. */
+	/* The number of spools that are lost, wholly or in part. */
 	uint64_t damaged;
-	/* Spools that stay, because they cannot be read now. */
+	/* The number of spools that stay, because reading them fails now. */
 	uint64_t unread;
 	/* The begin and the end of all recovered tapes, on the wall clock. */
 	uint64_t begin_ns, end_ns;
@@ -109,7 +115,7 @@ void store_recovered_add(struct store_recovered *sum, const struct store_recover
 /*
  * Sorts the samples, thins the anchors, and writes the tape as a segment. The tape stays the
  * caller's. ret_bytes may be NULL. The identity of a segment is its boot id (the fact "boot_id", or
- * ours) and its sequence. An existing segment of that identity is replaced.
+ * ours) and its sequence. Replaces an existing segment of that identity.
  *
  * Returns 0; 1 with a text if the segment is safe but not indexed, which the next call tries again;
  * or a negative errno.
@@ -119,15 +125,18 @@ int store_writer_seal(struct store_writer *writer, struct tape *tape, enum segme
 
 /*
  * Removes segments beyond the limits, the oldest first: by age, then until the store is small
- * enough and enough space is free. Segments near incidents and pins stay longer: beyond their age,
- * and while others can be removed instead. Removes nothing with `dry` or a dry writer. Calls
- * removes(), if not NULL, before it removes a segment.
+ * enough and enough space is free. Segments near incidents and pins stay longer: beyond the age
+ * limit, and while retention can remove others instead. With `dry` or a dry writer, does not remove
+ * anything. Calls removes(), if not NULL, before it removes a segment.
  */
 struct store_retained {
 	/* The number of removed segments. */
 	uint64_t removed;
 	uint64_t removed_bytes;
-	/* The time that they covered, on the wall clock; both 0: nothing was removed. */
+	/*
+	 * The time that the removed segments covered, on the wall clock; both 0 without removed
+	 * segments.
+	 */
 	uint64_t from_ns;
 	uint64_t to_ns;
 	/* The removed segments whose numbers this writer assigned, and their size. */
@@ -139,16 +148,16 @@ struct store_retained {
 	uint64_t segments;
 	/* The size of everything that stays in the store. */
 	uint64_t bytes;
-	/* Free space of the disk before anything was removed. */
+	/* Free space of the disk before the removals. */
 	uint64_t free_bytes;
 	/* The disk space that an empty disk would have free. */
 	uint64_t disk_bytes;
-	/* The segments that were removed for free space, and their size. */
+	/* The number of segments that retention removed for free space, and their size. */
 	uint64_t for_space;
 	uint64_t for_space_bytes;
 	/*
 	 * Others use so much of the disk that the requested free space is out of reach. So
-	 * retention removes nothing for it. It only removes the oldest segments for new ones, so
+	 * retention does not try to reach it. It only removes the oldest segments for new ones, so
 	 * that the store does not grow.
 	 */
 	bool starved;
@@ -164,7 +173,8 @@ int store_writer_retain(struct store_writer *writer, const struct store_limits *
 			void *context, struct store_retained *ret_retained, struct error *error);
 
 /*
- * Computes what a change of limits would remove at once that the old limits keep. Removes nothing.
+ * Computes which segments a change of limits would remove at once and the old limits keep. Does not
+ * remove them.
  */
 struct store_limits_change {
 	uint64_t removed;
@@ -172,7 +182,9 @@ struct store_limits_change {
 	/* The time that the removed segments cover, on the wall clock. */
 	uint64_t from_ns;
 	uint64_t to_ns;
-	/* How many of the removed segments the old limits keep around an incident or for a pin. */
+	/*
+	 * The number of removed segments that the old limits keep around an incident or for a pin.
+	 */
 	uint64_t pinned;
 	/* All segments of the store. */
 	uint64_t segments;
@@ -193,8 +205,8 @@ bool store_space_describe(const struct store_limits *limits, const struct store_
 int store_writer_rebuild(struct store_writer *writer, struct error *error);
 
 /*
- * Returns 1 if something was imported under this name, else 0. The caller chooses the name, without
- * a slash.
+ * Returns 1 if the store has a note of an import under this name, else 0. The caller chooses the
+ * name, without a slash.
  */
 int store_writer_imported(struct store_writer *writer, const char *id);
 /* Notes the import, with a line that describes it. */
@@ -202,27 +214,28 @@ int store_writer_note_import(struct store_writer *writer, const char *id, const 
 			     struct error *error);
 /*
  * Writes the status of the recorder, any text without a NUL. store_reader_status() returns the last
- * one while the writer is open, or after it was killed. Any thread may call it, one at a time. It
- * does not sync, because the text is useless after a crash of the machine.
+ * text while the writer is open, or after somebody killed the writer. Any thread may call this
+ * function, one at a time. Does not sync, because the text is useless after a crash of the machine.
  */
 int store_writer_set_status(struct store_writer *writer, const char *text, struct error *error);
 /*
- * Writes a note of the samples of this recording that could not be stored. Sets its boot and first
- * number. The note stays until the rest of the spool is recovered. Its disk space is reserved, so
- * it works on a full disk. Returns 0 or a negative errno.
+ * Writes a note of the unsaved samples of this recording. Sets the boot and the first number in the
+ * note. The note stays until a writer has recovered the rest of the spool. Works on a full disk,
+ * because opening has reserved the disk space of the note. Returns 0 or a negative errno.
  */
 int store_writer_note_unsaved(struct store_writer *writer, struct store_unsaved *unsaved);
-/* Returns whether opening took rights of others from the store (store/write/folder-rights.h). */
-bool store_writer_tightened(const struct store_writer *writer);
-/* Returns whether opening set notes aside that were beyond their bound (store/disk/notes.h). */
-bool store_writer_shortened(const struct store_writer *writer);
 /*
- * Returns how often the store was removed or replaced while it was open, as far as sealing noticed.
+ * Returns whether store_writer_open() removed rights of others from the store
+ * (store/write/folder-rights.h).
  */
+bool store_writer_tightened(const struct store_writer *writer);
+/* Returns whether store_writer_open() set notes beyond NOTES_MAX aside (store/disk/notes.h). */
+bool store_writer_shortened(const struct store_writer *writer);
+/* Returns how often somebody removed or replaced the open store, as far as sealing noticed. */
 uint64_t store_writer_replacements(const struct store_writer *writer);
 /*
  * Reads the note of unsaved samples of the previous recorder. Returns 1, or 0 if it does not exist.
- * The caller reports it and then calls store_writer_clear_unsaved().
+ * The caller reports the note and then calls store_writer_clear_unsaved().
  */
 int store_writer_unsaved(const struct store_writer *writer, struct store_unsaved *ret_unsaved);
 void store_writer_clear_unsaved(struct store_writer *writer);

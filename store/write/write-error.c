@@ -20,6 +20,8 @@ static const struct {
 	  "free some space there, or choose another --store" },
 	{ EDQUOT, "the quota is used up", "free some space there, or choose another --store" },
 	{ ENOTDIR, "a part of the path is a file", "choose another --store" },
+	{ ELOOP, "it is a symbolic link, which perftape does not follow",
+	  "put the folder itself there, or choose another --store" },
 	{ ENAMETOOLONG, "a name in the path is too long", "choose another --store" },
 };
 

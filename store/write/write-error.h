@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Explains why a store cannot be written: which store, what failed, and what to do about it. */
+/* Explains why writing a store failed: which store, which action, and what to do. */
 
 #include "base/error.h"
 

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mutation.h"
+#include "store/disk/beneath.h"
 #include "store/disk/files.h"
 #include "store/disk/segment-dir.h"
 #include "store/disk/unsaved-note.h"
@@ -25,8 +26,8 @@
 #define ANCHORS_OFF_NS 20000
 
 /*
- * Writes the lock file: its holder, and the next number of this boot. It needs no sync, because a
- * crash of the machine ends the boot, too.
+ * Writes the lock file: its holder, and the next number of this boot. Does not sync, because a
+ * crash of the machine also ends the boot.
  */
 static void note_number(const struct store_writer *writer)
 {
@@ -67,7 +68,7 @@ struct store_writer *store_writer_close(struct store_writer *writer)
 	return NULL;
 }
 
-/* Raises the next number above this one. */
+/* Raises the next number above `number`. */
 static void number_above(struct store_writer *writer, uint64_t number)
 {
 	uint64_t next = atomic_load(&writer->next_sequence);
@@ -78,8 +79,8 @@ static void number_above(struct store_writer *writer, uint64_t number)
 }
 
 /*
- * Reads the next number of the previous writer in this boot. The names of files do not show it if
- * its last tapes left no file.
+ * Reads the next number of the previous writer in this boot. The names of files do not show this
+ * number if the writer's last tapes did not leave files.
  */
 static void writer_read_number(struct store_writer *writer)
 {
@@ -101,7 +102,7 @@ static void number_above_name(struct store_writer *writer, const char *name)
 		number_above(writer, number);
 }
 
-/* Removes the files that a killed writer left. We hold the lock, so there is no other writer. */
+/* Removes the files that a killed writer left. We hold the lock, so another writer cannot run. */
 static void writer_sweep(const struct store_writer *writer, const char *name)
 {
 	static const char suffix[] = STORE_SUFFIX ".new";
@@ -185,21 +186,27 @@ static int writer_name_folders(struct store_writer *writer, struct error *error)
 }
 
 /*
- * Creates a folder that only its owner and group can read: stacks show kernel addresses and what
- * all users run.
+ * Creates a folder that only its owner and group can read: stacks show kernel addresses and the
+ * programs of all users.
  */
 static int make_folder(const struct store_writer *writer, const char *folder, const char *name,
 		       struct error *error)
 {
 	int r = file_make_dirs(folder, STORE_FOLDER_MODE);
+	_cleanup_close_ int fd = -1;
 	struct stat about;
 
 	if (r == -ENOTDIR && stat(writer->path, &about) == 0 && S_ISREG(about.st_mode))
 		return error_set(error, r, "%s: it is a file, not a store; give a folder",
 				 writer->path);
-	if (r == 0 && faccessat(AT_FDCWD, folder, R_OK | W_OK | X_OK, AT_EACCESS) < 0)
-		return write_error_set(error, -errno, writer->path, "write into", name);
-	return r < 0 ? write_error_set(error, r, writer->path, "make", name) : 0;
+	if (r < 0)
+		return write_error_set(error, r, writer->path, "make", name);
+	fd = beneath_open(writer->path, name, O_RDONLY | O_DIRECTORY, 0);
+	if (fd < 0)
+		return write_error_set(error, fd, writer->path, "write into", name);
+	return faccessat(fd, ".", R_OK | W_OK | X_OK, AT_EACCESS) < 0
+		       ? write_error_set(error, -errno, writer->path, "write into", name)
+		       : 0;
 }
 
 int writer_make_folders(struct store_writer *writer, struct error *error)
@@ -214,7 +221,7 @@ int writer_make_folders(struct store_writer *writer, struct error *error)
 	return r < 0 ? write_error_set(error, r, writer->path, "sync", "folder") : 0;
 }
 
-/* Reconciles the index. An index that cannot be opened now counts as one that is behind. */
+/* Reconciles the index. An index that we cannot open now counts as behind. */
 static int writer_start_index(struct store_writer *writer, struct error *error)
 {
 	int r = writer_reconcile(writer, error);
@@ -240,6 +247,7 @@ static struct store_writer *writer_new(const char *path)
 int store_writer_open_dry(const char *path, struct store_writer **ret_writer, struct error *error)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = writer_new(path);
+	_cleanup_close_ int segments = -1;
 	char file[PATH_MAX];
 	int r;
 
@@ -251,9 +259,10 @@ int store_writer_open_dry(const char *path, struct store_writer **ret_writer, st
 		r = store_file(path, STORE_INDEX, file, error);
 	if (r < 0)
 		return r;
-	if (access(writer->segments, R_OK | X_OK) < 0)
-		return error_set(error, -errno, "%s: %s", writer->segments, strerror(errno));
-	/* without an index to trust, the folder is enough */
+	segments = beneath_open(path, STORE_SEGMENTS, O_RDONLY | O_DIRECTORY, 0);
+	if (segments < 0)
+		return beneath_error(error, segments, writer->segments);
+	/* without a sound index, the folder is enough */
 	r = index_open(file, false, &writer->index, error);
 	if (r == -EPROTONOSUPPORT)
 		return error_prefix(error, r, "%s", path);
@@ -316,7 +325,10 @@ int store_writer_note_unsaved(struct store_writer *writer, struct store_unsaved 
 		return -EBUSY;
 	memcpy(unsaved->boot_id, writer->boot_id, sizeof(unsaved->boot_id));
 	unsaved->first = writer->first_sequence;
-	/* the tapes of the previous note may not be recovered yet, so this note includes them */
+	/*
+	 * no writer may have recovered the tapes of the previous note yet, so this note includes
+	 * them
+	 */
 	if (unsaved_note_read(writer->path, &before) == 1 &&
 	    strcmp(before.boot_id, unsaved->boot_id) == 0)
 		unsaved->first = MIN(unsaved->first, before.first);
@@ -351,22 +363,22 @@ static const char *boot_of(const struct store_writer *writer, const struct tape 
 	return *boot_id ? boot_id : writer->boot_id;
 }
 
-/* Adds the segment to the index, together with segments that could not be added before. */
+/* Adds the segment to the index, together with segments whose addition failed before. */
 static int writer_put_into_index(struct store_writer *writer, const struct store_segment *segment,
 				 const struct tape *tape, const struct buffer *bytes,
 				 struct error *error)
 {
-	_cleanup_(buffer_done) struct buffer busy = { 0 };
+	_cleanup_(index_bytes_done) struct index_bytes rows = { 0 };
 	struct segment_input input = segment_input_memory(bytes->data, bytes->size);
 	struct incident_rows incidents = { 0 };
 	int r = incident_rows_add_tape(&incidents, tape, segment->name);
 
 	if (r == 0)
-		r = MIN(segment_busy(&input, &busy, error), 0);
+		r = segment_dir_input_bytes(&input, &rows, error);
 	if (r == 0 && writer_is_behind(writer))
 		r = writer_reconcile(writer, error);
 	if (r == 0)
-		r = index_put(writer->index, segment, &incidents, &busy, error);
+		r = index_put(writer->index, segment, &incidents, &rows, error);
 	if (r == -EBADMSG)
 		r = store_writer_rebuild(writer, error);
 	incident_rows_done(&incidents);
@@ -425,8 +437,8 @@ static int write_segment(struct store_writer *writer, const char *name, const st
 }
 
 /*
- * Checks that the store is ours, and names the segment. If the store was replaced after the tape
- * began, the tape gets a new number.
+ * Checks that the store is ours, and names the segment. If somebody replaced the store after the
+ * tape began, the tape gets a new number.
  */
 static int writer_prepare_seal(struct store_writer *writer, struct tape *tape, const char *boot_id,
 			       char name[64], struct error *error)
@@ -442,7 +454,7 @@ static int writer_prepare_seal(struct store_writer *writer, struct tape *tape, c
 	return r < 0 ? r : store_name(boot_id, tape->sequence, STORE_SUFFIX, name);
 }
 
-/* Opens the index of the replaced store. Whatever happens to it, the segment is safe. */
+/* Opens the index of the replaced store. The segment is safe, whatever happens to the index. */
 static int writer_reopen_index(struct store_writer *writer, struct error *error)
 {
 	writer->index = index_close(writer->index);
