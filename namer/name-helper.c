@@ -14,31 +14,38 @@
 #include "base/clock.h"
 #include "process/fd-message.h"
 #include "process/helper.h"
+#include "namer/name-internal.h"
 #include "namer/name-server.h"
 
 /*
- * A process that hangs in the kernel survives SIGKILL for a while. With this many of them, no other
- * one is started.
+ * A process that hangs in the kernel survives SIGKILL for a while. While DYING_MAX killed helpers
+ * still exist, no further helper starts.
  */
 #define DYING_MAX 8
-/* How often to look whether a question takes too long. */
+/* The interval of checks whether a question takes too long. */
 #define LOOK_MS 100
-/* A helper that has used this much CPU time is replaced between two questions. */
+/* A new helper replaces one that has used more CPU time than this, between two questions. */
 #define USED_NS (20 * NSEC_PER_SEC)
 
 struct name_helper {
 	struct name_helper_patience patience;
 	uint64_t until_ns;
+	/* May be NULL. */
+	void (*waits)(void *context);
+	void *context;
 	/* -1: no helper. */
 	int socket;
 	int32_t pid;
-	/* Helpers that were killed and are not dead yet. */
+	/* CPU time that earlier helpers used, and the present one up to the last look */
+	uint64_t spent_ns;
+	uint64_t used_ns;
+	/* Helpers that we killed and that have not ended yet. */
 	int32_t dying[DYING_MAX];
 	size_t dying_count;
-	/* The present question: when it began, and the CPU time of the helper then. */
+	/* The start of the present question, and the CPU time that the helper had used by then. */
 	uint64_t begun_ns;
 	uint64_t cpu_ns;
-	/* The identity that was read last, and its file. */
+	/* The identity that the helper read last, and the state of its file. */
 	struct name_identity identity;
 	struct stat identified;
 	int identity_result;
@@ -56,6 +63,18 @@ int name_helper_new(const struct name_helper_patience *patience, struct name_hel
 	return 0;
 }
 
+void name_helper_observe(struct name_helper *helper, void (*waits)(void *context), void *context)
+{
+	helper->waits = waits;
+	helper->context = context;
+}
+
+void name_helper_waits(const struct name_helper *helper)
+{
+	if (helper && helper->waits)
+		helper->waits(helper->context);
+}
+
 static void name_helper_reap(struct name_helper *helper)
 {
 	size_t kept = 0;
@@ -66,10 +85,31 @@ static void name_helper_reap(struct name_helper *helper)
 	helper->dying_count = kept;
 }
 
+/* Returns the CPU time that the helper has used; 0 if it is gone. */
+static uint64_t name_helper_used_ns(const struct name_helper *helper)
+{
+	struct timespec used;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(helper->pid, &clock) != 0 || clock_gettime(clock, &used) < 0)
+		return 0;
+	return used.tv_sec * NSEC_PER_SEC + used.tv_nsec;
+}
+
+uint64_t name_helper_spent_ns(struct name_helper *helper)
+{
+	/* the clock of a helper that crashed may be gone */
+	if (helper->socket >= 0)
+		helper->used_ns = MAX(helper->used_ns, name_helper_used_ns(helper));
+	return helper->spent_ns + helper->used_ns;
+}
+
 void name_helper_rest(struct name_helper *helper)
 {
 	if (helper->socket < 0)
 		return;
+	helper->spent_ns = name_helper_spent_ns(helper);
+	helper->used_ns = 0;
 	close(helper->socket);
 	helper->socket = -1;
 	kill(helper->pid, SIGKILL);
@@ -83,7 +123,7 @@ struct name_helper *name_helper_free(struct name_helper *helper)
 	if (!helper)
 		return NULL;
 	name_helper_rest(helper);
-	/* one that hangs in the kernel is left to init */
+	/* init reaps a helper that still hangs in the kernel after this */
 	for (int tries = 0; helper->dying_count && tries < 100; tries++) {
 		usleep(1000);
 		name_helper_reap(helper);
@@ -95,17 +135,6 @@ struct name_helper *name_helper_free(struct name_helper *helper)
 void name_helper_until(struct name_helper *helper, uint64_t until_ns)
 {
 	helper->until_ns = until_ns;
-}
-
-/* Returns the CPU time that the helper has used; 0 if it is gone. */
-static uint64_t name_helper_used_ns(const struct name_helper *helper)
-{
-	struct timespec used;
-	clockid_t clock;
-
-	if (clock_getcpuclockid(helper->pid, &clock) != 0 || clock_gettime(clock, &used) < 0)
-		return 0;
-	return used.tv_sec * NSEC_PER_SEC + used.tv_nsec;
 }
 
 static int name_helper_ready(struct name_helper *helper)
@@ -142,13 +171,15 @@ static int name_helper_wait(const struct name_helper *helper, short events)
 {
 	struct pollfd polled = { .fd = helper->socket, .events = events };
 
-	while (poll(&polled, 1, LOOK_MS) <= 0)
+	while (poll(&polled, 1, LOOK_MS) <= 0) {
 		if (name_helper_is_late(helper))
 			return -ETIME;
+		name_helper_waits(helper);
+	}
 	return 0;
 }
 
-/* Sends the bytes, and with the first of them the files. */
+/* Sends the bytes. The files go with the first part of the bytes. */
 static int name_helper_send(const struct name_helper *helper, const struct buffer *bytes,
 			    const int *files, size_t count)
 {
@@ -169,7 +200,7 @@ static int name_helper_send(const struct name_helper *helper, const struct buffe
 	return 0;
 }
 
-/* Files that a hostile helper sends are dropped by the kernel, as recv() takes none. */
+/* The kernel drops files that a hostile helper sends, because recv() does not accept files. */
 static int name_helper_receive(const struct name_helper *helper, void *bytes, size_t size)
 {
 	for (size_t done = 0; done < size;) {
@@ -221,13 +252,9 @@ static int receive_answer(const struct name_helper *helper, const struct name_qu
 	return name_helper_receive(helper, room, size);
 }
 
-/*
- * Asks one question. Returns 0 if there is an answer; *ret_result is the helper's. After a failure,
- * the helper is gone.
- */
-static int name_helper_ask(struct name_helper *helper, const struct name_question *question,
-			   const uint64_t *addresses, const int files[FD_MESSAGE_FILES],
-			   int *ret_result, struct buffer *body)
+int name_helper_ask(struct name_helper *helper, const struct name_question *question,
+		    const uint64_t *addresses, const int files[FD_MESSAGE_FILES], int *ret_result,
+		    struct buffer *body)
 {
 	int r;
 
@@ -246,8 +273,8 @@ static int name_helper_ask(struct name_helper *helper, const struct name_questio
 	return r;
 }
 
-/* A helper without memory is replaced, because what it holds may be a part of the reason. */
-static int name_helper_result(struct name_helper *helper, int result)
+/* Ends a helper that lacks memory, because the memory that it holds may be a part of the reason. */
+int name_helper_result(struct name_helper *helper, int result)
 {
 	if (result != -ENOMEM)
 		return result;
@@ -262,7 +289,7 @@ static bool is_same_state(const struct stat *a, const struct stat *b)
 	       a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-static int read_identity(struct name_helper *helper, int fd)
+static int name_helper_read_identity(struct name_helper *helper, int fd)
 {
 	const struct name_question question = { NAME_IDENTITY, NAME_HAS_FILE, 0 };
 	_cleanup_(buffer_done) struct buffer body = { 0 };
@@ -275,7 +302,10 @@ static int read_identity(struct name_helper *helper, int fd)
 	return r < 0 ? r : name_helper_result(helper, result);
 }
 
-/* Keeps the last identity, because the file and then its debug file are searched with it. */
+/*
+ * Caches the last identity, because the search for a file and then that for its debug file ask for
+ * it.
+ */
 int name_helper_identity(struct name_helper *helper, int fd, struct name_identity *ret_identity)
 {
 	struct stat about;
@@ -283,9 +313,9 @@ int name_helper_identity(struct name_helper *helper, int fd, struct name_identit
 	if (fstat(fd, &about) < 0)
 		return -errno;
 	if (!helper->identified.st_ino || !is_same_state(&about, &helper->identified)) {
-		helper->identity_result = read_identity(helper, fd);
+		helper->identity_result = name_helper_read_identity(helper, fd);
 		helper->identified = about;
-		/* a later try may have more luck */
+		/* a later call tries again, because only damage is permanent */
 		if (helper->identity_result < 0 && helper->identity_result != -EBADMSG)
 			helper->identified.st_ino = 0;
 	}
@@ -319,7 +349,7 @@ static int list_open(const struct addresses *addresses, uint64_t **ret_list)
 	return 0;
 }
 
-/* The addresses are sorted by now, and so is the list of the open ones. */
+/* The caller has sorted the addresses, so the list of open addresses is sorted, too. */
 static int ask_names(struct name_helper *helper, enum name_task task, int fd, int other_fd,
 		     const char *file_name, struct addresses *addresses)
 {

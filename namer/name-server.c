@@ -8,18 +8,19 @@
 
 #include "base/cleanup.h"
 #include "process/fd-message.h"
+#include "namer/name-internal.h"
 #include "namer/name-wire.h"
 #include "process/sandbox.h"
 #include "symbolizer/jit.h"
 
-/* Enough for the largest honest debug file; see NAME_TEXTS_MAX for the answer. */
+/* Enough for the largest debug file without malice; NAME_TEXTS_MAX limits the answer. */
 #define MEMORY_BYTES (320u << 20)
-/* The parent ends a helper long before; this is for a parent that is stopped. */
+/* The parent ends a helper much earlier; this limit is for a stopped parent. */
 #define CPU_SECONDS 120
-/* The standard ones, the socket, and two with their copies. */
+/* The standard files, the socket, and the two files of a question with their copies. */
 #define FILES 16
 
-/* Larger perf maps and jitdumps are not read. */
+/* The helper does not read larger perf maps and jitdumps. */
 #define JIT_FILE_MAX (256u << 20)
 
 struct name_request {
@@ -38,7 +39,7 @@ static void name_request_done(struct name_request *request)
 	addresses_done(&request->addresses);
 }
 
-/* Receives bytes without files. Returns 0, or -EPIPE at the end. */
+/* Receives bytes, and drops files. Returns 0, or -EPIPE at the end. */
 static int receive_all(int socket, void *bytes, size_t size)
 {
 	for (size_t done = 0; done < size;) {
@@ -81,7 +82,7 @@ static int take_addresses(int socket, struct name_request *request)
 	return r;
 }
 
-/* The files come with the first bytes. */
+/* The parent sends the files with the first bytes. */
 static int name_request_receive(int socket, struct name_request *request)
 {
 	uint8_t head[NAME_QUESTION_SIZE];
@@ -112,8 +113,8 @@ static int answer_identity(const struct name_request *request, struct buffer *bo
 	return MIN(r, 0);
 }
 
-/* A damaged file may still have functions, which are labelled by their starts. */
-static int name_elf(struct name_request *request, bool *labels)
+/* Names addresses by symbols, then labels the others by function starts, even of a damaged file. */
+static int name_server_name_elf(struct name_request *request, bool *labels)
 {
 	struct addresses *addresses = &request->addresses;
 	_cleanup_free_ bool *named = calloc(addresses->list.count + 1, sizeof(*named));
@@ -143,7 +144,7 @@ static int name_from(int fd, int (*names)(const struct file_window *, struct add
 	return source.size > JIT_FILE_MAX ? 0 : names(&source, addresses);
 }
 
-static int name_jit(struct name_request *request)
+static int name_server_name_jit(struct name_request *request)
 {
 	size_t next = 0;
 	int map = request->question.files & NAME_HAS_FILE ? request->files[next++] : -1;
@@ -160,13 +161,15 @@ static int answer_names(struct name_request *request, struct buffer *body)
 
 	if (!labels)
 		return r;
-	r = request->question.task == NAME_ELF ? name_elf(request, labels) : name_jit(request);
+	r = request->question.task == NAME_ELF ? name_server_name_elf(request, labels)
+					       : name_server_name_jit(request);
 	name_answer_put_names(&request->addresses, labels, body);
 	return r;
 }
 
 #ifdef PERFTAPE_MUTATIONS
-/* A test has no file that crashes us, so it writes what shall happen into the spare bytes of ELF.
+/*
+ * No known file crashes the helper, so tests write "crash" or "hang" into the spare bytes of ELF.
  */
 static void obey_file(int fd)
 {
@@ -185,7 +188,7 @@ static void obey_file(int fd)
 }
 #endif
 
-static int answer_one(struct name_request *request, struct buffer *body)
+static int name_server_answer_one(struct name_request *request, struct buffer *body)
 {
 	obey_file(request->files[0]);
 	switch (request->question.task) {
@@ -193,6 +196,8 @@ static int answer_one(struct name_request *request, struct buffer *body)
 		return answer_identity(request, body);
 	case NAME_CRC:
 		return elf_has_crc(request->files[0], request->first) ? 0 : -ENOENT;
+	case NAME_UNWIND:
+		return name_server_unwind(request->files[0], request->files[1], body);
 	default:
 		return answer_names(request, body);
 	}
@@ -201,7 +206,7 @@ static int answer_one(struct name_request *request, struct buffer *body)
 static int name_server_answer(int socket, struct name_request *request)
 {
 	_cleanup_(buffer_done) struct buffer body = { 0 }, head = { 0 };
-	int r = answer_one(request, &body);
+	int r = name_server_answer_one(request, &body);
 
 	if (buffer_failed(&body)) {
 		r = -ENOMEM;

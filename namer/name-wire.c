@@ -10,8 +10,8 @@
 #define ROW_SIZE 12
 #define LABEL (1u << 31)
 /*
- * Limits the sum of the lengths of the names of all rows, because a row costs time for its name,
- * and all rows may have the same long one.
+ * The limit of the length of all rows' names together. Each row costs time for its name, and all
+ * rows may have the same long name.
  */
 #define ROWS_TEXT_MAX (64u << 20)
 
@@ -53,6 +53,8 @@ static size_t body_max(const struct name_question *question)
 		return NAME_IDENTITY_MAX;
 	case NAME_CRC:
 		return 0;
+	case NAME_UNWIND:
+		return 4;
 	default:
 		return (size_t)question->count * ROW_SIZE + NAME_TEXTS_MAX;
 	}
@@ -99,7 +101,7 @@ struct answer_texts {
 	array_of(const char *) items;
 	/* Each text is the name of at least one address. */
 	size_t count_max;
-	/* The bytes that more rows may use. */
+	/* The rest of ROWS_TEXT_MAX. */
 	size_t left;
 };
 
@@ -146,7 +148,7 @@ static int answer_texts_name(struct answer_texts *texts, uint32_t name, uint64_t
 		return 0;
 	if (name & LABEL && !texts->file_name)
 		return 0;
-	/* a trampoline may start one byte behind the address that was asked for */
+	/* a trampoline may start one byte behind the address of the question */
 	if (start && start - 1 > address->address)
 		return -EPROTO;
 	texts->left -= size;
@@ -155,7 +157,10 @@ static int answer_texts_name(struct answer_texts *texts, uint32_t name, uint64_t
 		return r;
 	address->start = start;
 	address->state = ADDRESSES_NAMED;
-	/* a label is not worth a place in the cache, because a debug file may come */
+	/*
+	 * a label marked as cached does not enter the cache, because a debug file may give a better
+	 * name
+	 */
 	address->cached = name & LABEL;
 	addresses->open--;
 	return 0;

@@ -60,7 +60,7 @@ static uint32_t cgroup_of(const struct member *members, size_t count, int32_t pi
 	return found && pid ? found->cgroup : 0;
 }
 
-static int add_group(struct fair_order *order, const struct owned *owned, size_t at)
+static int fair_order_add_group(struct fair_order *order, const struct owned *owned, size_t at)
 {
 	const struct fair_order_group group = { owned->cgroup, at, at, 0 };
 
@@ -87,7 +87,7 @@ int fair_order_init(struct fair_order *order, const struct tape *tape)
 	qsort(owned, count, sizeof(*owned), fair_order_compare_owned);
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		order->modules[i] = owned[i].module;
-		r = add_group(order, &owned[i], i);
+		r = fair_order_add_group(order, &owned[i], i);
 		if (r == 0)
 			order->groups.items[order->groups.count - 1].end = i + 1;
 	}

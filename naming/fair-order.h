@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * The order in which the modules of a tape are named. The next module is one of the cgroup that has
- * used the least time so far. So one cgroup with many slow files uses up its own share of the time
- * for a tape, and those of others are named. Private to naming/.
+ * The order in which the namer names the modules of a tape. The next module is from the cgroup that
+ * has used the least time so far. So a cgroup with many slow files uses up only its own share of
+ * the time for a tape, and the files of other cgroups get names. Private to naming/.
  */
 
 #include "tape/tape.h"
@@ -12,7 +12,7 @@
 /* The modules of one cgroup. */
 struct fair_order_group {
 	uint32_t cgroup;
-	/* Places in `modules`. */
+	/* Indexes of `modules`: the next module, and the end of the group. */
 	size_t next;
 	size_t end;
 	uint64_t used_ns;
@@ -21,7 +21,7 @@ struct fair_order_group {
 /* Starts zeroed. */
 struct fair_order {
 	array_of(struct fair_order_group) groups;
-	/* All modules but number 0, by cgroup. */
+	/* All modules except number 0, sorted by cgroup. */
 	uint32_t *modules;
 	/* The group of the present module. */
 	size_t present;
@@ -30,7 +30,7 @@ struct fair_order {
 /* Returns 0 or -ENOMEM. Call fair_order_done() in any case. */
 int fair_order_init(struct fair_order *order, const struct tape *tape);
 void fair_order_done(struct fair_order *order);
-/* Sets the next module. Returns false after the last one. */
+/* Sets *ret_module to the next module. Returns false after the last module. */
 bool fair_order_next(struct fair_order *order, uint32_t *ret_module);
 /* Adds the time that the present module took. */
 void fair_order_charge(struct fair_order *order, uint64_t used_ns);

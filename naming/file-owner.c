@@ -12,14 +12,17 @@ static bool is_trusted(uid_t uid)
 	return uid == 0 || uid == geteuid();
 }
 
-/* Returns whether strangers can neither replace this step of a path nor what lies in it. */
+/*
+ * Returns whether strangers can replace neither this file, folder or link of a path, nor the files
+ * in a folder.
+ */
 static bool is_step_of(const char *step, uid_t owner)
 {
 	struct stat about;
 
 	if (lstat(step, &about) < 0)
 		return false;
-	/* the mode of a link says nothing; its owner chose where it leads */
+	/* the mode of a link does not matter; the link's owner chose the target */
 	if (S_ISLNK(about.st_mode))
 		return is_trusted(about.st_uid);
 	return (is_trusted(about.st_uid) || about.st_uid == owner) && !(about.st_mode & S_IWOTH);
@@ -39,7 +42,7 @@ static bool is_path_of(const char *path, uid_t owner)
 	return snprintf(step, sizeof(step), "%s", path) < PATH_MAX && is_step_of(step, owner);
 }
 
-/* Returns whether the path without its links, as the kernel has it, is the owner's, too. */
+/* Checks the path without links, too, as the kernel states it for the descriptor. */
 static bool is_place_of(int fd, uid_t owner)
 {
 	char link[40], place[PATH_MAX];

@@ -19,6 +19,10 @@
 
 #define KALLSYMS_LIMIT (256u << 20)
 #define MAPS_LIMIT (16u << 20)
+/*
+ * A process may map a path many times, and may have mapped other files under the same path before.
+ */
+#define MAPS_TRIED 16
 #define SYSTEM_DEBUG_DIR "/usr/lib/debug"
 /* The kernel appends this text to the path of a deleted file. */
 #define DELETED " (deleted)"
@@ -41,8 +45,8 @@ static bool finder_unchanged(const struct stat *about, uint64_t until_ns)
 }
 
 /*
- * Compares device numbers. On btrfs each subvolume has its own device number, but the kernel's
- * record has that of the file system.
+ * Compares inode and device number. On btrfs, each subvolume has its own device number, but the
+ * kernel's record has the number of the file system.
  */
 static bool same_inode(int fd, const struct stat *about, const struct tape_module *module)
 {
@@ -55,10 +59,10 @@ static bool same_inode(int fd, const struct stat *about, const struct tape_modul
 }
 
 /*
- * Verifies that an open file is that of the module. A build-id alone is no proof, because anybody
- * can copy it: it counts only at a `place` where no stranger can have put the file. NULL: such a
- * place is not known. A file with the right inode needs no build-id. Returns 0, -ESTALE, -EBADMSG,
- * or the errors of the naming helper.
+ * Verifies that an open file is the module's file. A build-id alone is not a proof, because anybody
+ * can copy it. It counts only if strangers cannot have put the file at `place` (NULL: unknown). A
+ * file with the right inode does not need a build-id. Returns 0, -ESTALE, -EBADMSG, or the errors
+ * of the naming helper.
  */
 static int same_file(const struct finder *finder, int fd, struct tape_module *module,
 		     const char *place, uint64_t until_ns)
@@ -82,7 +86,7 @@ static int same_file(const struct finder *finder, int fd, struct tape_module *mo
 	return 0;
 }
 
-/* Verifies an open file and returns its descriptor. If it is not the module's file, closes it. */
+/* Verifies an open file and returns its descriptor. Closes a file that is not the module's. */
 static int open_checked(const struct finder *finder, int opened, struct tape_module *module,
 			const char *place, uint64_t until_ns)
 {
@@ -93,8 +97,8 @@ static int open_checked(const struct finder *finder, int opened, struct tape_mod
 }
 
 /*
- * Chooses the error to report after several places failed: that of the place most likely to have
- * the file.
+ * Chooses the error to report after two places failed: the error of the place that is more likely
+ * to have the file.
  */
 static int finder_best_error(int r, int other)
 {
@@ -115,13 +119,26 @@ static int plain_error(int r)
 	return r == -ELOOP ? -ESTALE : r;
 }
 
+/* Returns whether the kernel's text is `path`, with or without DELETED behind it. */
+static bool is_mapped_path(const char *text, const char *path)
+{
+	size_t size = strlen(path);
+
+	return strncmp(text, path, size) == 0 && (!text[size] || !strcmp(text + size, DELETED));
+}
+
+static unsigned int remote_flag(const struct finder *finder)
+{
+	return finder->remote ? PROCESS_ROOT_REMOTE : 0;
+}
+
 /*
  * Opens a file through a link of /proc. The kernel resolves such a link to the mapped file itself,
  * whatever its name is now. The file is the right one if the target of the link is the mapping's
  * path.
  */
-static int open_link(const struct finder *finder, const char *link, struct tape_module *module,
-		     const char *path, uint64_t until_ns)
+static int open_link(const struct finder *finder, int32_t pid, const char *link,
+		     struct tape_module *module, const char *path, uint64_t until_ns)
 {
 	_cleanup_close_ int fd = -1, path_fd = -1;
 	char target[PATH_MAX];
@@ -133,12 +150,10 @@ static int open_link(const struct finder *finder, const char *link, struct tape_
 	if (size < 0)
 		return -errno;
 	target[size] = 0;
-	size = strlen(path);
-	if (strncmp(target, path, size) != 0 ||
-	    (target[size] && strcmp(target + size, DELETED) != 0))
+	if (!is_mapped_path(target, path))
 		return -ENOENT;
 	path_fd = open(link, O_PATH | O_CLOEXEC);
-	fd = path_fd < 0 ? -errno : process_root_reopen(path_fd);
+	fd = path_fd < 0 ? -errno : process_root_reopen(pid, path_fd, remote_flag(finder));
 	if (fd < 0 || fstat(fd, &about) < 0 || fstatfs(fd, &system) < 0)
 		return fd < 0 ? fd : -errno;
 	/* in an overlay the record may have the inode of the lower file */
@@ -160,26 +175,30 @@ static int open_map_file(const struct finder *finder, int32_t pid, struct tape_m
 	_cleanup_free_ char *maps = NULL;
 	char name[40], link[80], *rest;
 	struct proc_map map;
-	int r;
+	int r, best = -ENOENT, tried = 0;
 
 	snprintf(name, sizeof(name), "/proc/%d/maps", pid);
 	r = file_read(name, MAPS_LIMIT, &maps, NULL);
 	rest = maps;
 	if (r < 0)
 		return r;
-	while (proc_maps_next(&rest, &map)) {
-		if (strncmp(map.path, path, strlen(path)) != 0)
+	while (tried < MAPS_TRIED && proc_maps_next(&rest, &map)) {
+		if (!is_mapped_path(map.path, path))
 			continue;
 		snprintf(link, sizeof(link), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid,
 			 map.start, map.end);
-		return open_link(finder, link, module, path, until_ns);
+		r = open_link(finder, pid, link, module, path, until_ns);
+		if (r >= 0)
+			return r;
+		best = finder_best_error(best, plain_error(r));
+		tried++;
 	}
-	return -ENOENT;
+	return best;
 }
 
 /*
  * Opens a mapped file through links of /proc. Such a link does not lead through the mount points,
- * so check the mounts first to find out whether the file is remote.
+ * so the function first checks the mounts to find out whether the file is remote.
  */
 static int open_mapped(const struct finder *finder, int32_t pid, struct tape_module *module,
 		       const char *path, uint64_t until_ns)
@@ -190,13 +209,8 @@ static int open_mapped(const struct finder *finder, int32_t pid, struct tape_mod
 	if (r < 0)
 		return r;
 	snprintf(link, sizeof(link), "/proc/%d/exe", pid);
-	fd = open_link(finder, link, module, path, until_ns);
+	fd = open_link(finder, pid, link, module, path, until_ns);
 	return fd == -ENOENT ? open_map_file(finder, pid, module, path, until_ns) : fd;
-}
-
-static unsigned int remote_flag(const struct finder *finder)
-{
-	return finder->remote ? PROCESS_ROOT_REMOTE : 0;
 }
 
 /* Opens "DIR/.build-id/ab/cdef...SUFFIX". */
@@ -234,7 +248,7 @@ static int open_module(const struct finder *finder, struct finder_request *reque
 	char name[PATH_MAX];
 	int fd = -ENOENT, other;
 
-	/* the file was mapped after its deletion */
+	/* if the process mapped the file after its deletion, the path ends with DELETED */
 	snprintf(name, sizeof(name), "%s", path);
 	if (strlen(name) > strlen(DELETED) &&
 	    !strcmp(name + strlen(name) - strlen(DELETED), DELETED))
@@ -359,10 +373,7 @@ static int find_jit(const struct finder *finder, const struct finder_request *re
 	if (finder->live) {
 		ret_files->fd = process_open_perf_map(request->pid);
 		ret_files->other_fd = process_open_jitdump(request->pid);
-		/*
-		 * check this after opening the files, so that the files certainly belong to the
-		 * checked process
-		 */
+		/* check the process after opening the files, so that they certainly belong to it */
 		if (process_began_after(request->pid, request->since_ns)) {
 			finder_files_close(ret_files);
 			return -ESTALE;

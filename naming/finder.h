@@ -3,8 +3,9 @@
 
 /*
  * Finds the file that a module was mapped from, and verifies the file by device, inode, unchanged
- * times, and its build-id if that is known. The build-id alone is enough only where no stranger can
- * have put the file (naming/file-owner.h). A name from another file would be worse than no name.
+ * times, and its build-id if that is known. The build-id alone is enough only if strangers cannot
+ * have put the file at its place (naming/file-owner.h). A name from another file would be worse
+ * than a missing name.
  */
 
 #include <stdbool.h>
@@ -27,20 +28,25 @@ struct finder_request {
 	int32_t pid;
 	/*
 	 * A time on the wall clock. A file that is known only by its inode must not have changed
-	 * after it; 0: any time.
+	 * after this time; 0: any time.
 	 */
 	uint64_t until_ns;
-	/* If it lacks a build-id, it receives that of the file. */
+	/* If the module lacks a build-id, the finder sets it to the file's build-id. */
 	struct tape_module module;
 	const char *path;
 	/*
 	 * FINDER_JIT: when the code was first sampled, on the wall clock. A process that began
-	 * later is another one. 0: unknown.
+	 * later is another process. 0: unknown.
 	 */
 	uint64_t since_ns;
+	/*
+	 * A number for the owner of the process, who pays for the time to open the file. 0: nobody
+	 * pays.
+	 */
+	uint64_t owner;
 };
 
-/* Two descriptors, each of which may be -1. The second is that of the debug file or the jitdump. */
+/* Two descriptors, each of which may be -1. other_fd is the debug file or the jitdump. */
 struct finder_files {
 	int fd;
 	int other_fd;
@@ -57,7 +63,10 @@ struct finder {
 	 * contains a folder .build-id.
 	 */
 	const char *debug_dir;
-	/* Reads what files say about themselves, for finder_find_here(). Borrowed. */
+	/*
+	 * Reads build-ids and debug links for finder_find_here(). A delegate calls
+	 * name_helper_waits() with it while the delegate waits. Borrowed.
+	 */
 	struct name_helper *helper;
 	/*
 	 * Finds files in another process, like finder_find_here(). NULL: finds them in this
@@ -69,11 +78,10 @@ struct finder {
 };
 
 /*
- * Finds the files of a request. Returns 0 with at least one file, or an error for the reason why
- * there is none. -ENOENT: the file is gone. -EACCES: access denied. -ESTALE: another file has its
- * place, or it changed. -EBADMSG: it is damaged. -EREMOTE: it is on a file system that may hang.
- * -ETIMEDOUT: it did not answer. Also the errors of the naming helper. The caller closes
- * *ret_files.
+ * Finds the files of a request. Returns 0 with at least one file, or an error. -ENOENT: the file is
+ * gone. -EACCES: access denied. -ESTALE: another file has its place, or the file changed. -EBADMSG:
+ * the file is damaged. -EREMOTE: the file is on a file system that may hang. -ETIMEDOUT: the file
+ * did not answer. Also the errors of the naming helper. The caller closes *ret_files.
  */
 int finder_find(const struct finder *finder, struct finder_request *request,
 		struct finder_files *ret_files);
@@ -82,10 +90,10 @@ int finder_find_here(const struct finder *finder, struct finder_request *request
 		     struct finder_files *ret_files);
 
 /*
- * Returns the text of /proc/kallsyms of the kernel with that build-id: that of the running kernel,
- * or one that perf saved. The caller frees it. Without a build-id (size 0), returns the text of the
- * running kernel, and *ret_sure is false if the tape may be of another kernel. Returns 0, or
- * -ENOENT without a text.
+ * Returns the text of /proc/kallsyms of the kernel with that build-id: the text of the running
+ * kernel, or a text that perf saved. The caller frees *ret_text. Without a build-id (size 0),
+ * returns the text of the running kernel, and *ret_sure is false if the tape may be from another
+ * kernel. Returns 0, -ENOENT if the text is not available, or another negative errno.
  */
 int finder_kallsyms(const struct finder *finder, const uint8_t *build_id, size_t build_id_size,
 		    char **ret_text, size_t *ret_size, bool *ret_sure);

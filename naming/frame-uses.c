@@ -62,9 +62,9 @@ static uint8_t finding_use_above(const struct finding *finding, uint32_t frame, 
 }
 
 /*
- * Notes the use of a stack's frame. A stack may be both a caller and interrupted exactly at the
- * return address. It counts as a caller: the callers are the same, so both are in the same
- * function.
+ * Notes the use of a stack's frame. The frame may be a caller in one sample, and interrupted
+ * exactly at the return address in another. Such a frame counts as a caller: its own callers are
+ * the same in both samples, so both samples are in the same function.
  */
 static void finding_note(struct finding *finding, uint32_t frame, uint32_t stack)
 {
@@ -81,8 +81,8 @@ static void finding_walk(struct finding *finding, struct frame_uses *uses)
 		uses->of.items[tape->samples.items[i].frame] |= FRAME_EXACT;
 	}
 	/*
-	 * a parent has a smaller number than its children, so all uses of a stack are known before
-	 * it is reached
+	 * a parent has a smaller number than its children, so this loop knows all uses of a stack
+	 * before it reaches the stack
 	 */
 	for (size_t i = tape->stacks.count; i-- > 1;) {
 		uint8_t use = finding->stacks[i];
@@ -95,8 +95,8 @@ static void finding_walk(struct finding *finding, struct frame_uses *uses)
 }
 
 /*
- * Adds a second frame for a frame that is used both ways: the one whose address is looked up
- * exactly. Returns 0 or -ENOMEM.
+ * Adds a second frame for a frame that is used both ways. The second frame takes over the use
+ * FRAME_EXACT. Returns 0 or -ENOMEM.
  */
 static int finding_add_half(struct frame_uses *uses, struct tape *tape, uint32_t frame,
 			    uint32_t *ret_half)
@@ -129,7 +129,7 @@ static void finding_use_halves(const struct finding *finding, const uint32_t *ha
 	}
 }
 
-/* Splits the frames that are used both ways and have no name yet. */
+/* Splits the frames that are used both ways and still lack a name. */
 static int finding_split(const struct finding *finding, struct frame_uses *uses)
 {
 	struct tape *tape = finding->tape;

@@ -3,10 +3,10 @@
 
 /*
  * How a tape uses its frames. A caller's address is the return address of a call. If the call is
- * the last instruction of the caller, this address is already in the next function. The name of a
- * caller is therefore looked up one byte before the address. Other frames are looked up at the
- * address itself: leaves, the innermost frame in user space, and frames that a signal or an
- * interrupt stopped. Private to naming/.
+ * the last instruction of the caller, this address is already in the next function. The namer
+ * therefore looks up a caller one byte before its address. It looks up other frames at the address
+ * itself: leaves, the innermost frame in user space, and frames that a signal or an interrupt
+ * stopped. Private to naming/.
  */
 
 #include "naming/frames.h"
@@ -20,7 +20,7 @@ struct frame_uses {
 };
 
 /*
- * Finds the uses of all frames. A frame without a name that is looked up both ways becomes two
+ * Finds the uses of all frames. Splits a frame without a name that is used both ways into two
  * frames. Trampolines without a name do not count as trampolines yet. Returns 0 or -ENOMEM.
  */
 int frame_uses_find(struct frame_uses *uses, struct tape *tape);

@@ -5,7 +5,7 @@
 
 #include "tape/tape.h"
 
-/* Where the name of a frame is looked up, see naming/frame-uses.h. */
+/* Where the namer looks up the name of a frame, see naming/frame-uses.h. */
 enum frame_use {
 	/* At the address itself. */
 	FRAME_EXACT = 1,
@@ -24,9 +24,7 @@ struct frame_table {
 	const uint8_t *uses;
 };
 
-/*
- * Returns the address at which the i-th frame of the table is looked up, in its file or in memory.
- */
+/* Returns the address at which to look up the i-th frame of the table, in its file or in memory. */
 static inline uint64_t frame_lookup(const struct tape *tape, const struct frame_table *frames,
 				    size_t i)
 {

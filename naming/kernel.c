@@ -29,7 +29,7 @@ static const struct tape_module *kernel_of(const struct tape *tape)
 	return &unknown;
 }
 
-/* Returns the address of a symbol in the text of kallsyms; 0 without it. */
+/* Returns the address of a symbol in the text of kallsyms; 0 if the text lacks the symbol. */
 static uint64_t kallsyms_address(const char *text, const char *name)
 {
 	char line[32];
@@ -127,9 +127,9 @@ static int name_generated(struct kernel *kernel, struct tape *tape,
 }
 
 /*
- * Names the frames from the kernel's symbols. Keeps all symbols, because all of them are used
- * sooner or later, and the kernel takes longer to make the text of kallsyms than we take to parse
- * it.
+ * Names the frames from the kernel's symbols. Keeps all symbols, because tapes use all of them
+ * sooner or later, and the kernel takes longer to make the text of kallsyms than perftape takes to
+ * parse it.
  */
 int kernel_name(struct kernel *kernel, const struct finder *finder, struct tape *tape,
 		const struct frame_table *frames)

@@ -11,13 +11,15 @@
 
 /* Starts zeroed. */
 struct kernel {
-	/* The tape's kernel is the one that runs now. */
+	/* The tape's kernel runs now. */
 	bool runs;
 	struct symbols *symbols;
 	struct tape_module module;
 	/* The symbols' addresses minus the addresses in the tape's kernel. */
 	uint64_t shift;
-	/* The modules that had symbols when they were read. */
+	/*
+	 * The paths of the kernel's modules in the tapes so far. A new path may need fresh symbols.
+	 */
 	struct strings modules;
 	bool read;
 	/* The symbols were read for the current tape, so they include every module. */
@@ -26,8 +28,8 @@ struct kernel {
 
 void kernel_done(struct kernel *kernel);
 /*
- * Names the frames of a module of the kernel. Returns 1 if no symbols of the kernel were found, 0,
- * or -ENOMEM.
+ * Names the frames of a module of the kernel. Returns 1 if the symbols of the kernel are not
+ * available, 0, or -ENOMEM.
  */
 int kernel_name(struct kernel *kernel, const struct finder *finder, struct tape *tape,
 		const struct frame_table *frames);

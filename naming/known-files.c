@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* This many addresses of a module are kept although the current tape lacks them. */
+/* known_file_age() keeps at least this number of addresses that the current tape lacks. */
 #define ANSWERS_SPARE 4096
 
 static void known_file_done(struct known_file *known)
@@ -20,7 +20,7 @@ void known_files_done(struct known_files *files)
 	table_done(&files->table);
 }
 
-/* What identifies a file. */
+/* The identity of a file. */
 struct known_key {
 	const struct tape_module *module;
 	const char *path;
@@ -73,9 +73,22 @@ int known_files_get(struct known_files *files, const struct tape_module *module,
 	return r;
 }
 
+static bool known_file_is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+void known_file_identify(struct known_file *known, const struct stat *about)
+{
+	if (known->about.st_ino && !known_file_is_same(about, &known->about))
+		addresses_open(&known->answers);
+	known->about = *about;
+}
+
 /*
- * Drops addresses of a module that no tape uses any more, so that they do not accumulate over
- * months of recording.
+ * Drops a module's addresses that the current tape does not use, if they are many, so that they do
+ * not accumulate over months of recording.
  */
 static int known_file_age(struct known_file *known, size_t used)
 {
@@ -111,7 +124,7 @@ int known_files_drop_unused(struct known_files *files)
 	for (size_t i = 0; i < kept; i++) {
 		const struct known_file *known = &files->list.items[i];
 
-		/* the table has had more entries, so this needs no memory */
+		/* the table had at least as many entries before, so this does not need memory */
 		table_add(&files->table, known_hash(&known->module, known->path), i);
 	}
 	return r;

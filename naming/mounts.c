@@ -19,13 +19,17 @@ static const char *const remote_types[] = { "9p",    "acfs",	  "afs",   "autofs"
 					    "nfs",   "nfs4",	  "ocfs2", "orangefs", "panfs",
 					    "pvfs2", "smb3",	  "smbfs", "virtiofs" };
 
-/* A part of the text, without a NUL. A line may be longer than any buffer: nothing is copied. */
+/*
+ * A part of the text, without a NUL. It points into the text, because a line may be longer than any
+ * buffer.
+ */
 struct field {
 	const char *text;
 	size_t size;
 };
 
 struct mount {
+	uint64_t id;
 	uint64_t device;
 	struct field type;
 	/* "rw,lowerdir=/a:/b" */
@@ -33,7 +37,9 @@ struct mount {
 	char point[PATH_MAX];
 };
 
-/* Takes the next field of a line, which ends at a blank. It is empty at the end of the line. */
+/*
+ * Takes the next field of a line, which ends at a blank. The field is empty at the end of the line.
+ */
 static struct field mounts_take_field(struct field *line)
 {
 	const char *blank = memchr(line->text, ' ', line->size);
@@ -53,7 +59,7 @@ static bool mounts_is_octal(const char *digits)
 
 /*
  * Decodes \040 and similar codes, which stand for blanks, backslashes and other characters.
- * Truncates a path that is longer than any path.
+ * Truncates a path that is longer than PATH_MAX.
  */
 static void mounts_unescape(struct field field, char path[PATH_MAX])
 {
@@ -82,13 +88,14 @@ static bool is_remote_type(struct field type)
 }
 
 /* Parses "36 35 98:0 /root /point rw,noatime master:1 - ext3 /dev/root rw". */
-static bool parse_mount(struct field line, struct mount *ret)
+static bool mounts_parse_one(struct field line, struct mount *ret)
 {
-	struct field numbers, point, field;
+	struct field id = mounts_take_field(&line), numbers, point, field;
 	unsigned int major, minor;
 	char text[32];
 
-	mounts_take_field(&line);
+	snprintf(text, sizeof(text), "%.*s", (int)MIN(id.size, sizeof(text) - 1), id.text);
+	ret->id = strtoull(text, NULL, 10);
 	mounts_take_field(&line);
 	numbers = mounts_take_field(&line);
 	snprintf(text, sizeof(text), "%.*s", (int)MIN(numbers.size, sizeof(text) - 1),
@@ -136,13 +143,13 @@ static bool mounts_is_path_remote(const char *list, const char *path, uint64_t r
 	struct field line;
 
 	while (mounts_next_line(&list, &line))
-		if (parse_mount(line, &mount) && is_remote_type(mount.type) &&
+		if (mounts_parse_one(line, &mount) && is_remote_type(mount.type) &&
 		    mount.device != root_device && is_above(mount.point, path))
 			return true;
 	return false;
 }
 
-/* Checks each folder of "/a:/b". A folder may have an escaped colon. */
+/* Checks each folder of "/a:/b". The name of a folder may contain an escaped colon. */
 static bool mounts_is_layer_remote(struct field layers, const char *host, uint64_t root_device)
 {
 	char path[PATH_MAX];
@@ -163,15 +170,38 @@ static bool mounts_is_layer_remote(struct field layers, const char *host, uint64
 	return false;
 }
 
-/* Returns whether a layer of an overlay lies on a remote file system. */
+static bool mounts_is_overlay(const struct mount *mount)
+{
+	return mount->type.size == 7 && memcmp(mount->type.text, "overlay", 7) == 0;
+}
+
+static bool mounts_has_overlay(const char *list, uint64_t device)
+{
+	struct mount mount;
+	struct field line;
+
+	while (mounts_next_line(&list, &line))
+		if (mounts_parse_one(line, &mount) && mounts_is_overlay(&mount) &&
+		    mount.device == device)
+			return true;
+	return false;
+}
+
+/*
+ * Returns whether a layer of an overlay may lie on a remote file system. A container runtime mounts
+ * overlays among the mounts of the host. If the host lacks an overlay, root in a container mounted
+ * it, and may have hidden the mounts of its layers. Such an overlay counts as remote.
+ */
 static bool mounts_is_overlay_remote(const struct mount *mount, const char *host,
 				     uint64_t root_device)
 {
 	static const char *const keys[] = { "lowerdir=", "lowerdir+=", "datadir+=", "upperdir=" };
 	const char *at = mount->options.text, *end = at + mount->options.size;
 
-	if (mount->type.size != 7 || memcmp(mount->type.text, "overlay", 7) != 0)
+	if (!mounts_is_overlay(mount))
 		return false;
+	if (!mounts_has_overlay(host, mount->device))
+		return true;
 	for (const char *comma; at < end; at = comma + 1) {
 		comma = memchr(at, ',', end - at);
 		comma = comma ? comma : end;
@@ -194,7 +224,7 @@ bool mounts_is_remote(const char *mountinfo, const char *host, const char *path,
 	struct field line;
 
 	while (mounts_next_line(&mountinfo, &line)) {
-		if (!parse_mount(line, &mount) || mount.device == root_device ||
+		if (!mounts_parse_one(line, &mount) || mount.device == root_device ||
 		    (!(device && mount.device == device) && !is_above(mount.point, path)))
 			continue;
 		if (is_remote_type(mount.type) ||
@@ -202,4 +232,37 @@ bool mounts_is_remote(const char *mountinfo, const char *host, const char *path,
 			return true;
 	}
 	return false;
+}
+
+static bool mounts_find(const char *list, uint64_t id, struct mount *ret_mount)
+{
+	struct field line;
+
+	while (mounts_next_line(&list, &line))
+		if (mounts_parse_one(line, ret_mount) && ret_mount->id == id)
+			return true;
+	return false;
+}
+
+static bool mounts_find_device(const char *list, uint64_t device, struct mount *ret_mount)
+{
+	struct field line;
+
+	while (device && mounts_next_line(&list, &line))
+		if (mounts_parse_one(line, ret_mount) && ret_mount->device == device)
+			return true;
+	return false;
+}
+
+bool mounts_is_mount_remote(const char *mountinfo, const char *host, uint64_t id, uint64_t device,
+			    uint64_t root_device)
+{
+	struct mount mount;
+
+	if (!mounts_find(mountinfo, id, &mount) && !mounts_find(host, id, &mount) &&
+	    !mounts_find_device(mountinfo, device, &mount) &&
+	    !mounts_find_device(host, device, &mount))
+		return true;
+	return mount.device != root_device &&
+	       (is_remote_type(mount.type) || mounts_is_overlay_remote(&mount, host, root_device));
 }

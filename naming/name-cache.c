@@ -15,8 +15,8 @@
 #define HEADER_SIZE (8 + 4 + NAME_KEY_SIZE + 4)
 #define BLOCK_HEADER 8
 /*
- * A file that grows beyond this size is emptied. It takes a long time until recordings have asked
- * for enough names of one file.
+ * name_cache_append() empties a file that would grow beyond this size. Recordings take a long time
+ * to collect enough names of one file.
  */
 #define FILE_MAX (16u << 20)
 /* Eviction reduces the size to this part of the limit, so that evictions are rare. */
@@ -158,7 +158,7 @@ static int name_cache_take_rows(struct reader *rows, struct addresses *addresses
 	return r;
 }
 
-/* Reads all valid blocks. *ret_end is the end of the last one, where the next block is written. */
+/* Reads all valid blocks. Sets *ret_end to the end of the last valid block. */
 static int take_blocks(struct reader *reader, struct addresses *addresses, uint64_t *ret_end)
 {
 	int r = 0;
@@ -271,10 +271,7 @@ static void name_cache_append(struct name_cache *cache, const struct name_key *k
 	char name[32];
 
 	file_name(key, name);
-	/*
-	 * O_NONBLOCK, because the name may belong to something else, such as a FIFO, which would
-	 * block
-	 */
+	/* O_NONBLOCK, because the name may belong to a FIFO or another file that would block */
 	fd = openat(cache->folder, name,
 		    O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0640);
 	if (fd < 0 || fstat(fd, &about) < 0 || !S_ISREG(about.st_mode))

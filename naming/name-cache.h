@@ -2,14 +2,15 @@
 #pragma once
 
 /*
- * Caches found names in a folder, by the identity of their file, so that the next recorder need not
- * find them again. A damaged or unknown file counts as empty, because all names can be found again.
- * So does a file of an earlier version, whose key is another one.
- * If the folder exceeds its size limit, the least recently used files are deleted.
+ * Caches found names in a folder, by the identity of the file that has them, so that the next
+ * recorder need not search for them. A cache file that is damaged, or has another version or key,
+ * counts as empty, because the namer can find all names again. If the folder exceeds its size
+ * limit, the cache deletes the least recently used files.
  *
  * A file begins with "PERFNAME", the u32 2, the key, and the u32 CRC-32C of these. Blocks follow: a
  * u32 size, the u32 CRC-32C of the rows, and the rows of that size. A row is a u64 address, the u64
- * start of its function, and its name with a NUL. Numbers are little-endian.
+ * start of the function at the address, and the function's name with a NUL. Numbers are
+ * little-endian.
  */
 
 #include <stdbool.h>
@@ -29,8 +30,8 @@ DEFINE_CLEANUP(name_cache, struct name_cache *, name_cache_close)
 #define NAME_KEY_SIZE 72
 /*
  * Everything on which the names depend: the file's owner, inode, size, times and build-id, and
- * whether the file had a debug file. The build-id alone is no identity, because anybody can copy it
- * into a file of their own.
+ * whether the file had a debug file. The build-id alone is not an identity, because anybody can
+ * copy it into a file of their own.
  */
 struct name_key {
 	uint8_t bytes[NAME_KEY_SIZE];
@@ -38,7 +39,7 @@ struct name_key {
 void name_key_make(const struct tape_module *module, const struct stat *about, bool debug,
 		   struct name_key *ret_key);
 
-/* Names those open addresses that the cache contains. Returns 0 or -ENOMEM. */
+/* Names those unresolved addresses that the cache contains. Returns 0 or -ENOMEM. */
 int name_cache_load(struct name_cache *cache, const struct name_key *key,
 		    struct addresses *addresses);
 /*

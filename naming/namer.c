@@ -19,13 +19,18 @@
 #include "naming/unnamed.h"
 #include "symbolizer/addresses.h"
 
+/* Headers of kernels before 5.17 lack FUSE_SUPER_MAGIC. */
+#ifndef FUSE_SUPER_MAGIC
+#define FUSE_SUPER_MAGIC 0x65735546
+#endif
+
 /*
  * Invariants:
- *   1. A file is used only if the finder has verified it as the module's.
- *   2. A found file is stored under the module's identity in the tape. A module without a file is
- *      remembered for one tape, so that it is searched once per tape.
- *   3. Only sampled addresses are looked up. Their names are kept, because nearly all of them recur
- *      in the next tape.
+ *   1. The namer uses a file only if the finder has verified that it is the module's file.
+ *   2. The namer stores a found file under the module's identity in the tape. It remembers a module
+ *      without a file for one tape, so that it searches only once per tape.
+ *   3. The namer looks up only sampled addresses. It keeps their names, because nearly all of them
+ *      recur in the next tape.
  */
 
 #define VDSO_LIMIT (64u << 10)
@@ -40,6 +45,8 @@ struct namer {
 	void *step_context;
 	/* When the time for the current tape ends, CLOCK_MONOTONIC. */
 	uint64_t until_ns;
+	/* The rest of namer_set_work(). */
+	uint64_t work_ns;
 	struct known_files files;
 	struct kernel kernel;
 	/* A file with the image of the vdso; -1: none. */
@@ -87,8 +94,8 @@ static int apply_answers(const struct addresses *answers, struct tape *tape,
 			continue;
 		address->used = true;
 		/*
-		 * a name before the start means that the address is a signal trampoline, before
-		 * which no code runs
+		 * an address before the function's start is the byte before a signal trampoline,
+		 * which never runs
 		 */
 		if (address->state == ADDRESSES_NAMED && address->start <= frame->address)
 			r = name_frame(tape, frame, addresses_name(answers, address),
@@ -111,6 +118,7 @@ int namer_new(const struct finder *finder, struct name_cache *cache, struct name
 	namer->finder.helper = namer->helper;
 	namer->cache = cache;
 	namer->budget_ns = NAMER_BUDGET_NS;
+	namer->work_ns = UINT64_MAX;
 	namer->vdso = -1;
 	*ret_namer = namer;
 	return 0;
@@ -121,12 +129,23 @@ void namer_set_budget(struct namer *namer, uint64_t budget_ns)
 	namer->budget_ns = budget_ns;
 }
 
+void namer_set_work(struct namer *namer, uint64_t work_ns)
+{
+	namer->work_ns = work_ns;
+}
+
+uint64_t namer_work_left(const struct namer *namer)
+{
+	return namer->work_ns;
+}
+
 void namer_observe(struct namer *namer,
 		   void (*step)(void *context, const char *path, size_t number, size_t count),
-		   void *context)
+		   void (*waits)(void *context), void *context)
 {
 	namer->step = step;
 	namer->step_context = context;
+	name_helper_observe(namer->helper, waits, context);
 }
 
 struct namer *namer_free(struct namer *namer)
@@ -150,8 +169,9 @@ static const char *base_name(const char *path)
 }
 
 /*
- * Returns whether nobody but the kernel chose the file's number and times, on which the cache
- * relies. A FUSE server, which any user may run, chooses its own; an overlay may show those of one.
+ * Returns whether only the kernel chose the file's inode number and times, on which the cache
+ * relies. A FUSE server, which any user may run, chooses its own numbers, and an overlay may show
+ * the numbers of a FUSE server.
  */
 static bool has_true_identity(int fd, const struct tape_module *module)
 {
@@ -162,23 +182,37 @@ static bool has_true_identity(int fd, const struct tape_module *module)
 	return system.f_type != OVERLAYFS_SUPER_MAGIC || gnu_dev_major(module->device) != 0;
 }
 
+/* Returns -EAGAIN if the time of namer_set_work() is used up. */
+static int name_from_files(struct namer *namer, struct known_file *known,
+			   const struct finder_files *files)
+{
+	uint64_t begun_ns = name_helper_spent_ns(namer->helper);
+	int r;
+
+	if (!namer->work_ns)
+		return -EAGAIN;
+	r = name_helper_elf(namer->helper, files->fd, files->other_fd, base_name(known->path),
+			    &known->answers);
+	namer->work_ns -= MIN(namer->work_ns, name_helper_spent_ns(namer->helper) - begun_ns);
+	return r;
+}
+
 /* Names addresses from the cache first, then from the file and its debug file. */
 static int look_up_names(struct namer *namer, struct known_file *known,
 			 const struct finder_files *files)
 {
 	struct name_key key;
 	struct stat about;
-	int r;
+	int r = fstat(files->fd, &about);
 
-	if (!namer->cache || fstat(files->fd, &about) < 0 ||
-	    !has_true_identity(files->fd, &known->module))
-		return name_helper_elf(namer->helper, files->fd, files->other_fd,
-				       base_name(known->path), &known->answers);
+	if (r == 0)
+		known_file_identify(known, &about);
+	if (!namer->cache || r < 0 || !has_true_identity(files->fd, &known->module))
+		return name_from_files(namer, known, files);
 	name_key_make(&known->found, &about, files->other_fd >= 0, &key);
 	r = name_cache_load(namer->cache, &key, &known->answers);
 	if (r == 0 && known->answers.open) {
-		r = name_helper_elf(namer->helper, files->fd, files->other_fd,
-				    base_name(known->path), &known->answers);
+		r = name_from_files(namer, known, files);
 		name_cache_save(namer->cache, &key, &known->answers);
 	}
 	return r;
@@ -190,15 +224,15 @@ static bool namer_is_late(const struct namer *namer)
 }
 
 /*
- * Takes note of the result of naming a file. The addresses of a file that the helper cannot cope
- * with are not asked for again. Returns 0 or -ENOMEM.
+ * Notes the result of naming a file. If the helper cannot cope with a file, the namer does not ask
+ * for the file's addresses again. Returns 0 or -ENOMEM.
  */
 static int namer_note_result(struct namer *namer, struct known_file *known, int r)
 {
 	if (r == -ENOMEM)
 		return r;
 	known->reason = r < 0 ? unnamed_by_error(r) : UNNAMED_NO_SYMBOLS;
-	if (r == -ETIME && namer_is_late(namer)) {
+	if (r == -EAGAIN || (r == -ETIME && namer_is_late(namer))) {
 		known->reason = UNNAMED_LATE;
 		return 0;
 	}
@@ -208,14 +242,16 @@ static int namer_note_result(struct namer *namer, struct known_file *known, int 
 	return 0;
 }
 
-/* Names the open addresses of a module. If its file is gone, they stay open. */
+/* Names the unresolved addresses of a module. They stay unresolved if the module's file is gone. */
 static int look_up_file(struct namer *namer, struct known_file *known, int32_t pid,
 			uint64_t until_ns)
 {
-	struct finder_request request = {
-		FINDER_FILE, pid, until_ns, known->found, known->path, 0
-	};
-	_cleanup_(finder_files_close) struct finder_files files;
+	struct finder_request request = { .kind = FINDER_FILE,
+					  .pid = pid,
+					  .until_ns = until_ns,
+					  .module = known->found,
+					  .path = known->path };
+	_cleanup_(finder_files_close) struct finder_files files = { -1, -1 };
 	int r;
 
 	known->searched = true;
@@ -236,8 +272,8 @@ static int look_up_file(struct namer *namer, struct known_file *known, int32_t p
 }
 
 /*
- * Returns the tape's end on the wall clock. A file that changed after this time is not the one that
- * was sampled.
+ * Returns the tape's end on the wall clock. A file that changed after this time is not the sampled
+ * file.
  */
 static uint64_t namer_end_of(const struct tape *tape)
 {
@@ -284,7 +320,7 @@ static int name_kernel(struct namer *namer, struct tape *tape, const struct fram
 	return MIN(r, 0);
 }
 
-/* Copies our own vdso, which all 64-bit processes on this kernel share. */
+/* Copies perftape's own vdso, which all 64-bit processes on this kernel share. */
 static int read_vdso(struct namer *namer)
 {
 	const void *image = (const void *)getauxval(AT_SYSINFO_EHDR);
@@ -313,7 +349,7 @@ static int read_vdso(struct namer *namer)
 
 /*
  * The vdso is part of the kernel. If the tape's kernel runs now, the tape's vdso is the same as
- * ours.
+ * perftape's own.
  */
 static int prepare_vdso(struct namer *namer, const struct tape *tape,
 			const struct tape_module *module, bool *ret_same)
@@ -345,7 +381,10 @@ static int name_vdso(struct namer *namer, struct tape *tape, const struct frame_
 	return r == -ENOMEM ? r : apply_answers(&answers, tape, frames);
 }
 
-/* Returns when a module was first sampled, on the wall clock. Returns 0 or -ENOMEM. */
+/*
+ * Sets *ret_ns to the time of a module's first sample on the wall clock, or 0 without a sample.
+ * Returns 0 or -ENOMEM.
+ */
 static int find_first_sample(struct namer *namer, const struct tape *tape, uint32_t module,
 			     uint64_t *ret_ns)
 {
@@ -361,7 +400,7 @@ static int find_first_sample(struct namer *namer, const struct tape *tape, uint3
 }
 
 /*
- * Names generated code. Keeps none of its names for the next tape, because programs generate, move
+ * Names generated code. Does not keep the names for the next tape, because programs generate, move
  * and drop such code all the time.
  */
 static int name_jit(struct namer *namer, struct tape *tape, const struct frame_table *frames)
@@ -415,7 +454,7 @@ static int name_module(struct namer *namer, struct tape *tape, const struct fram
 	}
 }
 
-/* Returns the reason to report if nothing more precise is known. */
+/* Returns the reason to report if name_module() does not set a more precise reason. */
 static enum unnamed_reason default_reason(const struct tape_module *module)
 {
 	switch (module->kind) {

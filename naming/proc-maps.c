@@ -5,7 +5,7 @@
 #include <sys/sysmacros.h>
 
 /* Reads a number and the letter behind it. Returns the place behind both, or NULL. */
-static char *take_number(char *at, unsigned int base, char end, uint64_t *ret_number)
+static char *proc_maps_take_number(char *at, unsigned int base, char end, uint64_t *ret_number)
 {
 	uint64_t number = 0;
 	const char *begin = at;
@@ -28,22 +28,22 @@ static char *take_number(char *at, unsigned int base, char end, uint64_t *ret_nu
 static bool proc_maps_parse(char *line, struct proc_map *map)
 {
 	uint64_t major = 0, minor = 0;
-	char *at = take_number(line, 16, '-', &map->start);
+	char *at = proc_maps_take_number(line, 16, '-', &map->start);
 
-	at = at ? take_number(at, 16, ' ', &map->end) : NULL;
+	at = at ? proc_maps_take_number(at, 16, ' ', &map->end) : NULL;
 	if (!at || map->end <= map->start || strcspn(at, " ") != 4)
 		return false;
 	map->executable = at[2] == 'x';
 	if (at[4] != ' ')
 		return false;
-	at = take_number(at + 5, 16, ' ', &map->offset);
-	at = at ? take_number(at, 16, ':', &major) : NULL;
-	at = at ? take_number(at, 16, ' ', &minor) : NULL;
+	at = proc_maps_take_number(at + 5, 16, ' ', &map->offset);
+	at = at ? proc_maps_take_number(at, 16, ':', &major) : NULL;
+	at = at ? proc_maps_take_number(at, 16, ' ', &minor) : NULL;
 	if (!at)
 		return false;
 	map->device = makedev(major, minor);
 	/* a blank is behind the inode, also without a path */
-	at = take_number(at, 10, ' ', &map->inode);
+	at = proc_maps_take_number(at, 10, ' ', &map->inode);
 	if (!at)
 		return false;
 	map->path = at + strspn(at, " ");

@@ -13,12 +13,12 @@ struct proc_map {
 	uint64_t start;
 	/* Above the start. */
 	uint64_t end;
-	/* In the file. */
+	/* The offset in the file. */
 	uint64_t offset;
 	uint64_t device;
 	uint64_t inode;
 	bool executable;
-	/* "" without a file. Newlines in it are "\012". */
+	/* "" without a file. Newlines in the path are "\012". */
 	const char *path;
 };
 

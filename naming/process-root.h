@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Opens files as a process sees them: in its own root, which no symbolic link can leave. Opens only
- * regular files for reading, because a FIFO would block and some devices act when they are opened.
+ * Opens files as a process sees them: in the process's own root, which symbolic links cannot leave.
+ * Opens only regular files for reading, because a FIFO would block and some devices act when they
+ * are opened.
  */
 
 #include <stdint.h>
@@ -16,14 +17,18 @@ enum process_root_flags {
 };
 
 /*
- * Opens a file in the root of a process; pid 0: in our root. `device` is the file's known device,
- * or 0. Returns a descriptor, -EREMOTE without any access to the path, -ESTALE if it is not a
- * regular file, or another negative errno.
+ * Opens a file in the root of a process; pid 0: in perftape's own root. `device` is the file's
+ * known device, or 0. Returns a descriptor, -EREMOTE before any access to the path, -ESTALE if the
+ * path is not a regular file, or another negative errno.
  */
 int process_root_open(int32_t pid, const char *path, uint64_t device, unsigned int flags);
 
-/* Opens the file of an O_PATH descriptor for reading. Returns a descriptor or an error as above. */
-int process_root_reopen(int path_fd);
+/*
+ * Opens the file of an O_PATH descriptor for reading. `pid` is the process in whose mounts the file
+ * was found, or 0. The mounts may have changed since, so this checks the file system of the file
+ * itself. Returns a descriptor or an error as above.
+ */
+int process_root_reopen(int32_t pid, int path_fd, unsigned int flags);
 /*
  * Returns -EREMOTE if a file is on a file system that may hang, 0 if not, or another negative errno
  * if the type is unknown.

@@ -38,8 +38,8 @@ static char *status_value(char *status, const char *name)
 }
 
 /*
- * Reads /proc/PID/status. The owner of the folder /proc/PID is not the user, because root owns it
- * if the process is not dumpable. Returns false if the process is gone.
+ * Reads /proc/PID/status. The owner of the folder /proc/PID may be another user, because root owns
+ * the folder if the process is not dumpable. Returns false if the process is gone.
  */
 static bool read_identity(int32_t pid, struct identity *ret)
 {
@@ -95,8 +95,8 @@ int process_open_perf_map(int32_t pid)
 }
 
 /*
- * Returns whether the file existed at that time. If the creation time is unknown, uses the time of
- * its last change.
+ * Returns whether root or this user owns the file, and the file existed at a time. If the creation
+ * time is unknown, uses the time of the last change.
  */
 static bool is_made_before(int fd, uint64_t until_ns)
 {
@@ -152,7 +152,10 @@ int process_open_jitdump(int32_t pid)
 	return -1;
 }
 
-/* Returns the begin of a process since the boot; 0 if it is gone. */
+/*
+ * Returns the time from the boot to the begin of a process, in nanoseconds; 0 if the process is
+ * gone.
+ */
 static uint64_t begin_since_boot(int32_t pid)
 {
 	_cleanup_free_ char *text = NULL;

@@ -133,7 +133,8 @@ int unnamed_note(struct tape *tape, const uint8_t *reasons)
 	int r = frames && unnamed ? count_frames(tape, frames) : -ENOMEM;
 
 	for (size_t i = 0; r == 0 && i < tape->frames.count; i++)
-		if (!tape->frames.items[i].symbol && !tape_is_no_stack(tape, i))
+		if (!tape->frames.items[i].symbol && !tape_is_no_stack(tape, i) &&
+		    !tape_is_mark(tape, i))
 			unnamed[tape->frames.items[i].module] += frames[i];
 	for (size_t i = 0; r == 0 && i < tape->modules.count; i++)
 		counts[reasons[i]] += unnamed[i];

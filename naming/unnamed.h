@@ -8,7 +8,7 @@
 #include "tape/tape.h"
 
 enum unnamed_reason {
-	/* The file exists, but has no symbol for the address. */
+	/* The file exists, but lacks a symbol for the address. */
 	UNNAMED_NO_SYMBOLS,
 	UNNAMED_GONE,
 	UNNAMED_CHANGED,
@@ -18,7 +18,7 @@ enum unnamed_reason {
 	UNNAMED_TIMED_OUT,
 	/* The code was generated at run time, and nothing describes it. */
 	UNNAMED_GENERATED,
-	/* The address is in no known mapping. */
+	/* The address is outside of all known mappings. */
 	UNNAMED_UNMAPPED,
 	/*
 	 * The file exceeded its budget of work (symbolizer/work-limit.h), or the naming helper took
@@ -27,11 +27,11 @@ enum unnamed_reason {
 	UNNAMED_TOO_SLOW,
 	UNNAMED_TOO_LARGE,
 	UNNAMED_CRASHED,
-	/* No naming helper could be started. */
+	/* perftape could not start a naming helper. */
 	UNNAMED_NO_HELPER,
-	/* The time for the whole tape was used up. */
+	/* The namer has used up the time for the whole tape. */
 	UNNAMED_LATE,
-	/* A recorder died while it named the tape, so the next one does not try again. */
+	/* A recorder died while it named the tape, so the next recorder does not try again. */
 	UNNAMED_FEARED,
 };
 #define UNNAMED_REASONS 15
@@ -39,8 +39,8 @@ enum unnamed_reason {
 /* Returns the reason for a result of finder_find() or of the naming helper. */
 enum unnamed_reason unnamed_by_error(int r);
 /*
- * Counts the unnamed frames of all samples by reason, and sets the fact "unnamed" and those of
- * modules as docs/FORMAT.md describes. `reasons` has a reason for each module. Returns 0 or
+ * Counts the unnamed frames of all samples by reason, and sets the facts "unnamed" of the tape and
+ * of modules as docs/FORMAT.md describes. `reasons` has a reason for each module. Returns 0 or
  * -ENOMEM.
  */
 int unnamed_note(struct tape *tape, const uint8_t *reasons);

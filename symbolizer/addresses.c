@@ -27,13 +27,15 @@ int addresses_add(struct addresses *addresses, uint64_t address)
 	return r;
 }
 
-static int compare_addresses(const void *a, const void *b)
+static int addresses_compare(const void *a, const void *b)
 {
 	const struct address *one = a, *other = b;
 
 	if (one->address != other->address)
 		return one->address < other->address ? -1 : 1;
-	/* of two equal addresses, keep the named one */
+	/*
+	 * put the named one of two equal addresses first, because addresses_sort() keeps the first
+	 */
 	return (int)other->state - (int)one->state;
 }
 
@@ -43,7 +45,7 @@ void addresses_sort(struct addresses *addresses)
 	size_t kept = 0;
 
 	if (addresses->list.count)
-		qsort(items, addresses->list.count, sizeof(*items), compare_addresses);
+		qsort(items, addresses->list.count, sizeof(*items), addresses_compare);
 	addresses->open = 0;
 	for (size_t i = 0; i < addresses->list.count; i++) {
 		if (kept && items[kept - 1].address == items[i].address)
@@ -91,6 +93,15 @@ void addresses_close(struct addresses *addresses)
 		if (addresses->list.items[i].state == ADDRESSES_OPEN)
 			addresses->list.items[i].state = ADDRESSES_UNNAMED;
 	addresses->open = 0;
+}
+
+void addresses_open(struct addresses *addresses)
+{
+	for (size_t i = 0; i < addresses->list.count; i++)
+		addresses->list.items[i] =
+			(struct address){ .address = addresses->list.items[i].address };
+	addresses->open = addresses->list.count;
+	strings_done(&addresses->names);
 }
 
 int addresses_shrink(struct addresses *addresses)

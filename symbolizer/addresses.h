@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Addresses of one module, and their names. Sources of names fill in the addresses that are still
- * open: the best source first, then the next one for the rest. So the cost depends on the number of
- * addresses, not on the size of a file.
+ * Addresses of one module, and their names. An address is unresolved (ADDRESSES_OPEN) while it
+ * needs a name. The caller asks the best source of names first, and then the next source for the
+ * unresolved rest. So the cost depends on the number of addresses, not on the size of a file.
  */
 
 #include <stdbool.h>
@@ -15,8 +15,9 @@
 #include "base/intern.h"
 
 enum addresses_state {
+	/* The address still needs a name. */
 	ADDRESSES_OPEN,
-	/* No source knows a name for the address. */
+	/* The sources do not know a name for the address. */
 	ADDRESSES_UNNAMED,
 	ADDRESSES_NAMED,
 };
@@ -47,20 +48,22 @@ struct addresses {
 };
 
 void addresses_done(struct addresses *addresses);
-/* Adds an open address. Returns 0 or -ENOMEM. */
+/* Adds an address that still needs a name. Returns 0 or -ENOMEM. */
 int addresses_add(struct addresses *addresses, uint64_t address);
 void addresses_sort(struct addresses *addresses);
-/* Returns an address, or NULL if nobody added it. Valid until the next addresses_add(). */
+/* Returns an address, or NULL if the list lacks it. Valid until the next addresses_add(). */
 struct address *addresses_find(const struct addresses *addresses, uint64_t address);
-/* Returns the number of addresses in the list below this one. */
+/* Returns the number of listed addresses that are below `address`. */
 size_t addresses_below(const struct addresses *addresses, uint64_t address);
 /*
- * Names the i-th address, which must be open. Returns 0, -ENOMEM, or -E2BIG if all names have over
- * 256 KB and 1 KB for each address.
+ * Names the i-th address, which must be unresolved. Returns 0, -ENOMEM, or -E2BIG if all names
+ * together exceed 256 KB plus 1 KB for each address.
  */
 int addresses_answer(struct addresses *addresses, size_t i, uint64_t start, const char *name);
-/* Marks the open addresses as unnamed. */
+/* Marks the unresolved addresses as unnamed. */
 void addresses_close(struct addresses *addresses);
+/* Forgets all answers, so that all addresses are unresolved again. */
+void addresses_open(struct addresses *addresses);
 /*
  * Removes the addresses that are not marked as used, and clears the marks. Returns 0, or -ENOMEM
  * without a change.

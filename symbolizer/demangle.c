@@ -5,7 +5,7 @@
  *
  * A name of 200 bytes can expand until memory is full, because each back reference may double it.
  * So the demanglers deliver their text in pieces. When the text becomes too long, longjmp() leaves
- * the demangler, which holds no heap memory at that time.
+ * the demangler, which does not hold heap memory at that time.
  */
 #include "symbolizer/demangle.h"
 
@@ -37,9 +37,10 @@ static void demangle_put(const char *text, size_t size, void *opaque)
 }
 
 /*
- * Returns whether libiberty would count the lifetimes of a Rust type for years: it counts each of
- * them, up to 2^64, also where it prints none. The number follows "FG" or "DG", in base 62. No
- * type has more than 62 * 62 lifetimes. A name that only looks so stays mangled.
+ * Returns whether libiberty would run for years on a Rust name: libiberty counts each lifetime of a
+ * type, up to 2^64, even if it does not print lifetimes. The number follows "FG" or "DG", in base
+ * 62. Real types have at most 62 * 62 lifetimes. Another name that contains such a text stays
+ * mangled.
  */
 static bool has_many_lifetimes(const char *name)
 {

@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 
-/* The encoding of a number, and its base. */
+/* An encoding byte: its low half is the format of a number, its high half is the number's base. */
 #define FORMAT(encoding) ((encoding)&0x0f)
 #define RELATIVE(encoding) ((encoding)&0xf0)
 #define FORMAT_WORD 0x00
@@ -77,8 +77,8 @@ static uint64_t eh_frame_read_number(struct reader *reader, uint8_t encoding, si
 }
 
 /*
- * Returns the encoding that an augmentation such as "zPLR" states for R. Each letter has data, so
- * the function skips the data of the letters before R.
+ * Returns the encoding of addresses, which is the data of the letter R in an augmentation such as
+ * "zPLR". Skips the data of the letters before R.
  */
 static uint8_t read_augmentation(struct reader *reader, const char *letters, size_t word_size)
 {
@@ -110,7 +110,7 @@ static uint8_t read_augmentation(struct reader *reader, const char *letters, siz
 	return FORMAT_WORD;
 }
 
-/* Returns false if the text lacks its NUL. */
+/* Returns false if the first LETTERS_MAX bytes lack a NUL. */
 static bool read_letters(struct reader *reader, char letters[LETTERS_MAX])
 {
 	for (size_t i = 0; i < LETTERS_MAX; i++) {
@@ -171,7 +171,7 @@ static bool read_function(struct eh_frame *frame, uint64_t at, uint32_t common,
 	reader = window_reader(&frame->entries, at + 4, 2 * size);
 	ret_function->signal = frame->common_signal;
 	ret_function->start = eh_frame_read_number(&reader, encoding, size);
-	/* the size has the same format as the start, but is unsigned and has no base */
+	/* the size has the same format as the start, but is unsigned and lacks a base */
 	ret_function->size = eh_frame_read_number(&reader, FORMAT_WORD, size);
 	if (RELATIVE(encoding) == RELATIVE_PLACE)
 		ret_function->start += frame->address + at + 4;

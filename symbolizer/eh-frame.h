@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Finds the bounds of functions in .eh_frame, the unwind table, which stripped files keep. A pure
- * decoder, which reads one entry after the other. It trusts no byte and never reads beyond its
- * source.
+ * Finds the bounds of functions in .eh_frame, the section for unwinding, which stripped files keep.
+ * A pure decoder: it reads one entry after the other, does not trust the bytes, and never reads
+ * beyond its source.
  */
 
 #include <stdbool.h>
@@ -30,8 +30,8 @@ struct eh_function {
 	uint64_t start;
 	uint64_t size;
 	/*
-	 * The function is a signal trampoline. Its entry starts one byte early:
-	 * symbolizer/trampolines.h
+	 * The function is a signal trampoline. The function's entry starts one byte early, see
+	 * symbolizer/trampolines.h.
 	 */
 	bool signal;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Reads .gnu_debuglink: the name of a separate debug file, NUL-terminated, padded to 4 bytes, and
- * its CRC-32. It is older than build-ids, but still in use.
+ * its CRC-32. The section is older than build-ids, but still in use.
  */
 #include "symbolizer/elf.h"
 
@@ -14,8 +14,8 @@
 #include "symbolizer/elf-image.h"
 
 /*
- * A debug file that is found by its CRC is read whole. Larger ones have a build-id, by which they
- * are found without that.
+ * elf_has_crc() reads the whole file. Larger debug files have a build-id, so that callers find them
+ * without the CRC.
  */
 #define DEBUG_FILE_MAX (256ull << 20)
 #define DEBUGLINK_SIZE_MAX (ELF_DEBUGLINK_MAX + 8)

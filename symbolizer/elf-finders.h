@@ -2,9 +2,10 @@
 #pragma once
 
 /*
- * The sources of names in an ELF file, one in each elf-*.c. Each source names the open addresses
- * that it knows, and skips the others. Returns 0, also if it knows none; -ENOMEM; -E2BIG beyond the
- * limit of names; or -EBADMSG with the reason. Private to symbolizer/.
+ * The sources of names in an ELF file, one in each elf-*.c. Each source names the unresolved
+ * addresses that it knows, and skips the others. Each function returns 0, also if its source does
+ * not know a name; -ENOMEM; -E2BIG beyond the limit of names; or -EBADMSG with the reason. Private
+ * to symbolizer/.
  */
 
 #include "base/error.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The last source: one label for each function, so that the addresses of a function stay together.
+ * Labels the addresses that other sources could not name. All addresses of a function get the same
+ * label, so that they stay together.
  */
 #include "symbolizer/elf.h"
 
@@ -16,9 +17,9 @@
 
 #define TEXT_MAX 300
 
-/* The innermost function that contains an address, as far as the table was read. */
+/* The innermost function found so far that contains an address. */
 struct innermost {
-	/* In the file, and in memory; the latter is what the label says. */
+	/* The function's start in the file, and in memory. The label shows the start in memory. */
 	uint64_t offset;
 	uint64_t start;
 	bool found;
@@ -30,7 +31,7 @@ struct frame_search {
 	const struct elf_image *image;
 	struct addresses *addresses;
 	struct work_limit *budget;
-	/* Indexed by the address's index. So memory does not depend on the number of functions. */
+	/* One item for each address, so that memory does not depend on the number of functions. */
 	struct innermost *innermost;
 };
 
@@ -45,7 +46,7 @@ static bool code_offset(const struct elf_image *image, uint64_t address, uint64_
 	return true;
 }
 
-/* Returns whether a function is shown instead of another one that contains the same address. */
+/* Returns whether the label shows `function` instead of `other`; both contain the same address. */
 static bool is_inside(const struct innermost *function, const struct innermost *other)
 {
 	if (!other->found || function->offset != other->offset)

@@ -39,7 +39,7 @@ struct go_program {
 	uint64_t address;
 };
 
-/* A word in memory as the program sees it, if it is loaded at the addresses in its file. */
+/* A word in the program's memory, if the kernel loads the program at the addresses in its file. */
 struct go_word {
 	uint64_t address;
 	/* 0: unknown. */
@@ -95,7 +95,7 @@ static bool scan_section(struct go_program *program, size_t i)
 		struct reader reader = window_reader(&window, at, 8);
 		struct file_window rest;
 
-		/* every magic number ends like this, and two zeros follow it */
+		/* every magic number is 0xfffffff0 or more, and two zero bytes follow it */
 		if (reader_failed(&reader))
 			return false;
 		if (reader_u32_host(&reader) < 0xfffffff0u || reader_u16(&reader))
@@ -163,13 +163,13 @@ static void read_words(const struct elf_image *image, struct go_words *words)
 	sort_array(words, scratch, address);
 }
 
-/* Returns the number of the first word at or behind an address. */
+/* Returns the index of the first word at or behind an address. */
 static size_t words_from(const struct go_words *words, uint64_t address)
 {
 	return sort_array_count_below(words, address, address);
 }
 
-static uint64_t word_at(const struct go_words *words, uint64_t address)
+static uint64_t elf_go_word_at(const struct go_words *words, uint64_t address)
 {
 	size_t i = words_from(words, address);
 
@@ -185,8 +185,9 @@ static void relocate(struct go_words *words, const struct elf_relocation *reloca
 }
 
 /*
- * Reads the values of words: from the file, or else from the relocations, in one pass over them.
- * Returns the place of the first relocation that stores the table's address, or 0.
+ * Reads the values of words from the file. A word that is 0 in the file gets its value from the
+ * relocations, which are read once. Returns the place of the first relocation that stores the
+ * table's address, or 0.
  */
 static uint64_t resolve_words(const struct go_program *program, struct go_words *words)
 {
@@ -222,7 +223,7 @@ static uint64_t module_text(const struct go_program *program, const struct go_wo
 	uint64_t module[MODULE_WORDS] = { 0 };
 
 	for (size_t i = 0; i < MODULE_WORDS; i++)
-		module[i] = word_at(words, address + i * POINTER_SIZE);
+		module[i] = elf_go_word_at(words, address + i * POINTER_SIZE);
 	if (module[MODULE_TABLE] != program->address || module[MODULE_TEXT] > module[MODULE_MIN] ||
 	    module[MODULE_MIN] >= module[MODULE_MAX] ||
 	    module[MODULE_MAX] > module[MODULE_TEXT_END])
@@ -236,7 +237,7 @@ static void add_candidate(struct go_candidates *candidates, uint64_t address)
 		candidates->items[candidates->count++] = address;
 }
 
-/* Adds the places in a section where the table's address is. */
+/* Adds the places in a section that contain the table's address. */
 static void scan_for_module(const struct go_program *program, size_t i,
 			    struct go_candidates *candidates)
 {
@@ -282,7 +283,7 @@ static uint64_t elf_go_find_text(const struct go_program *program)
 	table_at = resolve_words(program, &words);
 	if (words.items[0].value)
 		return words.items[0].value;
-	/* the relocation may come first: only programs that are built with relocations have it */
+	/* try the place of the relocation first; only programs built with relocations have one */
 	if (table_at)
 		add_candidate(&candidates, table_at);
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
@@ -294,7 +295,10 @@ static uint64_t elf_go_find_text(const struct go_program *program)
 	return text_of_candidates(program, &candidates);
 }
 
-/* The byte before a signal trampoline counts as a part of it, see symbolizer/trampolines.h. */
+/*
+ * Finds the function at an address. The byte before a signal trampoline counts as a part of the
+ * trampoline, see symbolizer/trampolines.h.
+ */
 static bool go_program_find(struct go_program *program, uint64_t address, uint64_t *ret_start,
 			    const char **ret_name)
 {

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * An ELF file as sections, segments and tables. elf.c provides it to symbolizer/ alone. No part of
- * it refers to bytes beyond the file. All parts are valid as long as the image.
+ * An ELF file as sections, segments and tables. Implemented by elf.c and elf-tables.c. Its parts
+ * never refer to bytes beyond the file, and are valid as long as the image. Private to symbolizer/.
  */
 
 #include <stdbool.h>
@@ -53,21 +53,21 @@ struct elf_image {
 	bool foreign;
 	array_of(struct elf_section) sections;
 	array_of(struct elf_unpacked) unpacked;
-	/* Sorted by address; at most one starts at each. */
+	/* Sorted by address; at most one segment starts at each address. */
 	array_of(struct elf_segment) segments;
-	/* The executable ones, sorted by offset; at most one starts at each. */
+	/* The executable segments, sorted by offset; at most one starts at each offset. */
 	array_of(struct elf_segment) code;
-	/* The table of segments in the file, which also has those that are not loaded. */
+	/* The segment table in the file, which also contains segments that are not loaded. */
 	uint64_t segments_at;
 	uint32_t segment_count;
-	/* Bytes that sections may still be unpacked to. */
+	/* How many more bytes unpacked sections may take. */
 	size_t unpack_left;
 };
 
 /*
- * Opens an image. Reads of it spend from the budget, which must outlive the image. Returns 0,
- * -ENOMEM, or -EBADMSG with the reason; call elf_image_done() in any case. If the budget is spent,
- * parts of the image are missing: ask work_check().
+ * Opens an image. Reads of the image spend from the budget, which must outlive the image. Returns
+ * 0, -ENOMEM, or -EBADMSG with the reason; call elf_image_done() in any case. If the budget is
+ * spent, parts of the image are missing: ask work_check().
  */
 int elf_image_open(struct elf_image *image, int fd, struct work_limit *budget, struct error *error);
 int elf_image_open_memory(struct elf_image *image, const void *bytes, size_t size,
@@ -80,7 +80,10 @@ void elf_image_done(struct elf_image *image);
  */
 size_t elf_image_find_type(const struct elf_image *image, uint32_t type);
 size_t elf_image_find_name(const struct elf_image *image, const char *name);
-/* Returns the last segment that starts at or before an address, if it contains it; else NULL. */
+/*
+ * Returns the last segment that starts at or before an address; NULL if that segment does not
+ * contain the address.
+ */
 const struct elf_segment *elf_image_segment(const struct elf_image *image, uint64_t address);
 /*
  * Finds the address at which an offset in the file is mapped. Returns false if no code is mapped
@@ -88,7 +91,7 @@ const struct elf_segment *elf_image_segment(const struct elf_image *image, uint6
  */
 bool elf_image_address(const struct elf_image *image, uint64_t offset, uint64_t *ret_address);
 
-/* Returns the bytes of the i-th section; it may be empty. */
+/* Returns the bytes of the i-th section. The window may be empty. */
 struct file_window elf_image_section(const struct elf_image *image, size_t i);
 
 /* A symbol table and its strings. Starts zeroed. */
@@ -109,7 +112,8 @@ struct elf_symbol {
 };
 
 /*
- * Opens the i-th section as a symbol table. Returns false if it has another type or is too damaged.
+ * Opens the i-th section as a symbol table. Returns false if the section has another type or its
+ * strings are empty.
  */
 bool elf_table_open(const struct elf_image *image, size_t i, uint32_t type,
 		    struct elf_table *table);
@@ -139,8 +143,8 @@ struct elf_relocation {
 };
 
 /*
- * Opens the i-th section as relocations, with or without addends. Returns false like
- * elf_table_open().
+ * Opens the i-th section as relocations, with or without addends. Returns false if the section has
+ * another type.
  */
 bool elf_relocations_open(const struct elf_image *image, size_t i,
 			  struct elf_relocations *relocations);

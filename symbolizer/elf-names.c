@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The order in which the sources of an ELF file are asked for names. */
+/*
+ * Asks the sources of an ELF file for names: first the separate debug file, then the symbol tables,
+ * then .gnu_debugdata, then Go's function table.
+ */
 #include "symbolizer/elf.h"
 
 #include <errno.h>
@@ -7,7 +10,10 @@
 #include "base/cleanup.h"
 #include "symbolizer/elf-finders.h"
 
-/* Uses a separate debug file. If this file is damaged, the other sources are still used. */
+/*
+ * Uses a separate debug file. Returns 0 for a damaged debug file, because the other sources may
+ * have the names.
+ */
 static int name_from_debug_file(const struct elf_image *image, int fd, struct addresses *addresses)
 {
 	_cleanup_(elf_image_done) struct elf_image debug = { 0 };

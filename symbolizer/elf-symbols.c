@@ -24,9 +24,12 @@
 /* Identical functions that a linker folded into one leave thousands of symbols at one place. */
 #define KEPT_MAX (256u << 10)
 #define KEPT_PER_ADDRESS 16
-/* What demangling costs for each byte, of the mangled name and of the result. */
+/* Units of the budget that demangling costs for each byte of the mangled name and of the result. */
 #define DEMANGLE_UNITS 8
-/* perf truncates names of PLT entries, including "@plt", to its buffer; show the same text. */
+/*
+ * perf truncates names of PLT entries, including "@plt", to the size of its buffer. Show the same
+ * text.
+ */
 #define PLT_NAME_MAX 1023
 
 /*
@@ -56,7 +59,7 @@ static enum symbol_binding binding_of(const struct elf_symbol *symbol)
 	}
 }
 
-/* ARM assemblers mark code: "$a", "$d.12". */
+/* ARM assemblers mark where code and data begin, with names such as "$a" and "$d.12". */
 static bool marks_code(const struct elf_image *image, const struct elf_symbol *symbol)
 {
 	return (image->machine == EM_ARM || image->machine == EM_AARCH64) &&
@@ -120,7 +123,10 @@ static bool symbol_place(const struct loading *loading, const struct elf_symbol 
 	return true;
 }
 
-/* Notes or adds a symbol before its name is known. Returns whether the name is needed. */
+/*
+ * In the first pass, notes a symbol for the prefilter and returns false. In the second pass,
+ * returns whether the prefilter keeps the symbol, so that add_symbol() needs its name.
+ */
 static bool note_symbol(struct loading *loading, uint64_t offset, uint64_t size)
 {
 	if (loading->symbols)
@@ -176,7 +182,7 @@ static int add_table_entry(struct loading *loading, struct elf_table *table,
 	}
 	if (!note_symbol(loading, offset, code ? symbol.size : 0))
 		return 0;
-	/* data needs no name, but its start ends a label without a size before it */
+	/* data does not need a name, but its start ends an earlier label without a size */
 	if (!code)
 		return add_symbol(loading, offset, 0, SYMBOL_LOCAL, "");
 	name = elf_table_name(table, symbol.name);

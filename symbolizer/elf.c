@@ -3,12 +3,12 @@
  * Reads ELF files: headers, sections, segments and build-ids. elf-tables.c reads the rows of
  * tables. Every file counts as hostile, so:
  *
- *   1. Everything is read through windows, so memory does not depend on the sizes that a file
- *      claims, and all work is spent from a budget.
- *   2. Tables are read in pieces, at most SECTION_MAX of each, because a sparse file may claim any
- *      size.
- *   3. Compressed symbol tables and their strings are unpacked, up to UNPACKED_MAX together. Other
- *      compressed sections, and those without bytes, count as absent.
+ *   1. elf.c reads everything through windows, so memory does not depend on the sizes that a file
+ *      claims. All work spends units of a budget.
+ *   2. elf.c reads tables in pieces, and at most SECTION_MAX of each table, because a sparse file
+ *      may claim any size.
+ *   3. elf.c unpacks compressed symbol tables and their strings, up to UNPACKED_MAX together. Other
+ *      compressed sections, and sections without bytes, count as absent.
  */
 #include "symbolizer/elf.h"
 
@@ -28,10 +28,10 @@
 
 /* Section numbers from here on have a special meaning. */
 #define SECTIONS_MAX SHN_LORESERVE
-/* As many as a header can count. Programs have a dozen. */
+/* The largest number that an ELF header can state. Programs have a dozen segments. */
 #define SEGMENTS_MAX PN_XNUM
 #define SECTION_MAX (1u << 30)
-/* Compressed symbol tables are rare. Bounds the memory that they take, packed and unpacked. */
+/* Compressed symbol tables are rare. These limits bound their memory, packed and unpacked. */
 #define UNPACKED_MAX (32u << 20)
 #define UNPACKED_ONE_MAX (16u << 20)
 /* Unpacked bytes for one unit of a budget. */
@@ -140,7 +140,7 @@ static struct window table_window(const struct elf_image *image, uint64_t at)
 				.step = TABLE_STEP };
 }
 
-/* Section 0 has the counts that do not fit into the header. */
+/* Reads from section 0 the counts that do not fit into the header. */
 static void read_large_counts(const struct elf_image *image, struct elf_places *places)
 {
 	_cleanup_(window_done) struct window table = table_window(image, places->sections_at);
@@ -192,7 +192,7 @@ static bool read_places(struct elf_image *image, struct elf_places *places)
 	return true;
 }
 
-/* The names are scattered, so most of them cost a read of their own. */
+/* Section names are scattered, so most of them cost a separate read. */
 static void name_section(struct window *names, uint32_t at, struct elf_section *section)
 {
 	uint64_t left = at < names->source.size ? names->source.size - at : 0;
@@ -366,7 +366,7 @@ static int unpack_tables(struct elf_image *image)
 			r = unpack_section(image, i);
 		if (r == 0 && strings != section && strings->flags & SHF_COMPRESSED)
 			r = unpack_section(image, section->link);
-		/* only the first table is used */
+		/* elf_image_find_type() finds only the first table */
 		break;
 	}
 	return r;
@@ -432,7 +432,7 @@ const struct elf_segment *elf_image_segment(const struct elf_image *image, uint6
 	const struct elf_segment *segment = image->segments.items;
 	size_t count = image->segments.count;
 
-	/* each symbol is looked up here, so this search has no branches that depend on addresses */
+	/* runs for each symbol, so this search avoids branches that depend on addresses */
 	while (count > 1) {
 		size_t half = count / 2;
 
@@ -512,7 +512,10 @@ int elf_notes_build_id(const void *notes, size_t size, uint8_t ret_id[ELF_BUILD_
 	return 0;
 }
 
-/* Larger notes do not occur, and a build-id is near their beginning. */
+/*
+ * Returns 1 with the build-id in the notes at an offset, else 0. Skips notes larger than NOTES_MAX,
+ * which real files lack.
+ */
 static int notes_at(const struct elf_image *image, uint64_t offset, uint64_t size, uint8_t *ret_id,
 		    size_t *ret_size)
 {
@@ -539,7 +542,7 @@ static int notes_of_segments(const struct elf_image *image, uint8_t *ret_id, siz
 	return 0;
 }
 
-/* Kernel modules and other object files lack segments. */
+/* Needed because kernel modules and other object files lack segments. */
 static int notes_of_sections(const struct elf_image *image, uint8_t *ret_id, size_t *ret_size)
 {
 	for (size_t i = 1; i < image->sections.count; i++) {

@@ -4,7 +4,7 @@
 /*
  * Reads ELF files. Files are read, never mapped, because truncating a mapped file raises SIGBUS.
  * Descriptors stay the caller's. Every file counts as hostile: each function has a budget of work
- * (symbolizer/work-limit.h) and returns -ETIME when it is spent.
+ * (symbolizer/work-limit.h) and returns -ETIME when the budget is spent.
  */
 
 #include <stdbool.h>
@@ -30,11 +30,11 @@ int elf_notes_build_id(const void *notes, size_t size, uint8_t ret_id[ELF_BUILD_
 		       size_t *ret_size);
 
 /*
- * Names the open addresses. Uses .symtab, .dynsym, and the PLT's entries as "name@plt", with C++
- * and Rust demangled; then .gnu_debugdata; then the function table of a Go program. Addresses are
- * offsets in the file, as a mapping states them (address - start + page offset). Returns 0, also
- * without symbols; -EBADMSG with the reason; -ENOMEM; -E2BIG beyond the limit of names; or -ETIME.
- * After -E2BIG and -ETIME, some addresses may have names.
+ * Names the unresolved addresses. Uses .symtab, .dynsym, and the PLT's entries as "name@plt", with
+ * C++ and Rust demangled; then .gnu_debugdata; then the function table of a Go program. Addresses
+ * are offsets in the file, as a mapping states them (address - start + page offset). Returns 0,
+ * also without symbols; -EBADMSG with the reason; -ENOMEM; -E2BIG beyond the limit of names; or
+ * -ETIME. After -E2BIG and -ETIME, some addresses may have names.
  *
  * debug_fd is a separate debug file, such as /usr/lib/debug/.build-id/ab/cdef.debug, or -1. The
  * caller guarantees that both files have the same build-id. The file itself supplies the names that
@@ -42,12 +42,12 @@ int elf_notes_build_id(const void *notes, size_t size, uint8_t ret_id[ELF_BUILD_
  */
 int elf_names(int fd, int debug_fd, struct addresses *addresses, struct error *error);
 
-/* Names the open addresses from an ELF image in memory, such as the vdso. */
+/* Names the unresolved addresses from an ELF image in memory, such as the vdso. */
 int elf_names_image(const void *image, size_t size, struct addresses *addresses,
 		    struct error *error);
 
 /*
- * Labels the addresses that are still open as "[NAME+0x4c80]". The number is the start of the
+ * Labels the addresses that are still unresolved as "[NAME+0x4c80]". The number is the start of the
  * function according to .eh_frame, in the notation of the file's own tools. So each function of a
  * stripped file has one label. Returns the same values as elf_names().
  */

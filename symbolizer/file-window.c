@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 
-/* What a system call costs, and the bytes that are copied or searched for one unit of a budget. */
+/* The units of a budget that a system call costs, and the bytes to copy or search for one unit. */
 #define READ_UNITS 32
 #define UNIT_BYTES 64
 

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * A range of bytes in a file or in memory, read on demand. Of a large table, only the pieces in use
- * cost memory and time. Files are read with pread(), never mapped, so a file that is truncated
- * meanwhile only ends earlier.
+ * A range of bytes in a file or in memory, read on demand. A large table costs memory and time only
+ * for the pieces in use. Windows read files with pread() and never map them, so a file that
+ * somebody truncates meanwhile only ends earlier.
  */
 
 #include <stdbool.h>
@@ -20,7 +20,10 @@ struct file_window {
 	int fd;
 	uint64_t offset;
 	uint64_t size;
-	/* Borrowed; NULL: no limit. Reads spend from it, and find no bytes when it is spent. */
+	/*
+	 * Borrowed; NULL: no limit. Reads spend from this budget, and return no bytes when it is
+	 * spent.
+	 */
 	struct work_limit *budget;
 };
 
@@ -31,12 +34,12 @@ struct file_window file_window_part(const struct file_window *source, uint64_t a
 /* Copies at most `size` bytes at `at`. Returns the number of copied bytes. */
 size_t file_window_read(const struct file_window *source, uint64_t at, void *to, size_t size);
 
-/* The limit for the size of a text. No known name is longer than 64 KB. */
+/* The limit for the size of a text. All known names are shorter than 64 KB. */
 #define WINDOW_MAX (1u << 20)
 
 /*
- * A piece of a source in memory. Starts zeroed, except for its source and the least number of bytes
- * to read at a time.
+ * A piece of a source in memory. Starts zeroed, except for `source` and for `step`, the least
+ * number of bytes to read at a time.
  */
 struct window {
 	struct file_window source;
@@ -59,7 +62,8 @@ struct reader window_reader(struct window *window, uint64_t at, size_t size);
 const char *window_text(struct window *window, uint64_t at);
 
 /*
- * Read numbers in the byte order of this machine, because the files that run on it use that order.
+ * Read numbers in the byte order of this machine, because files that run on this machine use that
+ * order.
  */
 static inline uint16_t reader_u16_host(struct reader *reader)
 {

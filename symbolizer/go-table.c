@@ -71,7 +71,7 @@ bool go_table_open(struct go_table *table, const struct file_window *source)
 	    functions >= source->size || names >= source->size)
 		return false;
 	table->functions = window_from(source, functions, FUNCTIONS_STEP);
-	/* before Go 1.16 all offsets are relative to the whole table */
+	/* before Go 1.16 all offsets are relative to the start of the whole table */
 	table->details = window_from(source, magic == MAGIC_1_2 ? 0 : functions, DETAILS_STEP);
 	table->names = window_from(source, names, NAMES_STEP);
 	return true;

@@ -4,7 +4,7 @@
 /*
  * The function table that a Go program carries to print its own stacks (.gopclntab, from Go 1.2
  * on): the start and the name of every function. Programs linked with -s -w keep it. A pure
- * decoder: it trusts nothing and never reads beyond its source.
+ * decoder: it does not trust the bytes and never reads beyond its source.
  *
  *         Go 1.2                Go 1.16                     Go 1.18, 1.20 and later
  *     0   magic u32, two zeros, size of an instruction u8, size of a word u8
@@ -14,9 +14,9 @@
  *                               functions                   functions
  *
  * The function table has two numbers for each function: its start and the offset of its details;
- * then the end of the last function. Until Go 1.16 they are words, later 32 bits and relative to
- * the start of the text. The details begin with the start again, and the offset of the name in 32
- * bits.
+ * then the end of the last function. In the formats of Go 1.2 and 1.16, both numbers are words.
+ * Later they have 32 bits, and starts are relative to the start of the text. The details begin with
+ * the start again, and the offset of the name in 32 bits.
  */
 
 #include <stdbool.h>

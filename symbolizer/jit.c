@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Both files are read from the front. For each address, only the place of the last function's name
- * is kept; names are read at the end.
+ * Reads both kinds of files from the front. Keeps, for each address, only the place of the last
+ * function's name, and reads the names at the end.
  *
  * jitdump begins with a header: magic u32, version u32, size u32, ... A record has kind u32, size
  * u32, time u64. A record that loads code continues with pid u32, tid u32, vma u64, address u64,
@@ -20,7 +20,7 @@
 #define STEP (64u << 10)
 /* Longer lines are truncated. */
 #define LINE_MAX 4096
-/* What the numbers of a line or a record cost. */
+/* Units of the budget to parse a line or a record. */
 #define PARSE_UNITS 5
 
 #define JITDUMP_MAGIC 0x4a695444u
@@ -43,9 +43,9 @@ struct place {
 struct jit_search {
 	struct window window;
 	struct addresses *addresses;
-	/* Indexed by the address's index. */
+	/* One place for each address. */
 	struct place *places;
-	/* In a hostile file, each function could cover every address. */
+	/* Needed because in a hostile file, each function could cover every address. */
 	struct work_limit budget;
 };
 
@@ -146,7 +146,7 @@ static void place_line(struct jit_search *search, uint64_t offset, const char *l
 int perf_map_names(const struct file_window *source, struct addresses *addresses)
 {
 	_cleanup_(jit_search_done) struct jit_search search = { 0 };
-	bool at_line_start = true; /* the position must not be within a line that is too long */
+	bool at_line_start = true; /* false within a line that is longer than LINE_MAX */
 	int r = jit_search_init(&search, source, addresses);
 
 	for (uint64_t at = 0; r == 0 && at < source->size;) {
@@ -168,7 +168,10 @@ int perf_map_names(const struct file_window *source, struct addresses *addresses
 	return r < 0 ? r : jit_answer(&search);
 }
 
-/* A function that was moved. It keeps its index; the record that loaded it contains its name. */
+/*
+ * A function that was moved. The function keeps its index; the record that loaded it contains the
+ * name.
+ */
 struct move {
 	uint64_t index;
 	/* The place of the name; 0: not loaded yet. */
@@ -248,8 +251,8 @@ static int note_move(struct jitdump *jitdump, uint64_t at)
 }
 
 /*
- * Sorts the moves and removes duplicates. Few compilers move code, so only the indexes of moved
- * code are kept.
+ * Sorts the moves and removes duplicates. Few compilers move code, so jitdump->moves contains only
+ * the indexes of moved code.
  */
 static void sort_moves(struct jitdump *jitdump)
 {

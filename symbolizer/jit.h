@@ -3,9 +3,10 @@
 
 /*
  * Decodes the files in which just-in-time compilers describe their code. Compilers reuse memory, so
- * the last function at an address wins. Addresses are those of the process. Pure decoders: they
- * skip invalid lines and records and never read beyond the source. They return 0, the errors of
- * addresses_answer(), or -ETIME without names if the file costs too much (symbolizer/work-limit.h).
+ * the last function at an address wins. Addresses are virtual addresses of the process. Pure
+ * decoders: they skip invalid lines and records and never read beyond the source. They return 0,
+ * the errors of addresses_answer(), or -ETIME without names if the file costs too much
+ * (symbolizer/work-limit.h).
  */
 
 #include "symbolizer/file-window.h"

@@ -4,7 +4,7 @@
  * module's symbol, the line ends with "\t[module]".
  *
  * The lines contain no sizes. A function ends where the next symbol begins, even if that symbol is
- * data, as in perf. Names of data are dropped, because data is never executed.
+ * data, as in perf. kallsyms_add_line() drops the names of data, because data is never executed.
  */
 #include "symbolizer/kallsyms.h"
 
@@ -61,8 +61,8 @@ static bool line_is_data(const struct line *line)
 }
 
 /*
- * Returns whether perf uses the line: text, weak, data and bss. Symbols whose names contain a
- * dollar sign are marks of the ARM assembler, which perf ignores.
+ * Returns whether perf uses the line: perf uses text, weak, data and bss. perf ignores names that
+ * begin with a dollar sign, which are marks of the ARM assembler.
  */
 static bool line_is_symbol(const struct line *line)
 {

@@ -38,7 +38,7 @@ void symbol_prefilter_done(struct symbol_prefilter *prefilter)
 
 /*
  * Returns how many of the sorted numbers are below a value. Avoids branches that depend on the
- * numbers, because the CPU cannot predict these.
+ * numbers, because the CPU cannot predict such branches.
  */
 static size_t count_below(const uint64_t *items, size_t count, uint64_t value)
 {

@@ -4,16 +4,16 @@
 /*
  * Selects the symbols that are necessary to name a few addresses among a million symbols. The
  * caller passes all symbols twice: first to symbol_prefilter_note(), then to
- * symbol_prefilter_keeps(), which selects. A struct symbols of the selected ones gives the same
- * answers for the open addresses as one of all symbols.
+ * symbol_prefilter_keeps(), which selects. A struct symbols of the selected symbols names the
+ * unresolved addresses exactly as a struct symbols of all symbols.
  *
- * It selects, with all symbols at the same start,
- *   1. the innermost COVERS_KEPT starts of symbols whose size reaches over an open address;
- *   2. the last symbol before each open address, because it contains the address, or ends a symbol
- *      without a size before it;
- *   3. a symbol behind the last address, so that a symbol without a size before it does not end
- *      with the table;
- *   4. a symbol one byte behind an open address, because it may be a signal trampoline
+ * symbol_prefilter_keeps() selects all symbols at these starts:
+ *   1. the innermost COVERS_KEPT starts of symbols that contain an unresolved address;
+ *   2. the last start at or before each unresolved address, because its symbol contains the
+ *      address, or ends an earlier symbol without a size;
+ *   3. the last start behind the last address, so that an earlier symbol without a size does not
+ *      end with the table;
+ *   4. a start one byte behind an unresolved address, because its symbol may be a signal trampoline
  *      (symbolizer/trampolines.h).
  */
 
@@ -25,19 +25,23 @@
 #include "symbolizer/work-limit.h"
 
 /*
- * Several symbols may have the same start, and the one that is shown may not reach to the address.
- * The address then belongs to the next symbol around it. So more than one start is kept.
+ * Several symbols may have the same start, and the symbol that perf shows may end before the
+ * address. The address then belongs to the next symbol around it. So the prefilter keeps more than
+ * one start.
  */
 #define COVERS_KEPT 4
 
-/* The starts of (1) for one address, the largest first; UINT64_MAX: none. */
+/*
+ * The starts of the symbols that may cover one address, the largest start first. Unused places have
+ * UINT64_MAX.
+ */
 struct symbol_covers {
 	uint64_t starts[COVERS_KEPT];
 };
 
 /* Starts zeroed. Its memory depends only on the number of addresses. */
 struct symbol_prefilter {
-	/* The open addresses. */
+	/* The unresolved addresses. */
 	array_of(uint64_t) open;
 	/* The starts of (2) in the order of the addresses, then of (3); UINT64_MAX: none. */
 	array_of(uint64_t) last;
@@ -47,7 +51,10 @@ struct symbol_prefilter {
 	array_of(uint8_t) behind;
 	/* After symbol_prefilter_sort(): all selected starts. */
 	array_of(uint64_t) starts;
-	/* Borrowed; may be NULL. It spends a unit for each address that a symbol reaches over. */
+	/*
+	 * Borrowed; may be NULL. symbol_prefilter_note() spends a unit for each address in a
+	 * symbol.
+	 */
 	struct work_limit *budget;
 };
 
@@ -56,6 +63,6 @@ int symbol_prefilter_init(struct symbol_prefilter *prefilter, const struct addre
 void symbol_prefilter_done(struct symbol_prefilter *prefilter);
 /* Stops at once if the budget is spent. */
 void symbol_prefilter_note(struct symbol_prefilter *prefilter, uint64_t start, uint64_t size);
-/* Call it between the two passes. Returns 0 or -ENOMEM. */
+/* Sorts the selected starts. Call this function between the two passes. Returns 0 or -ENOMEM. */
 int symbol_prefilter_sort(struct symbol_prefilter *prefilter);
 bool symbol_prefilter_keeps(const struct symbol_prefilter *prefilter, uint64_t start);

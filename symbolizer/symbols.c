@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The functions of one module: 16 bytes each, and their names in one arena.
+ * Stores the functions of one module in 16 bytes each, and their names in one buffer.
  *
- * During building, each is a struct pending; symbols_finish() turns them into struct entry and
- * drops the rest. Invariants:
+ * During building, each symbol is a struct pending. symbols_finish() turns the symbols that perf
+ * shows into struct entry, and drops the others. Invariants:
  *   1. Entries are sorted by start, and no two have the same start.
  *   2. No entry is empty or unnamed, and start + size does not overflow.
  *   3. Nests are sorted by inner; outer < inner; the outer entry ends behind the inner one.
  *
- * The steps of symbols_finish() have perf's order, which is visible: of several symbols without a
- * size at one address, only the last one gets an end, so it wins, whatever its name is.
+ * The steps of symbols_finish() have perf's order, because the order changes the answers. For
+ * example, among several symbols without a size at one address, only the last symbol gets an end,
+ * so perf shows that symbol, whatever its name is.
  */
 #include "symbolizer/symbols.h"
 
@@ -28,7 +29,10 @@
 struct pending {
 	uint64_t start;
 	uint32_t size;
-	/* Grows with every symbol, so it also shows the order in which the symbols were added. */
+	/*
+	 * The place of the name in `names`. It grows with every symbol, so it also shows the order
+	 * in which the caller added the symbols.
+	 */
 	uint32_t name;
 	uint32_t group;
 	enum symbol_binding binding;
@@ -40,7 +44,7 @@ struct entry {
 	uint32_t name;
 };
 
-/* The entry that continues when an entry inside it has ended. */
+/* Two nested entries: behind the end of `inner`, addresses belong to `outer` again. */
 struct nest {
 	uint32_t inner;
 	uint32_t outer;
@@ -155,7 +159,10 @@ int symbols_find(const struct symbols *symbols, uint64_t address, struct symbol 
 	return 1;
 }
 
-/* The byte before a signal trampoline counts as a part of it, see symbolizer/trampolines.h. */
+/*
+ * Finds a signal trampoline. The byte before a trampoline counts as a part of it, see
+ * symbolizer/trampolines.h.
+ */
 static bool symbols_find_signal(const struct symbols *symbols, uint64_t address,
 				struct symbol *ret_symbol)
 {
@@ -225,7 +232,7 @@ static int compare_pending(const void *a, const void *b)
 	return pa->name < pb->name ? -1 : pa->name > pb->name;
 }
 
-/* kallsyms and many symbol tables are already sorted, or nearly sorted, so check first */
+/* Checks the order first, because kallsyms and many symbol tables are already sorted. */
 static void sort_pending(struct symbols *symbols)
 {
 	const struct pending *items = symbols->pending.items;
@@ -261,8 +268,8 @@ static void end_pending(struct symbols *symbols)
 }
 
 /*
- * A symbol and what its name has. This is found once for each symbol, because a hostile file may
- * have thousands of long names at one address.
+ * A symbol and the lengths in its name. They are counted once for each symbol, because a hostile
+ * file may have thousands of long names at one address.
  */
 struct candidate {
 	const struct pending *pending;
@@ -278,7 +285,10 @@ static struct candidate candidate_of(const struct symbols *symbols, const struct
 	return (struct candidate){ pending, name, strlen(name), strspn(name, "_") };
 }
 
-/* Returns whether a is shown instead of b at the same address, by perf's rules in perf's order. */
+/*
+ * Returns whether perf shows a instead of b at the same address. These are perf's rules in perf's
+ * order.
+ */
 static bool candidate_better(const struct candidate *a, const struct candidate *b)
 {
 	if (!a->length != !b->length)
@@ -297,7 +307,10 @@ static bool candidate_better(const struct candidate *a, const struct candidate *
 	return strncmp(a->name, "SyS", 3) != 0 && strncmp(a->name, "compat_SyS", 10) != 0;
 }
 
-/* Returns the symbol to show of those with the start of *i, and moves *i to the last of them. */
+/*
+ * Returns the symbol that perf shows among those with the start of symbol *i. Moves *i to the last
+ * of those symbols.
+ */
 static const struct pending *best_pending(const struct symbols *symbols, size_t *i)
 {
 	const struct pending *items = symbols->pending.items, *first = &items[*i];
@@ -332,8 +345,9 @@ static int take_pending(struct symbols *symbols)
 }
 
 /*
- * Finds the nests. The stack contains the entries that may still continue. Each ends before the one
- * below it, because an entry that ends no later than its successor is never needed again.
+ * Finds the nests. `open` is a stack of the entries that may contain later entries. Each entry ends
+ * before the entry below it in the stack, because an entry that ends no later than its successor is
+ * never needed again.
  */
 static int find_nests(struct symbols *symbols)
 {

@@ -3,8 +3,8 @@
 
 /*
  * The functions of one module, sorted by address. If functions overlap, an address belongs to the
- * one with the nearest start before the address. Pure: made from bytes or an open file, without
- * clock, globals or log. A missing function is not an error.
+ * function with the nearest start before the address. Pure: made from bytes or an open file,
+ * without clock, globals or log. A missing function is not an error.
  */
 
 #include <stddef.h>
@@ -34,7 +34,8 @@ size_t symbols_count(const struct symbols *symbols);
  */
 int symbols_find(const struct symbols *symbols, uint64_t address, struct symbol *ret_symbol);
 /*
- * Names the open addresses that are in a function. Returns 0, or the errors of addresses_answer().
+ * Names the unresolved addresses that are in a function. Returns 0, or the errors of
+ * addresses_answer().
  */
 int symbols_answer(const struct symbols *symbols, struct addresses *addresses);
 /* Returns the i-th function in address order with its whole size; i < symbols_count(). */
@@ -57,8 +58,8 @@ enum symbol_binding {
 int symbols_new(struct symbols **ret_symbols);
 void symbols_set_group(struct symbols *symbols, uint32_t group);
 /*
- * Adds a symbol. The name ends at its first NUL. A symbol with an empty name only ends a symbol
- * without a size before it; data after the last function does that. Returns 0, -ENOMEM, or -E2BIG
+ * Adds a symbol. The name ends at its first NUL. A symbol with an empty name, such as data after
+ * the last function, only ends an earlier symbol without a size. Returns 0, -ENOMEM, or -E2BIG
  * beyond 4 GB of names.
  */
 int symbols_add(struct symbols *symbols, uint64_t start, uint64_t size, enum symbol_binding binding,

@@ -2,13 +2,16 @@
 #pragma once
 
 /*
- * Functions that no function calls. Their caller in a stack was interrupted, so the caller's
- * address is not a return address.
+ * Recognises functions that other functions do not call. In a stack, their caller is code that was
+ * interrupted, so the caller's address is not a return address.
  */
 
 #include <stdbool.h>
 
-/* If the unwind table marks a function as a signal trampoline, its label ends with this text. */
+/*
+ * If the unwind table marks a function as a signal trampoline, the function's label ends with this
+ * text.
+ */
 #define TRAMPOLINE_LABEL " signal]"
 
 /*

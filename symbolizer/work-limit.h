@@ -2,14 +2,14 @@
 #pragma once
 
 /*
- * Limits the work that the bytes of a foreign file can cause. Whoever reads such a file counts in
- * units of about 10 ns of CPU time. A window (symbolizer/file-window.h) spends units for each read
- * and then behaves as if the file ended, so every loop that reads on ends too. A loop that does
- * more than one step for each read spends units itself.
+ * Limits the work that the bytes of a foreign file can cause. The budget is in units of about 10 ns
+ * of CPU time. A window (symbolizer/file-window.h) spends units for each read. When the budget is
+ * spent, the window behaves as if the file ended, so every loop that reads ends too. A loop that
+ * does more than one step for each read spends units itself.
  *
- * The base is several times what the largest known files need: to search ten million symbols takes
- * 30 million units. Honest work also grows with the number of addresses to name, so each adds its
- * share.
+ * WORK_BASE is several times as large as the largest known files need: to search ten million
+ * symbols takes 30 million units. Honest work also grows with the number of addresses to name, so
+ * each address adds WORK_PER_ADDRESS.
  */
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 
 #define WORK_BASE (1ull << 26)
 #define WORK_PER_ADDRESS 2048
-/* For the code that a process generated: two million lines. A tape reads them anew. */
+/* For a file of just-in-time code: two million lines. Each tape reads the file anew. */
 #define WORK_JIT (1ull << 24)
 /* For small tables: a build-id, the name of a debug file. */
 #define WORK_SMALL (1ull << 20)
@@ -27,7 +27,7 @@
 struct work_limit {
 	uint64_t left;
 	bool spent;
-	/* A read had no memory, so bytes are missing. */
+	/* A read could not get memory, so bytes are missing. */
 	bool starved;
 };
 
@@ -42,8 +42,8 @@ static inline struct work_limit work_limit_for_names(size_t addresses)
 }
 
 /*
- * Spends units. Returns false if too few are left; then none are left any more. NULL stands for our
- * own bytes, which have no limit.
+ * Spends units. If fewer units are left, spends these and returns false. NULL stands for perftape's
+ * own bytes, which do not need a limit.
  */
 static inline bool work_spend(struct work_limit *budget, uint64_t units)
 {
@@ -59,8 +59,8 @@ static inline bool work_spend(struct work_limit *budget, uint64_t units)
 }
 
 /*
- * Turns any other result into -ENOMEM if a read had no memory, and into -ETIME if the budget is
- * spent, because the answer may be wrong then.
+ * Returns -ENOMEM if a read could not get memory, -ETIME if the budget is spent, else r. In the
+ * first two cases the answer may be wrong.
  */
 static inline int work_check(const struct work_limit *budget, int r)
 {
