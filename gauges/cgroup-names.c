@@ -54,7 +54,7 @@ static bool follows_pod(const char *text, const char *at)
  * Returns whether a number may begin here. The d of "pod" is a hexadecimal digit, but not part of a
  * number.
  */
-static bool may_begin(const char *text, const char *at)
+static bool cgroup_names_may_begin(const char *text, const char *at)
 {
 	if (follows_pod(text, at + 1))
 		return false;
@@ -70,7 +70,7 @@ static bool put_folder(const char *text, const char *end, bool keep_pods, struct
 	bool found = false;
 
 	for (const char *at = text; at < end;) {
-		size_t length = may_begin(text, at) ? number_length(at, end) : 0;
+		size_t length = cgroup_names_may_begin(text, at) ? number_length(at, end) : 0;
 
 		if (length && !(keep_pods && follows_pod(text, at))) {
 			buffer_u8(name, '*');
@@ -132,7 +132,7 @@ bool cgroup_pod(const char *path, struct buffer *name)
 
 	name->size = 0;
 	for (const char *at = path; at < end; at++) {
-		size_t length = may_begin(path, at) ? number_length(at, end) : 0;
+		size_t length = cgroup_names_may_begin(path, at) ? number_length(at, end) : 0;
 
 		if (length && follows_pod(path, at)) {
 			put_pod(at, length, name);

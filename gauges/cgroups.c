@@ -63,7 +63,7 @@ static bool is_octal(const char *at)
 }
 
 /*
- * Decodes a mount point, in which "\040" and similar codes stand for blanks, newlines and
+ * Decodes a mount point. In mountinfo, "\040" and similar codes stand for blanks, newlines and
  * backslashes.
  */
 static int take_path(const char *root, struct words point, char path[PATH_MAX])
@@ -87,8 +87,8 @@ static int take_path(const char *root, struct words point, char path[PATH_MAX])
 }
 
 /*
- * Returns whether the unified hierarchy has the controller, because a version 1 hierarchy may have
- * it instead.
+ * Returns whether the unified hierarchy has the controller. If not, a version 1 hierarchy may have
+ * it.
  */
 static bool unified_has(const char *path, const char *controller)
 {
@@ -111,8 +111,8 @@ static bool unified_has(const char *path, const char *controller)
 
 /*
  * Returns whether we see the whole hierarchy. A container with its own cgroup namespace sees its
- * part as the top. The first namespace has a fixed number; if the link is missing, the kernel has
- * only the first namespace.
+ * part as the top. The first namespace has a fixed number. If the link is missing, the kernel is
+ * too old to have other namespaces.
  */
 static bool is_in_first_namespace(const char *root)
 {
@@ -184,7 +184,7 @@ static int walk_child(struct walk *walk, int dir_fd, const char *name, size_t si
 	return fd < 0 ? 0 : walk_children(walk, fd, size + 1 + strlen(name), depth + 1);
 }
 
-/* Tells whether a folder is a child. A cgroup's name may begin with a dot. */
+/* Returns whether an entry is the folder of a child. A cgroup's name may begin with a dot. */
 static bool is_child(const struct dirent *entry)
 {
 	return (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN) &&

@@ -11,7 +11,10 @@
 /* The hierarchy of a controller: its own in version 1, or the common one of version 2. */
 struct cgroups {
 	bool v1;
-	/* Version 1: only a part of the hierarchy is visible, as inside a container. */
+	/*
+	 * Only a part of the hierarchy is visible, as inside a container. With version 2, only the
+	 * root of the mount shows this.
+	 */
 	bool part;
 	/* The path of the hierarchy's folder, with the root in front. */
 	char path[PATH_MAX];
@@ -28,17 +31,17 @@ int cgroups_find(const char *root, const char *controller, struct words mountinf
 struct cgroups_seen {
 	/* "" for the top. */
 	const char *path;
-	/* The descriptor of the parent's folder; for the top, of its own folder. */
+	/* The descriptor of the parent's folder; for the top, the descriptor of its own folder. */
 	int dir_fd;
-	/* The name within dir_fd. */
+	/* The folder's name within dir_fd. */
 	const char *folder;
 	uint64_t inode;
 };
 
 /*
  * Calls see(), which may be NULL, for each cgroup. A negative result of see() ends the walk, and
- * the walk returns it. Returns -EFBIG beyond limits of count, depth and time, because a walk over a
- * tree that leaks cgroups must not take for ever.
+ * cgroups_walk() returns this result. Returns -EFBIG beyond limits of count, depth and time, so
+ * that the walk also ends on a host that leaks cgroups.
  */
 int cgroups_walk(const char *path, int (*see)(void *context, const struct cgroups_seen *seen),
 		 void *context, uint64_t *ret_count);

@@ -18,7 +18,7 @@ enum column { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, STEAL, GUEST, GUES
 static const char *const names[COLUMNS] = { "user", "nice",    "system", "idle", "iowait",
 					    "irq",  "softirq", "steal",	 "guest" };
 
-/* The process that reads is itself running, so subtract it, as vmstat does. */
+/* The kernel counts the reader among the running processes, so subtract 1, as vmstat does. */
 static const struct {
 	const char *word;
 	const char *name;
@@ -56,7 +56,7 @@ static void cpu_done(void *state)
 	free(cpu);
 }
 
-/* Reads the columns of a line. Old kernels have fewer columns; the missing values are 0. */
+/* Reads the columns of a line. Old kernels write fewer columns; the missing values become 0. */
 static bool read_times(struct words *line, int64_t times[COLUMNS])
 {
 	struct words word;
@@ -128,4 +128,4 @@ static int cpu_read(void *state, const struct gauges_sink *sink)
 	return r;
 }
 
-const struct source_kind source_cpu = { "cpu", 1, cpu_make, cpu_read, cpu_done };
+const struct source_kind source_cpu = { "cpu", 1, cpu_make, cpu_read, cpu_done, NULL };

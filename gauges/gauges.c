@@ -5,19 +5,20 @@
 #include "gauges/source.h"
 
 /*
- * A source that is absent or forbidden is not read for this time, because a kernel that lacks a
- * file will still lack it a second later.
+ * Do not read an absent or forbidden source again for this time. A kernel that lacks a file will
+ * still lack it a second later.
  */
 #define PAUSE_S 300
 
 static const struct source_kind *const kinds[] = { &source_cpu,	       &source_pressure,
 						   &source_vmstat,     &source_net,
 						   &source_queues,     &source_memory_cgroups,
-						   &source_throttling, &source_units };
+						   &source_throttling, &source_units,
+						   &source_softirqs,   &source_waits };
 
 struct source {
 	void *state;
-	/* The source is read again from this second on. */
+	/* gauges_read() skips the source until this second. */
 	uint64_t paused_until;
 	struct gauges_cost cost;
 };
@@ -60,9 +61,7 @@ struct gauges *gauges_free(struct gauges *gauges)
 	return NULL;
 }
 
-/*
- * Notes errors of the sink, because an error of the sink must not count as an error of the source.
- */
+/* Notes errors of the sink, which must not count as errors of the source. */
 struct tap {
 	const struct gauges_sink *sink;
 	int failed;
@@ -130,6 +129,19 @@ int gauges_read(struct gauges *gauges, uint64_t second)
 			continue;
 		if (second >= gauges->sources[i].paused_until)
 			r = read_guarded(gauges, i, second);
+	}
+	return r;
+}
+
+int gauges_watch_thread(struct gauges *gauges, uint32_t tid)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(kinds); i++) {
+		if (!kinds[i]->watch)
+			continue;
+		r = kinds[i]->watch(gauges->sources[i].state, tid);
+		gauges->sources[i].paused_until = 0;
 	}
 	return r;
 }

@@ -39,14 +39,14 @@ void interrupts_done(struct interrupts *interrupts);
 int interrupts_read(const char *root, struct interrupts *ret_interrupts);
 
 /*
- * Finds the CPU that serves a transmit queue. The device is an interface, or a device with that
- * address. Returns false if the CPU is unknown.
+ * Finds the CPU that serves a transmit queue. `device` is the name of an interface or the address
+ * of a device. Returns false if the CPU is unknown.
  */
 bool interrupts_find(const struct interrupts *interrupts, const char *device, uint64_t queue,
 		     uint32_t *ret_cpu);
 
 /*
- * Parses a driver's name for an interrupt into device, queue and direction. Returns false if it
- * does not belong to a queue.
+ * Parses a driver's name for an interrupt into device, queue and direction. Returns false if the
+ * name does not belong to a queue.
  */
 bool interrupts_parse_name(const char *name, struct interrupt *ret_interrupt);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Counts the kernel's memory cgroups, and how many of them are in use. The others were removed, but
- * exist until the memory charged to them is freed. Reads only counters and folder names, because
- * the kernel would walk all cgroups to read their statistics.
+ * Counts the kernel's memory cgroups, and how many of them are in use. The other cgroups were
+ * removed, but exist until the kernel frees the memory that is charged to them. Reads only counters
+ * and folder names. To read statistics of cgroups, the kernel would have to walk all of them.
  */
 #include <string.h>
 
@@ -84,7 +84,7 @@ static int read_v1(struct memory_cgroups *state, const struct gauges_sink *sink,
 	uint64_t in_use;
 	int r;
 
-	/* the counter is of the whole hierarchy, but the folders are only a part of it */
+	/* the counter covers the whole hierarchy, but we see only a part of the folders */
 	if (cgroups->part)
 		return -ENOENT;
 	r = cgroups_walk(cgroups->path, NULL, NULL, &in_use);
@@ -140,5 +140,6 @@ static int memory_cgroups_read(void *data, const struct gauges_sink *sink)
 	return cgroups.v1 ? read_v1(state, sink, &cgroups) : read_v2(state, sink, &cgroups);
 }
 
-const struct source_kind source_memory_cgroups = { "memory cgroups", 60, memory_cgroups_make,
-						   memory_cgroups_read, memory_cgroups_done };
+const struct source_kind source_memory_cgroups = { "memory cgroups",	60,
+						   memory_cgroups_make, memory_cgroups_read,
+						   memory_cgroups_done, NULL };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Reads /sys/class/net: the timeouts of a device's transmit queues, and the changes of its link.
- * Ignores virtual devices such as those of containers.
+ * Ignores virtual interfaces such as those of containers.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 
 struct device {
 	char name[IF_NAMESIZE];
-	/* The first ID is that of the link; those of the queues follow. */
+	/* The ID for the link comes first; the IDs for the queues follow. */
 	struct source_ids ids;
 };
 
@@ -113,4 +113,4 @@ static int net_read(void *state, const struct gauges_sink *sink)
 	return r;
 }
 
-const struct source_kind source_net = { "net", 10, net_make, net_read, net_done };
+const struct source_kind source_net = { "net", 10, net_make, net_read, net_done, NULL };

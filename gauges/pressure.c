@@ -87,5 +87,5 @@ static int pressure_read(void *state, const struct gauges_sink *sink)
 	return any ? r : error;
 }
 
-const struct source_kind source_pressure = { "pressure", 1, pressure_make, pressure_read,
-					     pressure_done };
+const struct source_kind source_pressure = { "pressure",    1,	 pressure_make, pressure_read,
+					     pressure_done, NULL };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Records the CPU that serves each transmit queue, under the names of the interface and of the PCI
- * address, because messages use either. The CPU is a gauge, so that it is known for each moment.
+ * Puts the CPU that serves each transmit queue, under the names of the interface and of the PCI
+ * address, because messages use either. The CPU is a gauge, so that a reader can find it for each
+ * moment.
  */
 #include <stdio.h>
 #include <string.h>
@@ -85,4 +86,6 @@ static int queues_read(void *state, const struct gauges_sink *sink)
 	return r;
 }
 
-const struct source_kind source_queues = { "queues", 60, queues_make, queues_read, queues_done };
+const struct source_kind source_queues = {
+	"queues", 60, queues_make, queues_read, queues_done, NULL
+};

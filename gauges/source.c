@@ -33,8 +33,8 @@ void source_file_done(struct source_file *file)
 }
 
 /*
- * Reads as much as fits, and enlarges the buffer if it is full. Returns 1 if the file continues, 0
- * at its end.
+ * Reads the bytes that fit into the buffer, and enlarges a full buffer. Returns 1 if the file
+ * continues, 0 at its end.
  */
 static int read_more(struct source_file *file, size_t limit)
 {

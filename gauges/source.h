@@ -21,10 +21,16 @@ struct source_kind {
 	 */
 	int (*read)(void *state, const struct gauges_sink *sink);
 	void (*done)(void *state);
+	/*
+	 * Also reads a thread from now on, for a while. NULL: the source is not about threads.
+	 * Returns 0 or -ENOMEM.
+	 */
+	int (*watch)(void *state, uint32_t tid);
 };
 
 extern const struct source_kind source_cpu, source_pressure, source_vmstat, source_net,
-	source_queues, source_memory_cgroups, source_throttling, source_units;
+	source_queues, source_memory_cgroups, source_throttling, source_units, source_softirqs,
+	source_waits;
 
 /* A file that stays open between reads. */
 struct source_file {
@@ -72,10 +78,13 @@ struct words {
 
 /* Takes the next line. Returns false at the end. */
 bool words_line(struct words *text, struct words *ret_line);
-/* Takes the next word of a line. Returns false if there is none. */
+/* Takes the next word of a line. Returns false if the line has no more words. */
 bool words_next(struct words *line, struct words *ret_word);
 bool words_equal(const struct words *word, const char *text);
 /* Removes `text` from the beginning of the word. Returns false if the word begins otherwise. */
 bool words_skip(struct words *word, const char *text);
-/* Removes a number from the beginning of the word. Returns false without a digit or beyond 18. */
+/*
+ * Removes a number from the beginning of the word. Returns false without a digit or with more than
+ * 18 digits.
+ */
 bool words_number(struct words *word, int64_t *ret_number);

@@ -158,5 +158,6 @@ static int throttling_read(void *data, const struct gauges_sink *sink)
 	return cgroups_walk(cgroups.path, throttling_see, state, &count);
 }
 
-const struct source_kind source_throttling = { "throttling", 60, throttling_make, throttling_read,
-					       throttling_done };
+const struct source_kind source_throttling = { "throttling",	60,
+					       throttling_make, throttling_read,
+					       throttling_done, NULL };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Counts the starts of systemd units and of containers, without a request to a service. For each
- * running unit, systemd has a link to its invocation ID, and each start creates the unit's cgroup
- * anew. A container that replaces another has another path.
+ * running unit, systemd makes a link to the unit's invocation ID. Each start creates the unit's
+ * cgroup anew. A container that replaces another has another path.
  *
  * A scan does not see a unit that starts and ends between two scans, so a count is a lower bound.
  */
@@ -28,17 +28,20 @@ enum origin { INVOCATIONS, HIERARCHY, SECOND_HIERARCHY, ORIGINS };
 struct counter {
 	enum cgroup_kind kind;
 	int64_t starts[ORIGINS];
-	/* The next two members are of the current scan, or of the last one. */
+	/* The next two members belong to the current scan, or to the last one. */
 	int64_t started;
 	int64_t running;
 };
 
-/* The paths that a scan found. Each has a mark, which differs for a successor at the same path. */
+/*
+ * The paths that a scan found. Each path has a mark, which differs for a successor at the same
+ * path.
+ */
 struct scan {
 	struct strings paths;
 	/* Indexed by the number of the path. */
 	array_of(uint64_t) marks;
-	/* The scan was completed. */
+	/* The scan ended without an error. */
 	bool valid;
 };
 
@@ -69,7 +72,7 @@ static void *units_make(const char *root)
 	return units;
 }
 
-static void scan_done(struct scan *scan)
+static void units_scan_done(struct scan *scan)
 {
 	strings_done(&scan->paths);
 	array_done(&scan->marks);
@@ -79,7 +82,7 @@ static void scan_done(struct scan *scan)
 static void units_forget(struct units *units)
 {
 	for (int i = 0; i < ORIGINS; i++)
-		scan_done(&units->scans[i]);
+		units_scan_done(&units->scans[i]);
 	strings_done(&units->names);
 	array_done(&units->counters);
 	source_ids_done(&units->ids);
@@ -90,7 +93,7 @@ static void units_done(void *state)
 	struct units *units = state;
 
 	units_forget(units);
-	scan_done(&units->scan);
+	units_scan_done(&units->scan);
 	source_file_done(&units->mounts);
 	buffer_done(&units->name);
 	free(units);
@@ -160,7 +163,7 @@ static int units_see_cgroup(void *context, const struct cgroups_seen *seen)
 						kind, seen->inode);
 }
 
-/* Adds a link: the link "invocation:ecs.service" points to 32 digits. */
+/* Adds a unit from its link: "invocation:ecs.service" points to 32 digits. */
 static int units_see_link(struct units *units, int dir_fd, const char *link)
 {
 	static const char prefix[] = "invocation:";
@@ -171,10 +174,7 @@ static int units_see_link(struct units *units, int dir_fd, const char *link)
 
 	if (strncmp(link, prefix, strlen(prefix)) != 0)
 		return 0;
-	/*
-	 * ignore sessions, mounts and devices, because they come and go without a start of a
-	 * service
-	 */
+	/* ignore sessions, mounts and devices, which come and go without a start of a service */
 	if (strlen(name) < strlen(".service") ||
 	    strcmp(name + strlen(name) - strlen(".service"), ".service") != 0)
 		return 0;
@@ -215,12 +215,12 @@ static int end_scan(struct units *units, int r)
 	for (size_t i = 0; r == 0 && i < units->counters.count; i++)
 		units->counters.items[i].starts[units->origin] += units->counters.items[i].started;
 	if (r == 0) {
-		scan_done(&units->scans[units->origin]);
+		units_scan_done(&units->scans[units->origin]);
 		units->scans[units->origin] = units->scan;
 		units->scans[units->origin].valid = true;
 		units->scan = (struct scan){ .valid = false };
 	}
-	scan_done(&units->scan);
+	units_scan_done(&units->scan);
 	return r;
 }
 
@@ -238,9 +238,9 @@ static int scan_hierarchy(struct units *units, enum origin origin, const char *c
 }
 
 /*
- * Scans the hierarchies. Containers, and units with memory accounting, are in the memory hierarchy.
- * With version 1, the other units are in systemd's own hierarchy. The hierarchy with the containers
- * comes last, because its scan counts how many run.
+ * Scans the hierarchies. The memory hierarchy has the containers, and the units with memory
+ * accounting. With version 1, systemd's own hierarchy has the other units. The memory hierarchy
+ * comes last, because its scan counts the running containers.
  */
 static int scan_cgroups(struct units *units)
 {
@@ -300,4 +300,4 @@ static int units_read(void *state, const struct gauges_sink *sink)
 	return r;
 }
 
-const struct source_kind source_units = { "units", 60, units_make, units_read, units_done };
+const struct source_kind source_units = { "units", 60, units_make, units_read, units_done, NULL };

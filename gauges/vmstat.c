@@ -80,4 +80,6 @@ static int vmstat_read(void *state, const struct gauges_sink *sink)
 	return r;
 }
 
-const struct source_kind source_vmstat = { "vmstat", 10, vmstat_make, vmstat_read, vmstat_done };
+const struct source_kind source_vmstat = {
+	"vmstat", 10, vmstat_make, vmstat_read, vmstat_done, NULL
+};

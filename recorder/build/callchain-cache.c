@@ -2,27 +2,29 @@
 #include "recorder/build/callchain-cache.h"
 
 #include <linux/perf_event.h>
+#include <string.h>
 
 /*
- * The trie of a tape's stacks grows from the root. The cache maps a hash of the callers from the
- * root to some depth to their stack. Most callchains were seen before as a whole; most others have
- * only a few new inner callers. If a depth is in the cache, all depths nearer to the root are in
- * it, too, unless the cache evicted them.
+ * The trie of a tape's stacks grows from the root. For the callers from the root to some depth, the
+ * cache maps their hash to their stack. Most callchains are in the cache as a whole; most others
+ * have only a few new inner callers. If a depth is in the cache, all depths nearer to the root are
+ * in the cache, too, unless it evicted them.
  */
 
 /* 262,144 depths in 4 MB. */
 #define KNOWN_SETS (1u << 16)
 
-/* Odd numbers without a pattern; half of their bits are set. */
+/* Odd numbers without a pattern; about half of their bits are set. */
 #define MODE_FACTOR 0xbb67ae8584caa73bull
 #define KERNEL_FACTOR 0x9b05688c2b3e6c1full
 #define USER_FACTOR 0xa54ff53a5f1d36f1ull
 #define BEFORE_FACTOR 0xcbbb9d5dc1059ed7ull
+#define END_FACTOR 0x9216d5d98979fb1bull
 
 /*
- * Each depth has its own secret factor, counted from the root, so that no process can make a
- * callchain that is taken for that of another process. The sum over the callers does not depend on
- * the order of the additions, so the CPU can multiply them in parallel.
+ * Each depth below the root has its own secret factor. So a process cannot forge a callchain whose
+ * hash is that of another process's callchain. The hash is a sum over the callers, in any order, so
+ * the CPU can do the multiplications in parallel.
  */
 static void callchain_cache_choose_factors(uint64_t factors[CHAIN_FACTORS])
 {
@@ -54,6 +56,7 @@ void callchain_cache_start(struct callchain_cache *cache, struct tape *tape)
 	cache->tape = tape;
 	frame_table_start(&cache->frames, tape);
 	lru_cache_clear(&cache->known);
+	memset(cache->marks, 0, sizeof(cache->marks));
 }
 
 static bool chain_mode_of_mark(uint64_t mark, enum perf_cpu_mode *mode)
@@ -80,8 +83,8 @@ static bool chain_mode_of_mark(uint64_t mark, enum perf_cpu_mode *mode)
 }
 
 /*
- * The leaf is the first address if only marks precede it. Without an address in the callchain, it
- * is the sampled instruction.
+ * The leaf is the first address of the callchain, behind its marks. Without an address in the
+ * callchain, the leaf is the sampled instruction.
  */
 static void chain_find_leaf(struct chain *chain, const struct perf_record *record)
 {
@@ -123,14 +126,16 @@ static bool chain_is_current(const struct chain_mappings *mappings, const struct
 	       mappings->before == now.before;
 }
 
-/* The factors keep neighbouring versions from cancelling out neighbouring addresses. */
-static uint64_t chain_hash_mappings(const struct chain_mappings *mappings)
+/* Without the factors, a greater version and a smaller address could give the same sum. */
+static uint64_t chain_hash_start(const struct chain *chain)
 {
-	return mappings->kernel * KERNEL_FACTOR + mappings->user * USER_FACTOR +
-	       mappings->before * BEFORE_FACTOR;
+	const struct chain_mappings *mappings = &chain->mappings;
+
+	return chain->end * END_FACTOR + mappings->kernel * KERNEL_FACTOR +
+	       mappings->user * USER_FACTOR + mappings->before * BEFORE_FACTOR;
 }
 
-/* The part of the hash that a caller at this depth below the root adds. */
+/* Returns the part of the hash that a caller at this depth below the root adds. */
 static uint64_t callchain_cache_hash_caller(const struct callchain_cache *cache, size_t depth,
 					    uint64_t address, enum perf_cpu_mode mode)
 {
@@ -140,14 +145,14 @@ static uint64_t callchain_cache_hash_caller(const struct callchain_cache *cache,
 }
 
 /*
- * Hashes the callers in one pass, because most callchains have no marks among them. Returns false
- * if this callchain has marks.
+ * Hashes the callers in one pass, because most callchains do not have marks among their callers.
+ * Returns false if this callchain has marks.
  */
 static bool callchain_cache_hash_unmarked(const struct callchain_cache *cache, struct chain *chain,
 					  const struct perf_record *record)
 {
 	size_t last = record->sample.chain_count - 1, near = MIN(chain->depth, CHAIN_FACTORS);
-	uint64_t hash = chain_hash_mappings(&chain->mappings), highest = 0, address;
+	uint64_t hash = chain_hash_start(chain), highest = 0, address;
 	uint64_t mode = chain->leaf_mode * MODE_FACTOR;
 
 #pragma GCC unroll 4
@@ -171,7 +176,7 @@ static int callchain_cache_split(struct callchain_cache *cache, const struct per
 {
 	struct chain_step step = { .mode = chain->leaf_mode };
 	size_t count = record->sample.chain_count;
-	uint64_t hash = chain_hash_mappings(&chain->mappings);
+	uint64_t hash = chain_hash_start(chain);
 
 	cache->steps.count = 0;
 	if (array_reserve(&cache->steps, count) < 0)
@@ -199,7 +204,7 @@ static struct lru_cache_key callchain_cache_key(uint64_t hash, size_t depth)
 	return (struct lru_cache_key){ hash, depth, hash_numbers(hash, depth) };
 }
 
-/* The key of the callers from this step outwards. */
+/* Returns the key of the callers from this step outwards. */
 static struct lru_cache_key callchain_cache_step_key(const struct callchain_cache *cache,
 						     size_t step)
 {
@@ -212,6 +217,7 @@ static int callchain_cache_prefetch_chain(struct callchain_cache *cache,
 {
 	chain_find_leaf(chain, record);
 	chain->mappings = chain_mappings_of(cache->tracker, process);
+	chain->end = record->sample.user_end;
 	chain->depth = record->sample.chain_count - chain->first;
 	return callchain_cache_hash_unmarked(cache, chain, record)
 		       ? 0
@@ -234,10 +240,11 @@ int callchain_cache_prefetch(struct callchain_cache *cache, const struct tracker
 
 /*
  * Finds the longest part of the callers, counted from the root, whose stack is in the cache. Sets
- * *ret_stack to it and returns the number of inner callers that remain. The whole callchain was
- * looked up before, and is not in the cache.
+ * *ret_stack to that stack, and returns the number of inner callers that remain. The caller already
+ * knows that the whole callchain is not in the cache.
  */
-static size_t callchain_cache_find_known(struct callchain_cache *cache, uint32_t *ret_stack)
+static size_t callchain_cache_find_known(struct callchain_cache *cache, uint32_t root,
+					 uint32_t *ret_stack)
 {
 	/*
 	 * The callers from `known` outwards are in the cache; those from `unknown` outwards are
@@ -245,7 +252,7 @@ static size_t callchain_cache_find_known(struct callchain_cache *cache, uint32_t
 	 */
 	size_t known = cache->steps.count, unknown = 0;
 
-	*ret_stack = 0;
+	*ret_stack = root;
 	while (known - unknown > 1) {
 		size_t middle = unknown + (known - unknown) / 2;
 		uint32_t stack;
@@ -265,27 +272,82 @@ static size_t callchain_cache_find_known(struct callchain_cache *cache, uint32_t
 	return known;
 }
 
+/*
+ * Finds the stack below the outermost caller: that of a mark if callers are missing, otherwise 0.
+ */
+static int callchain_cache_find_root(struct callchain_cache *cache, enum perf_user_end end,
+				     uint32_t *ret_stack)
+{
+	static const char *const names[PERF_USER_ENDS] = {
+		[PERF_USER_CUT] = TAPE_CUT,
+		[PERF_USER_FRAME_POINTERS] = TAPE_FRAME_POINTERS,
+	};
+	uint32_t frame;
+	int r = 0;
+
+	if (names[end] && !cache->marks[end]) {
+		r = tape_add_mark(cache->tape, names[end], &frame);
+		if (r == 0)
+			r = tape_add_stack(cache->tape, 0, frame, &cache->marks[end]);
+	}
+	*ret_stack = cache->marks[end];
+	return r;
+}
+
+/*
+ * Handles a user's caller outside all mappings, which may come from a frame pointer that leads into
+ * data. If all mappings are known, the caller is not code, so leaves the stack as it is. Otherwise
+ * it may be code, so adds a mark.
+ */
+static int callchain_cache_add_unmapped(struct callchain_cache *cache,
+					const struct tracker_process *process, uint32_t *stack)
+{
+	uint32_t frame;
+	int r;
+
+	if (process && !process->crowded && !cache->tracker->unsure)
+		return 0;
+	cache->unmapped++;
+	r = tape_add_mark(cache->tape, TAPE_UNMAPPED, &frame);
+	return r < 0 ? r : tape_add_stack(cache->tape, *stack, frame, stack);
+}
+
+/* Adds a caller to the stack. */
+static int callchain_cache_add_step(struct callchain_cache *cache, struct tracker_process *process,
+				    const struct perf_record *record, const struct chain *chain,
+				    const struct chain_step *step, uint32_t *stack)
+{
+	uint32_t frame;
+	int r = frame_table_find(&cache->frames, process, record->pid, step->mode, step->address,
+				 &frame);
+
+	if (r < 0)
+		return r;
+	if (!frame && step->mode == PERF_MODE_USER && chain->end == PERF_USER_FRAME_POINTERS)
+		return callchain_cache_add_unmapped(cache, process, stack);
+	return tape_add_stack(cache->tape, *stack, frame, stack);
+}
+
 static int callchain_cache_build_stack(struct callchain_cache *cache,
 				       struct tracker_process *process,
 				       const struct perf_record *record, struct chain *chain,
 				       uint32_t *ret_stack)
 {
-	uint32_t stack, frame;
+	uint32_t stack;
 	size_t left;
 	int r = callchain_cache_split(cache, record, chain);
 
+	if (r == 0)
+		r = callchain_cache_find_root(cache, chain->end, &stack);
 	if (r < 0)
 		return r;
-	left = callchain_cache_find_known(cache, &stack);
+	left = callchain_cache_find_known(cache, stack, &stack);
 	for (size_t i = 0; i < left; i++)
 		lru_cache_prefetch(&cache->known, callchain_cache_step_key(cache, i));
 	while (r == 0 && left-- > 0) {
 		const struct chain_step *step = &cache->steps.items[left];
 
-		r = frame_table_find(&cache->frames, process, record->pid, step->mode,
-				     step->address, &frame);
-		if (r == 0)
-			r = tape_add_stack(cache->tape, stack, frame, &stack);
+		r = callchain_cache_add_step(cache, process, record, chain, step, &stack);
 		if (r == 0 && left)
 			lru_cache_offer(&cache->known, callchain_cache_step_key(cache, left),
 					stack);
@@ -296,28 +358,28 @@ static int callchain_cache_build_stack(struct callchain_cache *cache,
 	return r;
 }
 
-/* Adds the stack, unless the cgroup has added too many new callers. Returns 1 if it has. */
+/* Adds the stack. If the account is empty, sets TAPE_CUT and returns CALLCHAIN_CUT. */
 static int callchain_cache_add_stack(struct callchain_cache *cache, struct tracker_process *process,
-				     uint32_t cgroup, const struct perf_record *record,
+				     uint64_t account, const struct perf_record *record,
 				     struct chain *chain, uint32_t *ret_stack)
 {
 	const struct tape *tape = cache->tape;
 	size_t rows = tape->stacks.count + tape->frames.count;
 	int r;
 
-	if (cache->accounts && !accounts_take(cache->accounts, cgroup, 0)) {
+	if (cache->accounts && !accounts_take(cache->accounts, account, 0)) {
 		r = tape_add_cut_stack(cache->tape, ret_stack);
-		return r < 0 ? r : 1;
+		return r < 0 ? r : CALLCHAIN_CUT;
 	}
 	r = callchain_cache_build_stack(cache, process, record, chain, ret_stack);
 	if (r == 0 && cache->accounts)
-		accounts_take(cache->accounts, cgroup,
+		accounts_take(cache->accounts, account,
 			      tape->stacks.count + tape->frames.count - rows);
 	return r;
 }
 
 int callchain_cache_find(struct callchain_cache *cache, struct tracker_process *process,
-			 uint32_t cgroup, const struct perf_record *record,
+			 uint64_t account, const struct perf_record *record,
 			 const struct chain *prefetched, uint32_t *ret_frame, uint32_t *ret_stack)
 {
 	struct chain chain = *prefetched;
@@ -331,11 +393,13 @@ int callchain_cache_find(struct callchain_cache *cache, struct tracker_process *
 		r = frame_table_find(&cache->frames, process, record->pid, chain.leaf_mode,
 				     chain.leaf, ret_frame);
 	*ret_stack = 0;
+	if (r == 0 && !chain.depth)
+		r = callchain_cache_find_root(cache, chain.end, ret_stack);
 	if (r == 0 && chain.depth) {
 		*ret_stack =
 			lru_cache_find(&cache->known, callchain_cache_key(chain.hash, chain.depth));
 		if (*ret_stack == LRU_CACHE_NONE)
-			r = callchain_cache_add_stack(cache, process, cgroup, record, &chain,
+			r = callchain_cache_add_stack(cache, process, account, record, &chain,
 						      ret_stack);
 	}
 	return r == 0 ? chain.truncated : r;

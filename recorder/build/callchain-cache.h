@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Finds the stack of a tape for a callchain of the kernel. The leaf is looked up apart from its
- * callers, because there are far fewer different callers than leaves.
+ * Finds the stack of a tape for a callchain of the kernel. The leaf is not a part of the stack,
+ * because there are far fewer different stacks of callers than leaves.
  */
 
 #include "base/array.h"
@@ -23,8 +23,8 @@ struct chain_step {
 };
 
 /*
- * The versions of the mappings for which a callchain was hashed. A process has two versions of its
- * own during an exec.
+ * The versions of the mappings for which a callchain was hashed. During an exec, a process has two
+ * versions: those of the new and of the old program.
  */
 struct chain_mappings {
 	uint64_t kernel;
@@ -34,7 +34,7 @@ struct chain_mappings {
 	uint64_t before;
 };
 
-/* A callchain that was prefetched. Zeroed: none. */
+/* A callchain that callchain_cache_prefetch() hashed. Zeroed: none. */
 struct chain {
 	struct chain_mappings mappings;
 	/* Hash of all callers, with the versions of the mappings. */
@@ -45,9 +45,11 @@ struct chain {
 	size_t first;
 	/* The number of callers. */
 	size_t depth;
-	/* The kernel gave no address at all. */
+	/* How the user's callers end. Below incomplete callers, the stack has a mark. */
+	enum perf_user_end end;
+	/* The kernel did not give any address. */
 	bool no_leaf;
-	/* The callers end at an unknown mark; the outer ones are not known. */
+	/* The callers end at an unknown mark; the outer callers are not known. */
 	bool truncated;
 };
 
@@ -62,7 +64,13 @@ struct callchain_cache {
 	struct lru_cache known;
 	/* The callers of the present callchain. */
 	array_of(struct chain_step) steps;
-	/* New callers and frames of each cgroup, by its string in the tape; NULL: not bounded. */
+	/*
+	 * The stacks of the present tape for the marks below incomplete callers; 0: not added yet.
+	 */
+	uint32_t marks[PERF_USER_ENDS];
+	/* Callers that lie in no known mapping, although some mappings may not be known. */
+	uint64_t unmapped;
+	/* New callers and frames that each cgroup may add; NULL: not bounded. */
 	struct accounts *accounts;
 	/* Factors for the hash, by depth below the root. */
 	uint64_t factors[CHAIN_FACTORS];
@@ -75,18 +83,20 @@ void callchain_cache_done(struct callchain_cache *cache);
 void callchain_cache_start(struct callchain_cache *cache, struct tape *tape);
 
 /*
- * Hashes the callchain of a record that will be looked up soon, and prefetches what
- * callchain_cache_find() will read. That memory is in no CPU cache, so several prefetches save
- * waiting time. `process` may be NULL. Returns 0 or -ENOMEM.
+ * Hashes a record's callchain, and prefetches the memory that callchain_cache_find() will soon
+ * read. That memory is not in a CPU cache, so several prefetches at once save waiting time.
+ * `process` may be NULL. Returns 0 or -ENOMEM.
  */
 int callchain_cache_prefetch(struct callchain_cache *cache, const struct tracker_process *process,
 			     const struct perf_record *record, struct chain *ret_chain);
 /*
  * Finds the leaf's frame and the stack of its callers, and adds them to the tape if they are new.
- * Uses `chain` only if the mappings did not change since the prefetch; it may be zeroed. Callers
- * that are new cost the cgroup; if it has added too many, the stack is TAPE_CUT. Returns 0; 1 if
- * the callchain was truncated; -ENOMEM.
+ * Uses `chain` only if the mappings did not change since the prefetch; it may be zeroed. New
+ * callers spend from `account`, the key of the cgroup. If it has spent too much, the stack is
+ * TAPE_CUT. Returns 0; 1 if the callchain was truncated; CALLCHAIN_CUT; -ENOMEM.
  */
+#define CALLCHAIN_CUT 2
+
 int callchain_cache_find(struct callchain_cache *cache, struct tracker_process *process,
-			 uint32_t cgroup, const struct perf_record *record,
+			 uint64_t account, const struct perf_record *record,
 			 const struct chain *chain, uint32_t *ret_frame, uint32_t *ret_stack);

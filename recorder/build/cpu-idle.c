@@ -59,7 +59,7 @@ int cpu_idle_copy(struct cpu_idle *to, const struct cpu_idle *from)
 	return 0;
 }
 
-/* The manual page says that the iowait time may decrease. The idle time is then unknown. */
+/* The manual page says that the iowait time may decrease. In that case the idle time is unknown. */
 uint64_t cpu_idle_between(const struct cpu_idle *before, const struct cpu_idle *after, uint32_t cpu)
 {
 	uint64_t from_ns, to_ns;

@@ -36,7 +36,7 @@ static int frame_table_note_pid(struct frame_table *table, uint32_t module, int3
 	return 0;
 }
 
-/* Finds the tape's number of a module of the tracker. */
+/* Finds the number in the tape of a module of the tracker, and adds the module if it is new. */
 static int frame_table_find_module(struct frame_table *table, uint32_t at, int32_t pid,
 				   uint32_t *ret_module)
 {
@@ -67,8 +67,8 @@ static int frame_table_find_module(struct frame_table *table, uint32_t at, int32
 }
 
 /*
- * During an exec, the thread's stack is still in the old program. The first address in the new
- * program shows that the exec is over.
+ * During an exec, the thread's stack is still in the old program. The first address that only the
+ * new program maps shows that the exec is over.
  */
 static const struct mapping *frame_table_find_user(struct tracker_process *process,
 						   uint64_t address)
@@ -102,7 +102,7 @@ static int frame_table_make_frame(struct frame_table *table, const struct mappin
 	return tape_add_frame(table->tape, module, address, ret_frame);
 }
 
-/* The low bits of the version are enough: they do not repeat within a tape. */
+/* The low 32 bits of the version are enough: they do not repeat within a tape. */
 static struct lru_cache_key frame_table_key(const struct maps *maps, uint64_t address)
 {
 	return (struct lru_cache_key){ address, maps->version,
@@ -119,7 +119,7 @@ void frame_table_prefetch(const struct frame_table *table, const struct tracker_
 		lru_cache_prefetch(&table->addresses, frame_table_key(process->maps, address));
 }
 
-/* Most addresses were seen before, with the same mappings. */
+/* Most addresses are in the cache, with the same version of the mappings. */
 static int frame_table_find_cached(struct frame_table *table, const struct maps *maps, int32_t pid,
 				   uint64_t address, uint32_t *ret_frame)
 {

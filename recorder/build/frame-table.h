@@ -12,9 +12,12 @@ struct frame_table {
 	struct tracker *tracker;
 	/* Borrowed; set by frame_table_start(). */
 	struct tape *tape;
-	/* By the tracker's number of a module: its number in the tape + 1; 0: none. */
+	/*
+	 * The number of a module in the tape + 1, by its number in the tracker; 0: not in the tape
+	 * yet.
+	 */
 	array_of(uint32_t) module;
-	/* The generation of the tracker's numbers. */
+	/* The generation of the tracker's numbers for which `module` is valid. */
 	uint64_t generation;
 	/* Frames that were found recently. */
 	struct lru_cache addresses;
@@ -31,8 +34,8 @@ void frame_table_prefetch(const struct frame_table *table, const struct tracker_
 			  enum perf_cpu_mode mode, uint64_t address);
 /*
  * Finds the frame of an address, and adds it to the tape if it is new. An address without a mapping
- * becomes frame 0. `process` may be NULL. An address may show that the process's exec is over.
- * Returns 0 or -ENOMEM.
+ * becomes frame 0. `process` may be NULL. An address in the new program ends the exec of the
+ * process. Returns 0 or -ENOMEM.
  */
 int frame_table_find(struct frame_table *table, struct tracker_process *process, int32_t pid,
 		     enum perf_cpu_mode mode, uint64_t address, uint32_t *ret_frame);

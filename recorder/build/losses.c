@@ -14,8 +14,8 @@
 #define THROTTLE_APART_NS (100 * NSEC_PER_MSEC)
 
 /*
- * The kernel still delivers the sample that exceeded the limit. A sample later than this shows that
- * the throttling is over.
+ * The kernel still delivers the sample that exceeded the limit. A sample that comes more than this
+ * time later shows that the throttling is over.
  */
 #define THROTTLE_SAMPLE_NS NSEC_PER_MSEC
 
@@ -137,8 +137,8 @@ int losses_counted(struct losses *losses, uint32_t number, uint64_t since_ns, ui
 }
 
 /*
- * Returns the timer slots that a throttled time of this length covers. Adds the remainder of a slot
- * to the next throttled time.
+ * Returns the number of timer slots in a throttled time of this length. Carries the remainder of a
+ * slot over to the next throttled time.
  */
 static uint64_t losses_count_throttled(struct losses *losses, struct losses_cpu *cpu,
 				       uint64_t length_ns)
@@ -226,7 +226,10 @@ void losses_truncated(struct losses *losses, uint32_t number, uint64_t time_ns)
 	cpu->truncated.count++;
 }
 
-/* The skipped samples follow the piece at once and have the same time: tape_is_throttled(). */
+/*
+ * Adds the piece, and right behind it, with the same time, its skipped samples. tape_is_throttled()
+ * depends on that order.
+ */
 static int losses_push_throttled(struct losses *losses, struct losses_cpu *cpu)
 {
 	struct tape_loss piece = cpu->throttled;
@@ -285,7 +288,8 @@ int losses_online(struct losses *losses, uint32_t number, bool online, uint64_t 
 		losses_end_throttle(losses, cpu, time_ns);
 	timer_slots_restart(&cpu->slots);
 	/*
-	 * The CPU's new events start at 0. The old rings may still report losses of the old events.
+	 * The counts of the CPU's new events start at 0. LOST records of the old events may still
+	 * be in the old rings.
 	 */
 	if (online)
 		cpu->reported = cpu->counted = 0;
@@ -376,7 +380,7 @@ static bool losses_share_loss(const struct tape *tape, struct tape_loss *loss,
 	if (all)
 		return true;
 	ret_share->to_ns = MAX(tape->end_ns, loss->from_ns);
-	/* The count of this kind is a limit, which does not split by time. */
+	/* The count of a LOWERED loss is a limit, so do not split it by time. */
 	if (loss->kind != TAPE_LOSS_LOWERED)
 		ret_share->count = (double)loss->count *
 				   (double)(ret_share->to_ns - loss->from_ns) / (double)length_ns;
@@ -403,7 +407,7 @@ static int losses_move_list(struct losses *losses, struct tape *tape)
 	return 0;
 }
 
-/* Adds the part of a lasting state up to until_ns, from which the next part will start. */
+/* Adds the part of a lasting state up to until_ns. The next part starts there. */
 static int losses_add_lasting(struct tape *tape, enum tape_loss_kind kind, uint32_t cpu,
 			      uint64_t *since_ns, uint64_t until_ns)
 {

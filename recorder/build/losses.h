@@ -2,16 +2,17 @@
 #pragma once
 
 /*
- * Collects what was not recorded, by CPU, and moves it to the tapes by time. Each loss is reported
- * exactly once. A tape that ends has all its losses.
+ * Collects the losses of each CPU, and moves them to the tapes by time. Each loss is in exactly one
+ * tape. A tape that ends has all its losses.
  *
- *   - lost: samples that did not fit into a ring. The kernel reports them with the next record that
- *     fits. At the end of a tape, the kernel's own count (PERF_FORMAT_LOST) shows the losses that
- *     it did not report yet; a later report does not count them again.
+ *   - lost: samples that did not fit into a ring. The kernel reports their number with the next
+ *     record that fits. At the end of a tape, the kernel's own count (PERF_FORMAT_LOST) shows the
+ *     losses that it has not reported yet. Its later report does not count them again.
  *   - skipped: timer slots of a busy CPU without a sample (recorder/build/timer-slots.h), and slots
  *     during throttling (tape_is_throttled()).
  *   - throttled, offline, lowered: states that last for some time. Each tape or block gets its
- *     share of that time. Throttling at every tick becomes one piece with a count.
+ *     share of that time. If the kernel throttles a CPU at every tick, these throttlings become one
+ *     piece with a count.
  *   - refused: side-band records of a process that made too many.
  *   - truncated: the sample is there, but its callchain was cut short.
  */
@@ -54,8 +55,8 @@ struct losses_cpu {
 	/* Timer slots in that time. */
 	uint64_t throttled_slots;
 	/*
-	 * The part of these slots that belongs to throttlings whose UNTHROTTLE record was lost in a
-	 * full ring.
+	 * The part of `throttled_slots` from throttlings whose UNTHROTTLE record was lost in a full
+	 * ring.
 	 */
 	uint64_t unsure_slots;
 	/* Lost samples that were reported during throttling, before the sample that ended it. */
@@ -70,15 +71,15 @@ struct losses_cpu {
 	/* Lost samples that LOST records reported. */
 	uint64_t reported;
 	/*
-	 * Lost samples by the kernel's own count. The excess over `reported` was counted in
-	 * advance.
+	 * Lost samples by the kernel's own count. The losses already include the excess over
+	 * `reported`.
 	 */
 	uint64_t counted;
 };
 
 struct losses {
 	struct losses_counts counts;
-	/* Period of the timer that samples; 0: no timer does. */
+	/* Period of the timer that takes the samples; 0: the event is not a timer. */
 	uint64_t period_ns;
 	/* The members below belong to losses.c. */
 	uint64_t begin_ns;
@@ -95,13 +96,14 @@ void losses_done(struct losses *losses);
 /* Starts the recording: discards losses from before begin_ns. */
 void losses_begin(struct losses *losses, uint64_t begin_ns);
 
-/* The functions below return 0 or -ENOMEM. They ignore a CPU number that no CPU has. */
+/* The functions below that return int return 0 or -ENOMEM. All ignore an impossible CPU number. */
 int losses_add(struct losses *losses, enum tape_loss_kind kind, uint32_t cpu, uint64_t from_ns,
 	       uint64_t to_ns, uint64_t count);
 /* Counts a record that cannot be decoded. */
 int losses_damaged(struct losses *losses, uint64_t time_ns);
 /*
- * Notes a LOST record of `count` records. The record before it in its ring has the time since_ns.
+ * Notes a LOST record that reports `count` lost records. since_ns is the time of the record before
+ * the LOST record in its ring.
  */
 int losses_lost(struct losses *losses, bool samples, uint32_t cpu, uint64_t since_ns,
 		uint64_t time_ns, uint64_t count);
@@ -115,7 +117,7 @@ int losses_counted(struct losses *losses, uint32_t cpu, uint64_t since_ns, uint6
 void losses_sample(struct losses *losses, uint32_t cpu, uint64_t time_ns, bool idle);
 /* Notes a LOST record in time order: the slots of its samples do not count as skipped. */
 void losses_lost_slots(struct losses *losses, uint32_t cpu, uint64_t count);
-/* Adds refused records of processes; from_ns is the time of the last call. */
+/* Adds refused records of processes since from_ns, the time of the last call. */
 int losses_refused(struct losses *losses, uint64_t from_ns, uint64_t to_ns, uint64_t count);
 /* Counts a sample with a truncated callchain. */
 void losses_truncated(struct losses *losses, uint32_t cpu, uint64_t time_ns);
@@ -125,7 +127,9 @@ int losses_throttle(struct losses *losses, const struct perf_record *record);
 int losses_online(struct losses *losses, uint32_t cpu, bool online, uint64_t time_ns);
 /* Returns how many CPUs are offline now. */
 uint64_t losses_offline(const struct losses *losses);
-/* Notes that the kernel limits the samples per second and CPU; 0: it does not. */
+/*
+ * Notes the kernel's limit of samples per second and CPU; 0: no limit below the requested number.
+ */
 int losses_limit(struct losses *losses, uint64_t limit, uint64_t time_ns);
 
 /*
@@ -139,12 +143,12 @@ int losses_set_idle(struct losses *losses, const struct cpu_idle *idle);
  */
 uint64_t losses_settle_at(const struct losses *losses);
 /*
- * Finds the samples that were skipped up to losses_settle_at(). Call it when all samples up to
- * there are applied.
+ * Finds the samples that were skipped up to losses_settle_at(). Call it when all samples up to that
+ * time are applied.
  */
 int losses_settle(struct losses *losses);
 
-/* Moves all losses of the tape's time to it, up to until_ns. */
+/* Moves the losses in the tape's time, up to until_ns, to the tape. */
 int losses_move_to_tape(struct losses *losses, struct tape *tape, uint64_t until_ns);
 /* Returns the end of the last loss that no tape has yet; 0: none. */
 uint64_t losses_end(const struct losses *losses);

@@ -44,7 +44,7 @@ void lru_cache_done(struct lru_cache *cache)
 	*cache = (struct lru_cache){ 0 };
 }
 
-/* Keep the memory: getting new large pages may take time. */
+/* Keep the memory: the kernel may need time to find new large pages. */
 void lru_cache_clear(struct lru_cache *cache)
 {
 	memset(cache->sets, 0, lru_cache_size_of(cache));

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * A cache of fixed size with keys of 96 bits. Keys of the same set compete for its slots; the least
- * recently used one is evicted. A set fills one line of the CPU's cache, so that a lookup costs at
- * most one cache miss.
+ * A cache of fixed size with keys of 96 bits. Keys of the same set compete for its slots; a new key
+ * evicts the least recently used one. A set fills one line of the CPU's cache, so that a lookup
+ * costs at most one cache miss.
  */
 
 #include <stddef.h>
@@ -33,7 +33,7 @@ struct lru_cache_set {
 	_Alignas(64) struct lru_cache_slot slots[LRU_CACHE_WAYS];
 };
 
-/* Zeroed is valid only for lru_cache_done(). */
+/* A zeroed object is valid only for lru_cache_done(). */
 struct lru_cache {
 	struct lru_cache_set *sets;
 	/* The number of sets - 1. */
@@ -53,8 +53,8 @@ void lru_cache_clear(struct lru_cache *cache);
 /* Sets the value of a key and moves it to the front. `value` must not be LRU_CACHE_NONE. */
 void lru_cache_put(struct lru_cache *cache, struct lru_cache_key key, uint32_t value);
 /*
- * Adds a key that may never be looked up: it is evicted first. If the key exists, it must have the
- * same value.
+ * Adds a key that may never be looked up, so it will be the first of its set to be evicted. If the
+ * key exists, it must have the same value.
  */
 void lru_cache_offer(struct lru_cache *cache, struct lru_cache_key key, uint32_t value);
 

@@ -12,51 +12,47 @@ int tape_builder_init(struct tape_builder *builder, struct tracker *tracker)
 void tape_builder_done(struct tape_builder *builder)
 {
 	accounts_done(&builder->detail);
+	cgroup_counts_done(&builder->cut);
 	callchain_cache_done(&builder->callchains);
 }
 
 /*
- * A new tape needs all stacks anew. Later an honest sample adds one or two rows, and one with
- * forged callers 250.
+ * A new tape begins without stacks, so its first samples add many rows. A later sample of a normal
+ * program adds one or two rows; a sample with forged callers may add 250. A burst pays for the
+ * begin of a tape. It comes back within a minute and not with each tape: otherwise, short tapes
+ * would multiply it.
  */
 #define DETAIL_BURST 131072
 #define DETAIL_SURE 4096
-#define DETAIL_ALL_BURST (4 * DETAIL_BURST)
+#define DETAIL_CGROUPS 4
 #define DETAIL_PER_SAMPLE 8
+#define DETAIL_BURST_SECONDS 60
 
-void tape_builder_limit(struct tape_builder *builder, uint64_t samples)
+static struct account_bucket tape_builder_bucket(uint64_t burst, uint64_t samples)
 {
-	uint64_t rate = samples * DETAIL_PER_SAMPLE;
+	return (struct account_bucket){
+		.burst = burst,
+		.rate = burst / DETAIL_BURST_SECONDS + samples * DETAIL_PER_SAMPLE,
+	};
+}
+
+void tape_builder_limit(struct tape_builder *builder, uint64_t samples, uint64_t seconds)
+{
 	const struct account_limits limits = {
-		.own = { DETAIL_BURST, rate },
-		.sure = { DETAIL_SURE, DETAIL_PER_SAMPLE },
-		.all = { DETAIL_ALL_BURST, rate },
+		.own = tape_builder_bucket(DETAIL_BURST, samples),
+		.sure = tape_builder_bucket(DETAIL_SURE, 1),
+		.all = tape_builder_bucket(DETAIL_CGROUPS * DETAIL_BURST, samples),
 	};
 
 	if (!builder->callchains.accounts)
 		accounts_init(&builder->detail, &limits);
 	builder->callchains.accounts = &builder->detail;
 	builder->detail.limits = limits;
-	accounts_begin(&builder->detail);
-}
-
-int tape_builder_count_cut(struct tape_builder *builder, struct cgroup_counts *counts)
-{
-	struct account *account = builder->detail.list.items;
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < builder->detail.list.count; i++, account++) {
-		if (account->refused)
-			r = cgroup_counts_add(counts, tape_string(builder->tape, account->key),
-					      account->refused);
-		account->refused = 0;
-	}
-	return r;
+	accounts_begin(&builder->detail, seconds);
 }
 
 void tape_builder_start(struct tape_builder *builder, struct tape *tape)
 {
-	accounts_forget(&builder->detail);
 	builder->tape = tape;
 	callchain_cache_start(&builder->callchains, tape);
 	for (size_t i = 0; i < builder->tracker->processes.count; i++)
@@ -65,7 +61,9 @@ void tape_builder_start(struct tape_builder *builder, struct tape *tape)
 		builder->tracker->threads.items[i].row = 0;
 }
 
-/* Sets *ret_row to the tape's string of the process's cgroup, which is added once per tape. */
+/*
+ * Sets *ret_row to the string of the process's cgroup in the tape. Adds the string once per tape.
+ */
 static int tape_builder_cgroup(struct tape_builder *builder, struct tracker_process *process,
 			       const struct perf_record *record, uint32_t *ret_row)
 {
@@ -79,6 +77,7 @@ static int tape_builder_cgroup(struct tape_builder *builder, struct tracker_proc
 	if (!process->cgroup_row) {
 		r = strings_add(&builder->tape->strings, cgroup, strlen(cgroup), ret_row);
 		process->cgroup_row = *ret_row + 1;
+		process->cgroup_key = hash_text(cgroup, cgroup_owner_size(cgroup));
 	}
 	*ret_row = process->cgroup_row - 1;
 	return r;
@@ -97,7 +96,7 @@ static int tape_builder_add_row(struct tape_builder *builder, const struct perf_
 	return tape_add_thread(builder->tape, &thread, ret_row);
 }
 
-/* Looks the thread up only if its name or its cgroup changed. */
+/* Searches the tape for the thread only if its name or its cgroup changed. */
 static int tape_builder_thread(struct tape_builder *builder, const struct perf_record *record,
 			       uint32_t cgroup, uint32_t *ret_row)
 {
@@ -140,6 +139,14 @@ void tape_builder_prefetch(struct tape_builder *builder, const struct perf_recor
 		*ret_chain = (struct chain){ 0 };
 }
 
+/* A callchain that was cut counts as truncated, too. */
+static int tape_builder_count_cut(struct tape_builder *builder, uint32_t cgroup)
+{
+	int r = cgroup_counts_add(&builder->cut, tape_string(builder->tape, cgroup), 1);
+
+	return r < 0 ? r : 1;
+}
+
 int tape_builder_add(struct tape_builder *builder, const struct perf_record *record,
 		     const struct chain *prefetched)
 {
@@ -159,9 +166,10 @@ int tape_builder_add(struct tape_builder *builder, const struct perf_record *rec
 	r = tape_builder_thread(builder, record, cgroup, &sample.thread);
 	if (r < 0)
 		return r;
-	r = callchain_cache_find(&builder->callchains, process, cgroup, record,
-				 prefetched ? prefetched : &none, &sample.frame, &sample.stack);
+	r = callchain_cache_find(&builder->callchains, process, process ? process->cgroup_key : 0,
+				 record, prefetched ? prefetched : &none, &sample.frame,
+				 &sample.stack);
 	if (r < 0 || array_push(&builder->tape->samples, sample) < 0)
 		return -ENOMEM;
-	return r;
+	return r == CALLCHAIN_CUT ? tape_builder_count_cut(builder, cgroup) : r;
 }

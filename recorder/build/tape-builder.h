@@ -2,12 +2,14 @@
 #pragma once
 
 /*
- * Adds samples to a tape: thread and frames, with the tracker's present names and mappings. All
- * samples pass through here.
+ * Adds samples to a tape, with their threads and frames, by the tracker's present names and
+ * mappings. All samples pass through this file.
  */
 
 #include "recorder/build/callchain-cache.h"
 #include "recorder/perf/perf-record.h"
+#include "recorder/procs/accounts.h"
+#include "recorder/procs/cgroup-counts.h"
 #include "recorder/procs/tracker.h"
 #include "tape/tape.h"
 
@@ -16,26 +18,28 @@ struct tape_builder {
 	/* Borrowed; set by tape_builder_start(). */
 	struct tape *tape;
 	struct callchain_cache callchains;
-	/* What each cgroup may add to a tape, if tape_builder_limit() was called. */
+	/*
+	 * Rows that each owner of cgroups may add to tapes, if tape_builder_limit() was called.
+	 */
 	struct accounts detail;
+	/* The callchains that were cut because a cgroup added too many rows. */
+	struct cgroup_counts cut;
 };
 
 /* Prepares the builder. The tracker must outlive it. Returns 0 or -ENOMEM. */
 int tape_builder_init(struct tape_builder *builder, struct tracker *tracker);
 void tape_builder_done(struct tape_builder *builder);
-/* Fills this tape from now on. Each cgroup may add as much as before to the new tape. */
+/* Fills this tape from now on. The budgets of the cgroups stay as they are. */
 void tape_builder_start(struct tape_builder *builder, struct tape *tape);
 /*
- * Bounds what each cgroup may add to a tape from the next tape on, for that many samples per
- * second. Call it each second, as it renews what a cgroup may add.
+ * Bounds the rows that each cgroup may add, from the next tape on. `samples` is the expected number
+ * of samples per second. Call this function about once per second, because it also renews the
+ * budgets; `seconds` is the time since the last call.
  */
-void tape_builder_limit(struct tape_builder *builder, uint64_t samples);
-/* Adds the number of callchains that were cut because a cgroup added too many to `counts`, by
- * cgroup. */
-int tape_builder_count_cut(struct tape_builder *builder, struct cgroup_counts *counts);
+void tape_builder_limit(struct tape_builder *builder, uint64_t samples, uint64_t seconds);
 /*
- * Prefetches what tape_builder_add() will read for a SAMPLE record. Records are added in the order
- * of their prefetches.
+ * Prefetches the memory that tape_builder_add() will read for a SAMPLE record. The caller adds
+ * records in the order of their prefetches.
  */
 void tape_builder_prefetch(struct tape_builder *builder, const struct perf_record *record,
 			   struct chain *ret_chain);

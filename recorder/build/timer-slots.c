@@ -5,23 +5,26 @@
 
 /*
  * Timers fire within 0.2 ms of their slot if nothing delays them. A sample is on the grid if it is
- * off by less than these parts of the period:
+ * at most 1/EARLY_PARTS of the period early, or 1/LATE_PARTS late.
  */
 #define EARLY_PARTS 16
 #define LATE_PARTS 8
 
 /*
- * The clocks of the timer and of the records drift apart, and each event that others open shifts
- * the grid a little.
+ * The clocks of the timer and of the records drift apart. Each event that another process opens
+ * also shifts the grid a little. So each sample moves the grid by 1/FOLLOW_PARTS of its distance.
  */
 #define FOLLOW_PARTS 8
 
-/* Standard deviations that chance does not explain: one false alarm in some years of one CPU. */
+/*
+ * Standard deviations that chance may explain. With this bound, chance causes one false alarm on a
+ * CPU in some years.
+ */
 #define DEVIATIONS 5
 
 /*
- * Chance is judged over spans of this length. A hole may lie anywhere in the span that reports it,
- * so the span is short.
+ * Length of the spans in which empty slots are compared with chance. A span does not tell where in
+ * it a hole lies, so spans are short.
  */
 #define PAST_NS 30000000000ull
 
@@ -65,7 +68,10 @@ static bool timer_slots_is_late(const struct timer_slots *slots, uint64_t time_n
 	return time_ns > slot_ns && time_ns - slot_ns > slots->period_ns / LATE_PARTS;
 }
 
-/* The sample before was late. Either this one is back on the old grid, or both lie on a new one. */
+/*
+ * Call it after a late sample. The present sample is either back on the old grid, or both samples
+ * lie on a new grid.
+ */
 static void timer_slots_resolve_late(struct timer_slots *slots, uint64_t time_ns)
 {
 	if (!timer_slots_is_late(slots, time_ns, timer_slots_slot_of(slots, time_ns)) ||
@@ -155,8 +161,8 @@ static uint64_t timer_slots_unexplained(uint64_t period_ns, const struct timer_s
 	uint64_t all = MAX(span->length_ns / period_ns, idle);
 	uint64_t explained = (idle_ns - MIN(idle_ns, seen_ns)) / period_ns;
 	/*
-	 * Variance of the binomial distribution: a CPU that is always idle or never idle leaves
-	 * nothing to chance.
+	 * Variance of the binomial distribution: it is small for a CPU that is always idle or never
+	 * idle.
 	 */
 	uint64_t chance =
 		timer_slots_square_root(DEVIATIONS * DEVIATIONS * (idle * (all - idle) / all + 1));
@@ -167,9 +173,9 @@ static uint64_t timer_slots_unexplained(uint64_t period_ns, const struct timer_s
 }
 
 /*
- * Handles the hole that is open at the time of a settling. If the whole time since the last
- * settling is empty, judges the hole with the rest. Otherwise a late sample may still end it, so
- * returns true and leaves it open.
+ * Handles the hole that is open at the time of a settling. If no sample came since the last
+ * settling, adds the hole to the empty slots and returns false. Otherwise a late sample may still
+ * end the hole, so returns true and leaves it open.
  */
 static bool timer_slots_settle_open_hole(struct timer_slots *slots, uint64_t until_ns)
 {
@@ -180,13 +186,13 @@ static bool timer_slots_settle_open_hole(struct timer_slots *slots, uint64_t unt
 		return false;
 	if (slots->last_ns >= slots->settled_ns)
 		return true;
-	/* The slot that may be about to fire belongs to the next settling. */
+	/* A slot whose sample may still come belongs to the next settling. */
 	slot_ns = timer_slots_slot_of(slots, until_ns - half_ns) + slots->period_ns;
 	hole = timer_slots_hole_before(slots, slot_ns, until_ns);
 	timer_slots_add_hole(&slots->empty, &hole);
 	/*
-	 * The last sample lies before this hole. If a new grid started there, the hole would count
-	 * twice.
+	 * The last sample lies before this hole. If the next sample found a new grid since then,
+	 * the hole would count twice.
 	 */
 	timer_slots_move_hole(&slots->empty, &slots->unclear);
 	slots->last_late = false;
@@ -220,8 +226,9 @@ static void timer_slots_judge_past(struct timer_slots *slots, const struct timer
 }
 
 /*
- * Idle time during an open hole counts when the hole ends. Over several settlings the sum is the
- * same.
+ * Judges the span since the last settling, and if idle time and chance explain it, the past spans
+ * together. Idle time during an open hole counts again when the hole ends. The sum over several
+ * settlings counts that time once.
  */
 static void timer_slots_judge_all(struct timer_slots *slots, uint64_t length_ns, uint64_t idle_ns,
 				  bool open)
@@ -249,7 +256,7 @@ struct timer_slots_hole timer_slots_settle(struct timer_slots *slots, uint64_t u
 {
 	uint64_t length_ns = until_ns - MIN(until_ns, slots->settled_ns);
 	struct timer_slots_hole skipped;
-	/* A CPU that was never sampled has no grid and no period. */
+	/* A CPU that was never sampled does not have a grid or a period. */
 	bool known = idle_ns != TIMER_SLOTS_IDLE_UNKNOWN && slots->settled_ns && slots->period_ns;
 	bool open = timer_slots_settle_open_hole(slots, until_ns);
 
@@ -257,8 +264,8 @@ struct timer_slots_hole timer_slots_settle(struct timer_slots *slots, uint64_t u
 		timer_slots_judge_all(slots, length_ns, idle_ns, open);
 	} else {
 		/*
-		 * Later, nothing could explain the part of an open hole before this moment, so the
-		 * grid starts anew here.
+		 * Without the idle time, the part of an open hole before this moment could not be
+		 * explained later, so start the grid anew here.
 		 */
 		if (open)
 			slots->grid_ns =

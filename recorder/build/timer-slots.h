@@ -6,18 +6,18 @@
  * without a sample is skipped if the CPU was busy: code with interrupts off, or the hypervisor,
  * delayed the timer. The kernel does not count that as a loss.
  *
- * An idle CPU has a sample in each slot on one kernel, and none for seconds on another, so an empty
+ * Some kernels take a sample of an idle CPU in each slot, others take none for seconds. So an empty
  * slot alone proves nothing. There are two proofs:
  *
- *   - the sample after the hole is off the grid: something delayed the interrupt, which does not
- *     happen on an idle CPU. A sample off the grid may also be the first one of a new grid, which
- *     starts when others open events on the CPU. The next sample decides.
+ *   - the sample after the hole is off the grid: something delayed the interrupt, and an idle CPU
+ *     does not delay interrupts. A sample off the grid may also be the first one of a new grid,
+ *     which starts when other processes open events on the CPU. The next sample decides.
  *   - more slots were empty than the CPU's idle time and chance explain. Chance matters because
- *     idle time comes in pieces, each of which may contain a slot or not. In a single settling,
- *     chance explains some slots even on a busy CPU. Therefore these slots are added up over half a
- *     minute and judged again.
+ *     idle time comes in pieces, and a piece may or may not contain a slot. In a single settling,
+ *     chance explains some slots even on a busy CPU. Therefore the code adds these slots up over
+ *     half a minute and judges the sum, too.
  *
- * Slots of lost samples, which the kernel reports, are not skipped.
+ * Slots of lost samples do not count as skipped, because the kernel reports lost samples.
  */
 
 #include <stdbool.h>
@@ -39,7 +39,7 @@ struct timer_slots_span {
 };
 
 struct timer_slots {
-	/* 0: there is no grid, and no sample is ever skipped. */
+	/* 0: there is no grid, so samples never count as skipped. */
 	uint64_t period_ns;
 	/* The members below belong to timer-slots.c. */
 	/* Slot of the last sample, or the last one that was settled; 0: unknown. */
@@ -48,7 +48,10 @@ struct timer_slots {
 	uint64_t last_ns;
 	/* The last sample was off the grid. */
 	bool last_late;
-	/* Lost samples that were reported before the next sample, which has the same time. */
+	/*
+	 * Lost samples that the kernel reported since the last sample; the next sample's hole has
+	 * their slots.
+	 */
 	uint64_t lost_ahead;
 	/* Hole before a late sample; the next sample decides whether it is skipped. */
 	struct timer_slots_hole unclear;
@@ -59,9 +62,11 @@ struct timer_slots {
 	/* Samples of the idle thread since the last settling, and the time of that settling. */
 	uint64_t idle_samples;
 	uint64_t settled_ns;
-	/* Idle time without samples before the last settling, in a hole that is still open. */
+	/*
+	 * Idle time without samples in the span before the last settling, if a hole was open then.
+	 */
 	uint64_t open_idle_ns;
-	/* The settlings so far whose empty slots can be explained by chance. */
+	/* The sum of past settlings whose empty slots idle time and chance explain. */
 	struct timer_slots_span past;
 };
 
@@ -69,20 +74,20 @@ struct timer_slots {
 #define TIMER_SLOTS_IDLE_UNIT_NS 10000000ull
 #define TIMER_SLOTS_IDLE_UNKNOWN UINT64_MAX
 
-/* Notes a sample. Samples come in time order; ignores one from before the last settling. */
+/* Notes a sample. Call it in time order; ignores a sample from before the last settling. */
 void timer_slots_sample(struct timer_slots *slots, uint64_t time_ns, bool idle);
 /*
- * Notes `count` lost samples. They lie before the last sample or before the next one: the kernel
- * reports a loss right before or after the sample that follows it.
+ * Notes `count` lost samples. Their slots lie before the last sample or before the next one. The
+ * kernel reports a loss right before or right after the sample that follows it.
  */
 void timer_slots_lost(struct timer_slots *slots, uint64_t count);
 /* Notes that the timer stopped or started anew: the next sample starts another grid. */
 void timer_slots_restart(struct timer_slots *slots);
 
 /*
- * Judges the empty slots up to until_ns. All samples up to there were taken. idle_ns is the CPU's
- * idle time since the last settling, or TIMER_SLOTS_IDLE_UNKNOWN. Returns the skipped slots; count
- * 0: none.
+ * Judges the empty slots up to until_ns. Call it when all samples up to until_ns were noted.
+ * idle_ns is the CPU's idle time since the last settling, or TIMER_SLOTS_IDLE_UNKNOWN. Returns the
+ * skipped slots; count 0: none.
  */
 struct timer_slots_hole timer_slots_settle(struct timer_slots *slots, uint64_t until_ns,
 					   uint64_t idle_ns);

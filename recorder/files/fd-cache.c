@@ -7,9 +7,12 @@
 
 /*
  * Invariants:
- *   (1) an item is in the table, or FD_CACHE_FREE and on the free list, which always has room;
- *   (2) `files` counts the open descriptors of all items; only FD_CACHE_OPEN items have any;
- *   (3) all items but FD_CACHE_FREE ones are linked in the order in which they were last seen.
+ * (1) an item is in the table; or the item is FD_CACHE_FREE and on the free list, which has room
+ *     for all items;
+ * (2) `files` counts the open descriptors of all items; only FD_CACHE_OPEN items have open
+ *     descriptors;
+ * (3) `text` and `owned` count the paths and the owners of all items but FD_CACHE_FREE ones;
+ * (4) all items but FD_CACHE_FREE ones are linked in the order in which they were last seen.
  */
 
 static void close_files(struct fd_cache *cache, struct fd_cache_file *file)
@@ -66,8 +69,8 @@ struct fd_cache_file *fd_cache_find(const struct fd_cache *cache,
 }
 
 /*
- * Returns the link that follows a neighbour in the order, or precedes it; with neighbour 0, the
- * link at that end.
+ * Returns the link from an item to its newer or older neighbour; for item 0, the link at the oldest
+ * or the newest end.
  */
 static uint32_t *link_to(struct fd_cache *cache, uint32_t neighbour, bool newer)
 {
@@ -110,6 +113,8 @@ void fd_cache_remove(struct fd_cache *cache, struct fd_cache_file *file)
 	close_files(cache, file);
 	leave_order(cache, file);
 	table_remove(&cache->table, file->hash, at);
+	cache->text -= strlen(file->path) + 1;
+	cache->owned[file->owner]--;
 	free(file->path);
 	*file = (struct fd_cache_file){ 0 };
 	cache->free.items[cache->free.count++] = at;
@@ -128,6 +133,26 @@ static bool remove_oldest(struct fd_cache *cache, bool failed_too)
 		}
 	}
 	return false;
+}
+
+static uint32_t fd_cache_owner_of(const struct finder_request *request)
+{
+	return hash_numbers((uint32_t)request->pid, 0x6f776e) % FD_CACHE_OWNERS;
+}
+
+static bool has_share(const struct fd_cache *cache, uint32_t owner)
+{
+	size_t share = MIN(cache->files_max / FD_CACHE_PARTS, (size_t)FD_CACHE_SHARE);
+
+	return cache->owned[owner] >= MAX(share, (size_t)1);
+}
+
+static bool make_room_for_text(struct fd_cache *cache, size_t size)
+{
+	while (cache->text + size > FD_CACHE_TEXT_MAX)
+		if (!remove_oldest(cache, true))
+			return false;
+	return true;
 }
 
 /* Finds a place in the list for one more item. */
@@ -152,10 +177,14 @@ struct fd_cache_file *fd_cache_add(struct fd_cache *cache, const struct finder_r
 				       .module = request->module,
 				       .hash = hash_request(request),
 				       .pid = request->pid,
+				       .owner = fd_cache_owner_of(request),
+				       .payer = request->owner,
 				       .files = { -1, -1 } };
+	size_t size = strlen(request->path) + 1;
 	uint32_t at;
 
-	if (take_place(cache, &at) < 0)
+	if (has_share(cache, fresh.owner) || !make_room_for_text(cache, size) ||
+	    take_place(cache, &at) < 0)
 		return NULL;
 	fresh.path = strdup(request->path);
 	if (!fresh.path || table_add(&cache->table, fresh.hash, at) < 0) {
@@ -163,6 +192,8 @@ struct fd_cache_file *fd_cache_add(struct fd_cache *cache, const struct finder_r
 		return NULL;
 	}
 	cache->free.count--;
+	cache->text += size;
+	cache->owned[fresh.owner]++;
 	cache->list.items[at] = fresh;
 	join_order(cache, &cache->list.items[at]);
 	return &cache->list.items[at];

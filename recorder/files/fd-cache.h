@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Files that stay open until their tape is named. Files of modules are found by their identity.
- * Perf maps and jitdumps, which processes write about the code they generate, are found by pid. The
- * cache is bounded: it closes the file first that was not mapped for the longest time. Private to
- * opener.c.
+ * Files that stay open until the namer has named their tape. The cache finds files of modules by
+ * their identity, and perf maps and jitdumps by pid (processes write both about the code that they
+ * generate). The cache is bounded: it first closes the file that was not mapped for the longest
+ * time. A process that has used up its share cannot add further files. Private to opener.c.
  */
 
 #include <stdbool.h>
@@ -16,10 +16,20 @@
 #include "naming/finder.h"
 
 #define FD_CACHE_MAX 8192
+/* Bytes of all paths together. A process may choose paths of up to 4 KB. */
+#define FD_CACHE_TEXT_MAX (4u << 20)
+/* A process may add at most this number of items, and at most 1/FD_CACHE_PARTS of `files_max`. */
+#define FD_CACHE_SHARE 512
+#define FD_CACHE_PARTS 4
+/*
+ * Number of counters for these items. Processes whose pids have the same counter have one share
+ * together.
+ */
+#define FD_CACHE_OWNERS 4096
 
 enum fd_cache_state {
 	FD_CACHE_FREE,
-	/* to be sent to the helper */
+	/* the opener has not sent the question to the helper yet */
 	FD_CACHE_WAITING,
 	FD_CACHE_ASKED,
 	FD_CACHE_OPEN,
@@ -29,13 +39,17 @@ enum fd_cache_state {
 struct fd_cache_file {
 	enum finder_kind kind;
 	enum fd_cache_state state;
-	/* as it was mapped; empty for a process that generates code */
+	/* the module as the process mapped it; empty for a process that generates code */
 	struct tape_module module;
 	struct tape_module found;
 	char *path;
 	uint64_t hash;
 	int32_t pid;
-	/* the process has ended; a later process with this pid is another one */
+	/* the process that mapped the file first, as an index of `owned` */
+	uint32_t owner;
+	/* `owner` of the request, who pays for opening the file */
+	uint64_t payer;
+	/* the process has ended; a later process with this pid is a different process */
 	bool ended;
 	/* the error, if opening the file failed */
 	int result;
@@ -46,9 +60,9 @@ struct fd_cache_file {
 	/* wall clock */
 	uint64_t until_ns;
 	struct finder_files files;
-	/* the first file when it was opened */
+	/* describes the first of `files` when it was opened */
 	struct stat about;
-	/* neighbours in the order: places in the list, + 1; 0: none */
+	/* neighbours in the order: indexes of the list, + 1; 0: none */
 	uint32_t older;
 	uint32_t newer;
 };
@@ -58,13 +72,17 @@ struct fd_cache {
 	array_of(struct fd_cache_file) list;
 	array_of(uint32_t) free;
 	struct table table;
-	/* both ends of the order: places in the list, + 1; 0: none */
+	/* both ends of the order: indexes of the list, + 1; 0: none */
 	uint32_t oldest;
 	uint32_t newest;
 	/* open descriptors of all items */
 	size_t files;
-	/* bounds `files`; the item that was opened last stays open in any case */
+	/* the greatest `files`; the item that was opened last stays open in any case */
 	size_t files_max;
+	/* bytes of all paths */
+	size_t text;
+	/* how many items each process added */
+	uint16_t owned[FD_CACHE_OWNERS];
 };
 
 void fd_cache_done(struct fd_cache *cache);
@@ -73,15 +91,16 @@ struct fd_cache_file *fd_cache_find(const struct fd_cache *cache,
 				    const struct finder_request *request);
 /*
  * Adds a file that is not in the cache, in state FD_CACHE_WAITING. The new item may replace the
- * oldest one. Returns NULL when all items wait for an answer, or without memory.
+ * oldest one. Returns NULL when all items wait for an answer, when the process has used up its
+ * share, or without memory.
  */
 struct fd_cache_file *fd_cache_add(struct fd_cache *cache, const struct finder_request *request);
-/* Takes note that the file was seen now. */
+/* Notes that a process mapped the file now. */
 void fd_cache_touch(struct fd_cache *cache, struct fd_cache_file *file, uint64_t now);
 void fd_cache_remove(struct fd_cache *cache, struct fd_cache_file *file);
 
 /*
- * Takes ownership of `files`, and first closes as many older descriptors as necessary. `about`
+ * Takes ownership of `files`. Before that, closes older descriptors if there are too many. `about`
  * describes the first of `files`.
  */
 void fd_cache_open(struct fd_cache *cache, struct fd_cache_file *file,

@@ -20,7 +20,10 @@ static int mount_watch_compare(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Reads the devices of "36 35 98:0 /root /point ...". Without memory, the list stays as it was. */
+/*
+ * Reads the devices of lines such as "36 35 98:0 /root /point ...". If memory is short, the list
+ * stays as it was.
+ */
 static void mount_watch_read(struct mount_watch *watch)
 {
 	array_of(uint64_t) devices = { 0 };

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Notices when a file system is unmounted, also lazily (`umount -l`). A file of it that is still
- * open keeps its device busy. Knows the mounts of our own namespace.
+ * Notices when a file system is unmounted, also lazily (`umount -l`). An open file of such a file
+ * system keeps the device busy. Watches the mounts of our own namespace only.
  */
 
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 #include "base/array.h"
 
 struct mount_watch {
-	/* /proc/self/mountinfo; -1: not readable. The kernel reports each change of it. */
+	/* /proc/self/mountinfo; -1: not readable. The kernel reports each change through poll(). */
 	int fd;
 	/* The devices of all mounts, sorted. */
 	array_of(uint64_t) devices;

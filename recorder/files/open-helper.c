@@ -18,30 +18,34 @@
 #include "process/fd-message.h"
 #include "process/helper.h"
 #include "namer/name-helper.h"
+#include "recorder/files/work-share.h"
 
 #ifndef CAP_CHECKPOINT_RESTORE
 #define CAP_CHECKPOINT_RESTORE 40
 #endif
 
 /*
- * A process that hangs in the kernel survives SIGKILL for a while. With this many of them, wait
- * until some have died before starting another one.
+ * A process that hangs in the kernel survives SIGKILL for a while. With this number of such
+ * helpers, the keeper does not start another helper until some have died.
  */
 #define STUCK_MAX 8
-/* A keeper that was killed is replaced at most once in this time. */
+/* We replace a killed keeper at most once in this time. */
 #define KEEPER_NS NSEC_PER_SEC
-/* A file that takes over the process which reads it can lie about this many other files. */
+/*
+ * The naming helper is replaced after this number of files. So a file that takes over that process
+ * cannot make it lie about more files.
+ */
 #define NAMES_USES 64
 
 /*
- * The rights that opening files of others needs: to enter their roots and mappings, and to read
- * what only they may read.
+ * The rights to open files of other processes: to enter their roots and mappings, and to read files
+ * that only these processes may read.
  */
 #define RIGHTS (1ull << CAP_SYS_PTRACE | 1ull << CAP_DAC_READ_SEARCH | links_right())
 
 /*
- * A file takes less. What files say about themselves is read in another process, so that a helper
- * that takes longer hangs in a file system.
+ * Time for the naming helper to read a file. It reads the contents in another process. So if the
+ * open helper takes longer than this, it hangs in a file system.
  */
 #define FILE_NS (3 * NSEC_PER_SEC / 2)
 static const struct name_helper_patience patience = { NSEC_PER_SEC / 2, NSEC_PER_SEC, FILE_NS };
@@ -49,7 +53,7 @@ static const struct name_helper_patience patience = { NSEC_PER_SEC / 2, NSEC_PER
 /* Returns the right to follow links below /proc/PID/map_files. */
 static uint64_t links_right(void)
 {
-	/* before Linux 5.9 it was a part of this one */
+	/* before Linux 5.9, CAP_SYS_ADMIN included this right */
 	return prctl(PR_CAPBSET_READ, CAP_CHECKPOINT_RESTORE, 0, 0, 0) < 0
 		       ? 1ull << CAP_SYS_ADMIN
 		       : 1ull << CAP_CHECKPOINT_RESTORE;
@@ -57,15 +61,52 @@ static uint64_t links_right(void)
 
 /* ---- the helper ---- */
 
-static void answer_one(int fd, const struct open_helper_question *question,
-		       struct name_helper *names)
+/*
+ * Microseconds of CPU time that the owner of files may use to have them opened. To read the
+ * identity of a file takes some ten.
+ */
+static const struct account_bucket open_share = { .burst = 50000, .rate = 2000 };
+/* A host with thousands of mounts takes some milliseconds more for each file, which nobody pays. */
+#define FREE_NS (20 * NSEC_PER_MSEC)
+
+struct open_server {
+	int socket;
+	struct name_helper *names;
+	struct work_share share;
+};
+
+/* Opens the files, unless their owner has used up the share of the time. */
+static int open_server_find(struct open_server *server, const struct open_helper_question *question,
+			    struct finder_request *request, struct finder_files *ret_files)
 {
-	const struct finder finder = { .live = question->live, .helper = names };
-	struct finder_request request = { question->kind,   question->pid,  question->until_ns,
-					  question->module, question->path, question->since_ns };
+	const struct finder finder = { .live = question->live, .helper = server->names };
+	uint64_t here_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	uint64_t spent_ns = name_helper_spent_ns(server->names);
+	int r;
+
+	if (!work_share_admits(&server->share, question->owner, clock_ns(CLOCK_MONOTONIC)))
+		return -ETIME;
+	r = finder_find_here(&finder, request, ret_files);
+	spent_ns = name_helper_spent_ns(server->names) - spent_ns;
+	here_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - here_ns;
+	work_share_spend(&server->share, question->owner,
+			 spent_ns + here_ns - MIN(here_ns, FREE_NS));
+	return r;
+}
+
+static void open_server_answer(struct open_server *server,
+			       const struct open_helper_question *question)
+{
+	struct finder_request request = { .kind = question->kind,
+					  .pid = question->pid,
+					  .until_ns = question->until_ns,
+					  .module = question->module,
+					  .path = question->path,
+					  .since_ns = question->since_ns };
 	_cleanup_(finder_files_close) struct finder_files files = { -1, -1 };
-	struct open_helper_answer answer = { .result =
-						     finder_find_here(&finder, &request, &files) };
+	struct open_helper_answer answer = {
+		.result = open_server_find(server, question, &request, &files),
+	};
 	int there[FD_MESSAGE_FILES];
 	size_t count = 0;
 
@@ -76,29 +117,32 @@ static void answer_one(int fd, const struct open_helper_question *question,
 		there[count++] = files.fd;
 	if (answer.has_file[1])
 		there[count++] = files.other_fd;
-	if (fd_message_send(fd, &answer, sizeof(answer), there, count, 0) < 0)
+	if (fd_message_send(server->socket, &answer, sizeof(answer), there, count, 0) < 0)
 		_exit(1);
 }
 
 int open_helper_run(int socket)
 {
-	_cleanup_(cleanup_name_helper) struct name_helper *names = NULL;
+	struct open_server server = { .socket = socket };
 	struct open_helper_question question;
 	unsigned int questions = 0;
 	ssize_t size;
 
 	prctl(PR_SET_NAME, "perftape-open");
-	if (helper_keep_rights(RIGHTS) < 0 || name_helper_new(&patience, &names) < 0)
+	if (helper_keep_rights(RIGHTS) < 0 || name_helper_new(&patience, &server.names) < 0)
 		return 1;
+	work_share_init(&server.share, open_share);
 	do {
 		size = recv(socket, &question, sizeof(question), 0);
 		if (size <= (ssize_t)offsetof(struct open_helper_question, path))
 			continue;
-		name_helper_until(names, clock_ns(CLOCK_MONOTONIC) + FILE_NS);
-		answer_one(socket, &question, names);
+		name_helper_until(server.names, clock_ns(CLOCK_MONOTONIC) + FILE_NS);
+		open_server_answer(&server, &question);
 		if (++questions % NAMES_USES == 0)
-			name_helper_rest(names);
+			name_helper_rest(server.names);
 	} while (size > 0 || (size < 0 && errno == EINTR));
+	work_share_done(&server.share);
+	name_helper_free(server.names);
 	return 0;
 }
 
@@ -108,7 +152,7 @@ struct keeper {
 	int control;
 	/* pid of its helper; 0: none */
 	int32_t pid;
-	/* helpers that were killed and are not dead yet */
+	/* helpers that the keeper killed and that are not dead yet */
 	array_of(int32_t) killed;
 };
 
@@ -139,7 +183,7 @@ static void make_helper(struct keeper *keeper)
 	if (keeper->killed.count < STUCK_MAX &&
 	    helper_start(OPEN_HELPER_JOB, SOCK_SEQPACKET, RIGHTS, &keeper->pid, &ours) < 0)
 		keeper->pid = 0;
-	/* without a helper, the recorder asks again */
+	/* without a descriptor in this message, the recorder asks again later */
 	fd_message_send(keeper->control, &keeper->pid, sizeof(keeper->pid), &ours,
 			keeper->pid > 0 ? 1 : 0, 0);
 }
@@ -171,7 +215,7 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-/* The keeper touches no file, so it dies at once. */
+/* The keeper never opens a file that could block, so it dies at once. */
 static void drop_keeper(struct open_helper *helper)
 {
 	close_fd(&helper->fd);
@@ -249,6 +293,7 @@ int open_helper_question(const struct finder *finder, const struct finder_reques
 	ret_question->module = request->module;
 	ret_question->until_ns = request->until_ns;
 	ret_question->since_ns = request->since_ns;
+	ret_question->owner = request->owner;
 	ret_question->kind = request->kind;
 	ret_question->pid = request->pid;
 	ret_question->live = finder->live;
@@ -265,7 +310,7 @@ int open_helper_ask(struct open_helper *helper, const struct open_helper_questio
 	return errno == EINTR ? -EAGAIN : -errno;
 }
 
-/* Returns whether the files that came are those that the answer describes. */
+/* Returns whether the received files match the answer's has_file. */
 static bool answer_is_sound(const struct open_helper_answer *answer, const int files[])
 {
 	uint8_t has_file[2];

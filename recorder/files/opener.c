@@ -13,11 +13,11 @@
 
 /*
  * Invariants:
- *   (1) the lock guards all but `late`, which belongs to the naming thread, and `question` and
- *       `mounts`, which belong to the draining thread;
- *   (2) a FD_CACHE_WAITING file is in `waiting` once, a FD_CACHE_ASKED file is in `asked` once, and
- *       no other file is in either; only other files are removed;
- *   (3) a helper answers in the order of `asked`.
+ * (1) late_lock guards `late`, `question` and `mounts` belong to the draining thread, and the lock
+ *     guards the rest. A thread takes late_lock before the lock, never after it;
+ * (2) a FD_CACHE_WAITING file is in `waiting` once, and a FD_CACHE_ASKED file is in `asked` once.
+ *     Only other files may be removed;
+ * (3) a helper answers in the order of `asked`.
  */
 
 /*
@@ -26,28 +26,27 @@
  */
 #define ANSWER_NS (2 * NSEC_PER_SEC)
 #define STARVED_NS (10 * NSEC_PER_SEC)
-/* How long to wait for a new helper. The keeper forks it as soon as the keeper gets a CPU. */
+/* How often to look whether an answer is overdue. */
+#define LOOK_MS 100
+/* Time to wait for a new helper. The keeper starts it as soon as the keeper gets a CPU. */
 #define READY_MS 2000
 /*
- * A file that blocks is not opened again for this time. When another file of its file system blocks
- * too, no file of this file system is.
+ * For DEAD_NS, the opener does not open a file that blocked. If DEAD_FILES files of one file system
+ * blocked, it does not open any file there.
  */
 #define DEAD_NS (60 * NSEC_PER_SEC)
 #define DEAD_MAX 64
 #define DEAD_FILES 2
-/*
- * A failed file is tried again when it is mapped again. A missing perf map is tried again after a
- * time that doubles.
- */
+/* Least time before a failed file is tried again; it doubles with each try. */
 #define RETRY_NS (100 * NSEC_PER_MSEC)
 #define RETRIES_MAX 8
-/* At most this many questions are open. A socket holds more, in both directions. */
+/* The greatest number of open questions; a socket has room for more, in both directions. */
 #define ASKED_MAX 64
 
-/* At most this many descriptors, until opener_begin() sets the bound. */
+/* The greatest number of descriptors, until opener_begin() sets it. */
 #define FILES_MAX 1024
 
-/* Numbers of cached files, in order. */
+/* Indexes of cached files; the first one is the next. */
 struct queue {
 	uint32_t items[FD_CACHE_MAX];
 	size_t head;
@@ -68,11 +67,13 @@ struct opener {
 	struct mount_watch mounts;
 	uint64_t hold_ns;
 
+	/* Threads that may wait for an answer take this lock, one at a time. */
+	pthread_mutex_t late_lock;
 	pthread_mutex_t lock;
 	struct fd_cache cache;
 	struct queue waiting;
 	struct queue asked;
-	/* time of the last answer, or of the first question after all were answered */
+	/* time of the last answer, or of the first question when none was open */
 	uint64_t progress_ns;
 	uint64_t swept_ns;
 	struct dead dead[DEAD_MAX];
@@ -126,6 +127,7 @@ int opener_new(uint64_t hold_ns, struct opener **ret_opener)
 		return r;
 	}
 	pthread_mutex_init(&opener->lock, NULL);
+	pthread_mutex_init(&opener->late_lock, NULL);
 	mount_watch_init(&opener->mounts);
 	*ret_opener = opener;
 	return 0;
@@ -140,11 +142,12 @@ struct opener *opener_free(struct opener *opener)
 	fd_cache_done(&opener->cache);
 	mount_watch_done(&opener->mounts);
 	pthread_mutex_destroy(&opener->lock);
+	pthread_mutex_destroy(&opener->late_lock);
 	free(opener);
 	return NULL;
 }
 
-/* Returns whether the file blocked, or enough other files of its file system to avoid them all. */
+/* Returns whether the file blocked, or DEAD_FILES other files of its file system. */
 static bool opener_is_dead(const struct opener *opener, const struct tape_module *module,
 			   uint64_t now)
 {
@@ -162,7 +165,7 @@ static bool opener_is_dead(const struct opener *opener, const struct tape_module
 	return files >= DEAD_FILES;
 }
 
-/* The place of the same file if it is listed, else that of the oldest one. */
+/* Notes a file that blocked: in its old entry, or in the entry that expires first. */
 static void note_dead(struct opener *opener, const struct tape_module *module, uint64_t now)
 {
 	struct dead *place = opener->dead;
@@ -187,7 +190,7 @@ static void opener_fail(struct opener *opener, struct fd_cache_file *file, int r
 	opener->counts.failed++;
 }
 
-/* Replaces the helper, and asks again, in the same order, for all files without an answer. */
+/* Replaces the helper, and returns all unanswered questions to `waiting`, in the same order. */
 static void replace_early(struct opener *opener)
 {
 	while (opener->asked.count) {
@@ -238,7 +241,7 @@ static void receive_early(struct opener *opener, uint64_t now)
 		}
 	}
 	if (r < 0) {
-		/* the file that the helper was opening has killed it */
+		/* the helper died, because of the file that it was opening */
 		give_up_first(opener, -EBADMSG, now);
 		return;
 	}
@@ -249,16 +252,20 @@ static void receive_early(struct opener *opener, uint64_t now)
 }
 
 /*
- * Asks the helper to open a file. Returns 1 when the question was sent; 0 when the file cannot be
- * asked for; -EAGAIN when the helper has too many questions; another negative errno when it is
- * gone.
+ * Asks the helper to open a file. Returns 1; 0 when the file failed without a question; -EAGAIN
+ * when the helper has too many questions; another negative errno when the helper is gone.
  */
 static int send_one(struct opener *opener, struct fd_cache_file *file, uint64_t now)
 {
 	const struct finder finder = { .live = true };
-	/* the process began before its code was mapped, and that was before until_ns */
-	const struct finder_request request = { file->kind,   file->pid,  file->until_ns,
-						file->module, file->path, file->until_ns };
+	/* the process began before it mapped the file, and so before until_ns */
+	const struct finder_request request = { .kind = file->kind,
+						.pid = file->pid,
+						.until_ns = file->until_ns,
+						.module = file->module,
+						.path = file->path,
+						.since_ns = file->until_ns,
+						.owner = file->payer };
 	int r = open_helper_question(&finder, &request, &opener->question);
 
 	file->tried_ns = now;
@@ -295,7 +302,7 @@ static void send_waiting(struct opener *opener, uint64_t now)
 		replace_early(opener);
 }
 
-/* Tries less and less often: most processes that generate code write no map of it. */
+/* Retries less and less often: most processes that generate code do not write a perf map. */
 static bool is_due(const struct fd_cache_file *file, uint64_t now)
 {
 	return file->state == FD_CACHE_FAILED && file->tries < RETRIES_MAX &&
@@ -326,6 +333,7 @@ static void opener_see_request(struct opener *opener, const struct finder_reques
 		queue_put(&opener->waiting, file - opener->cache.list.items);
 	} else if (is_due(file, now)) {
 		file->pid = request->pid;
+		file->payer = request->owner;
 		file->until_ns = request->until_ns;
 		try_again(opener, file);
 	}
@@ -333,7 +341,7 @@ static void opener_see_request(struct opener *opener, const struct finder_reques
 	send_waiting(opener, now);
 }
 
-/* Adds a mapping: a file, or memory with generated code. */
+/* Adds a mapped file, or the perf map of a process that generates code. */
 static void see_mapped(struct opener *opener, struct finder_request *request)
 {
 	if (request->module.kind == TAPE_MODULE_JIT) {
@@ -349,9 +357,9 @@ static void see_mapped(struct opener *opener, struct finder_request *request)
 	pthread_mutex_unlock(&opener->lock);
 }
 
-void opener_see(struct opener *opener, const struct perf_record *record)
+void opener_see(struct opener *opener, const struct perf_record *record, uint64_t owner)
 {
-	struct finder_request request = { .kind = FINDER_FILE };
+	struct finder_request request = { .kind = FINDER_FILE, .owner = owner };
 	char name[MODULES_NAME_MAX];
 
 	if ((record->type != PERF_TYPE_MMAP && record->type != PERF_TYPE_MMAP2) ||
@@ -387,7 +395,7 @@ void opener_begin(struct opener *opener, const struct tracker *tracker, size_t f
 	}
 }
 
-/* A perf map grows while its process runs, and must be open when the process ends. */
+/* Keeps the perf map of a running process: it grows, and must be open when the process ends. */
 static void keep_jit(struct opener *opener, struct fd_cache_file *file, uint64_t now)
 {
 	char path[40];
@@ -401,7 +409,7 @@ static void keep_jit(struct opener *opener, struct fd_cache_file *file, uint64_t
 		try_again(opener, file);
 }
 
-/* An open file keeps the device of an unmounted file system busy. */
+/* Returns whether the open file keeps the device of an unmounted file system busy. */
 static bool is_unmounted(const struct opener *opener, const struct fd_cache_file *file)
 {
 	return file->state == FD_CACHE_OPEN && file->files.fd >= 0 &&
@@ -437,10 +445,7 @@ void opener_turn(struct opener *opener)
 	pthread_mutex_unlock(&opener->lock);
 }
 
-/*
- * Returns whether nobody wrote into the file since `was` was read. A rename or a deletion does not
- * change the content.
- */
+/* Returns whether the content is that of `was`; ignores ctime, which a rename changes, too. */
 static bool is_unchanged(int fd, const struct stat *was)
 {
 	struct stat about;
@@ -450,7 +455,7 @@ static bool is_unchanged(int fd, const struct stat *was)
 	       about.st_mtim.tv_nsec == was->st_mtim.tv_nsec;
 }
 
-/* All that a helper learns about a module. The rest of its answer could be of any other module. */
+/* Takes only the build-id of an answer; the rest could describe another module. */
 static void take_build_id(struct tape_module *module, const struct tape_module *found)
 {
 	module->build_id_size = found->build_id_size;
@@ -458,8 +463,7 @@ static void take_build_id(struct tape_module *module, const struct tape_module *
 }
 
 /*
- * Finds a file that was opened in time. Touches the file without the lock, so that the drain does
- * not wait for it.
+ * Finds a file that is already open. Calls fstat() without the lock: it may wait for a file system.
  */
 static int find_cached(struct opener *opener, struct finder_request *request,
 		       struct finder_files *ret_files)
@@ -477,7 +481,7 @@ static int find_cached(struct opener *opener, struct finder_request *request,
 		about = file->about;
 	}
 	pthread_mutex_unlock(&opener->lock);
-	/* a perf map grows */
+	/* only a file of a module must be unchanged, because a perf map grows */
 	if (r < 0 || request->kind != FINDER_FILE)
 		return r;
 	if (!is_unchanged(ret_files->fd, &about)) {
@@ -488,7 +492,7 @@ static int find_cached(struct opener *opener, struct finder_request *request,
 	return 0;
 }
 
-/* `module` is that of the file that the helper was opening; NULL: none. */
+/* Replaces the late helper. `module` is that of the file that it was opening; NULL: none. */
 static int lose_late(struct opener *opener, const struct tape_module *module, int result)
 {
 	open_helper_replace(&opener->late);
@@ -510,7 +514,7 @@ static bool is_dead_file(struct opener *opener, const struct tape_module *module
 	return dead;
 }
 
-/* A helper that died while it was idle does not count against this file. */
+/* Tries twice, because a helper may have died earlier, while it was idle. */
 static int ask_ready(struct opener *opener, const struct open_helper_question *question)
 {
 	for (int i = 0; i < 2; i++) {
@@ -523,11 +527,17 @@ static int ask_ready(struct opener *opener, const struct open_helper_question *q
 	return -ETIMEDOUT;
 }
 
+static bool is_overdue(const struct opener *opener, uint64_t waited_ns)
+{
+	return waited_ns >= STARVED_NS ||
+	       (waited_ns >= ANSWER_NS && !open_helper_waits_for_cpu(&opener->late));
+}
+
 /* Asks the helper for a file, and waits for the answer. */
 static int ask_late(struct opener *opener, const struct finder *finder,
 		    struct finder_request *request, struct finder_files *ret_files)
 {
-	uint64_t begin = clock_ns(CLOCK_MONOTONIC), waited;
+	uint64_t begin = clock_ns(CLOCK_MONOTONIC);
 	struct open_helper_question question;
 	struct open_helper_answer answer;
 	int r = open_helper_question(finder, request, &question);
@@ -539,12 +549,9 @@ static int ask_late(struct opener *opener, const struct finder *finder,
 	r = ask_ready(opener, &question);
 	if (r < 0)
 		return r;
-	do {
-		r = open_helper_listen(&opener->late, ANSWER_NS / NSEC_PER_MSEC, &answer,
-				       ret_files);
-		waited = clock_ns(CLOCK_MONOTONIC) - begin;
-	} while (r == 0 && waited < STARVED_NS &&
-		 (waited < ANSWER_NS || open_helper_waits_for_cpu(&opener->late)));
+	while ((r = open_helper_listen(&opener->late, LOOK_MS, &answer, ret_files)) == 0 &&
+	       !is_overdue(opener, clock_ns(CLOCK_MONOTONIC) - begin))
+		name_helper_waits(finder->helper);
 	if (r <= 0)
 		return lose_late(opener, &request->module, r == 0 ? -ETIMEDOUT : -EBADMSG);
 	take_build_id(&request->module, &answer.module);
@@ -559,13 +566,15 @@ int opener_find(void *context, const struct finder *finder, struct finder_reques
 
 	if (finder->live && request->kind == FINDER_FILE)
 		cached = find_cached(opener, request, ret_files);
-	/* a file that changed since was the right one, so asking again does not help */
+	/* -ESTALE: the right file was cached, but has changed, so do not ask again */
 	if (cached == 0 || cached == -ESTALE)
 		return cached;
+	pthread_mutex_lock(&opener->late_lock);
 	r = ask_late(opener, finder, request, ret_files);
+	pthread_mutex_unlock(&opener->late_lock);
 	/*
-	 * while a process runs, its newest map is better than the cached one; -ESTALE: another
-	 * process has its pid now, and the cached files may be of either
+	 * a newer perf map is better than the cached one; -ESTALE: another process has this pid
+	 * now, and the cached files may belong to either process
 	 */
 	if (r < 0 && r != -ESTALE && finder->live && request->kind == FINDER_JIT)
 		cached = find_cached(opener, request, ret_files);

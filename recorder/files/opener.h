@@ -2,13 +2,13 @@
 #pragma once
 
 /*
- * Opens mapped files while they exist: a process may be gone after 50 ms, and the files of its
- * container with it. When a file is mapped for the first time, a helper opens it
- * (recorder/files/open-helper.h). The file stays open until the tape is named. The same holds for
- * perf maps and jitdumps of processes that generate code.
+ * Opens mapped files while they exist: a process may end after 50 ms, and the files of its
+ * container disappear with it. When a process maps a file for the first time, a helper opens the
+ * file (recorder/files/open-helper.h). The file stays open until the namer has named the tape. The
+ * same holds for perf maps and jitdumps of processes that generate code.
  *
  * opener_see() and opener_turn() are for the draining thread and never wait. opener_find() is for
- * the naming thread and may wait.
+ * the threads that name functions and make unwind tables, and may wait.
  */
 
 #include <stdint.h>
@@ -21,18 +21,17 @@
 struct opener;
 
 /*
- * A file can be found until `hold_ns` after its
- * mapping was last seen. Returns 0 or a negative errno.
+ * Files stay open until `hold_ns` after a process last mapped them. Returns 0 or a negative errno.
  */
 int opener_new(uint64_t hold_ns, struct opener **ret_opener);
 struct opener *opener_free(struct opener *opener);
 DEFINE_CLEANUP(opener, struct opener *, opener_free)
 
 /* Takes a MMAP or MMAP2 record of a process; ignores other records. */
-void opener_see(struct opener *opener, const struct perf_record *record);
+void opener_see(struct opener *opener, const struct perf_record *record, uint64_t owner);
 /*
- * Opens the files of all mappings that the tracker knows already. From now on at most `files`
- * descriptors stay open.
+ * Opens the files of all mappings that the tracker knows. From now on, keeps at most `files`
+ * descriptors open.
  */
 void opener_begin(struct opener *opener, const struct tracker *tracker, size_t files);
 /*
@@ -47,11 +46,9 @@ int opener_find(void *opener, const struct finder *finder, struct finder_request
 
 struct opener_counts {
 	uint64_t opened;
-	/*
-	 * files that could not be opened; a file that is tried again may count here and in `opened`
-	 */
+	/* files that could not be opened; after a retry, a file may count here and in `opened` */
 	uint64_t failed;
-	/* how often a helper had to be replaced */
+	/* how often the opener replaced a helper */
 	uint64_t unanswered;
 	/* open descriptors now */
 	size_t descriptors;

@@ -9,23 +9,26 @@
 #include "store/disk/incident-notes.h"
 
 /*
- * A dump of ENA's counters has 1,100 lines, a warning of the kernel 40. Incidents above a notice
- * have an allowance of their own, so that a flood of other lines does not cost an incident. The
- * stamps are the clock: lines that are read late count at the time of their stamps.
+ * The allowance of lines: a dump of ENA's counters has 1,100 lines, a warning of the kernel 40.
+ * Incidents above a notice have a separate allowance, so that a flood of other lines does not
+ * displace them. The stamps serve as clock, so lines that are read late count at their own time.
  */
 #define BURST 3000
 #define LINE_NS (40 * NSEC_PER_MSEC)
 
-/* Dropped lines are reported at most this often. */
+/* Least time between two reports of dropped lines. */
 #define REPORT_NS NSEC_PER_SEC
 
-/* Reserves this many incident ids at first, then twice as many each time, up to the maximum. */
+/*
+ * The number of incident ids that are reserved at first. Each further reservation takes twice as
+ * many, up to IDS_MAX.
+ */
 #define IDS_FIRST 8
 #define IDS_MAX 1024
 
 /*
- * By the stamps, the table of interrupts is read at most this often, because a storm must cost
- * little. irqbalance moves interrupts as often.
+ * Least time, by the stamps, between two reads of the table of interrupts, because a storm must
+ * cost little. irqbalance moves interrupts as often.
  */
 #define INTERRUPTS_NS (10 * NSEC_PER_SEC)
 
@@ -81,7 +84,10 @@ void kmsg_intake_report_dropped(struct kmsg_intake *intake)
 	intake->dropped = intake->dropped_incidents = 0;
 }
 
-/* Returns the next id, even if it could not be reserved: an incident is worth more than its id. */
+/*
+ * Returns the next id. If reserving ids fails, returns an id that is not reserved, so that the
+ * incident is recorded in any case.
+ */
 static uint64_t next_id(struct kmsg_intake *intake)
 {
 	uint64_t count = intake->ids_count ? MIN(2 * intake->ids_count, IDS_MAX) : IDS_FIRST;
@@ -127,10 +133,13 @@ static bool find_cpu(void *context, const char *device, uint64_t queue, uint32_t
 	return interrupts_find(&intake->interrupts, device, queue, ret_cpu);
 }
 
-/* A log line and a trace event of the same timeout are at most this far apart. */
+/* The greatest distance between the log line and the trace event of one timeout. */
 #define SAME_NS NSEC_PER_SEC
 
-/* Returns whether the other source reported this timeout already; if not, remembers it. */
+/*
+ * Returns whether the other source has already reported this timeout. If not, remembers the
+ * timeout.
+ */
 static bool kmsg_intake_note_timeout(struct kmsg_intake *intake, const struct incident *incident)
 {
 	const struct field *ifname = fields_find(&incident->fields, "ifname");
@@ -156,7 +165,19 @@ static bool kmsg_intake_note_timeout(struct kmsg_intake *intake, const struct in
 	return false;
 }
 
-/* Called when the current line is an incident. */
+/* Returns the thread that an incident names, "[kworker/3:1:4242]"; 0: none. */
+static uint32_t kmsg_intake_named(const struct incident *incident)
+{
+	const struct field *pid = fields_find(&incident->fields, "pid");
+	uint64_t tid;
+
+	if (!pid || !pid->number || incident->kind->severity <= SEVERITY_NOTICE)
+		return 0;
+	tid = strtoull(pid->value, NULL, 10);
+	return tid <= INT32_MAX ? tid : 0;
+}
+
+/* The scanner calls it when the current line is an incident. */
 static void kmsg_intake_judged(void *context, const struct incident *given)
 {
 	struct kmsg_intake *intake = context;
@@ -164,12 +185,13 @@ static void kmsg_intake_judged(void *context, const struct incident *given)
 	char queue_cpu[QUEUE_CPU_SIZE];
 	bool weighs = incident.kind->severity > SEVERITY_NOTICE;
 	struct kmsg_bucket *bucket = weighs ? &intake->incidents : &intake->lines;
+	uint64_t entry_ns = intake->entry->stamp_ns;
 
 	if (intake->from_user || is_noted(intake, intake->entry) ||
 	    kmsg_intake_note_timeout(intake, &incident))
 		return;
 	/* before this recorder ran, the interrupt may have been on another CPU */
-	if (intake->entry->stamp_ns >= intake->begin_ns)
+	if (entry_ns >= intake->begin_ns)
 		queue_cpu_add(&incident.fields, queue_cpu, find_cpu, intake);
 	if (!kmsg_bucket_take(bucket, intake->entry->stamp_ns)) {
 		drop_line(intake, intake->entry->stamp_ns, true);
@@ -179,14 +201,17 @@ static void kmsg_intake_judged(void *context, const struct incident *given)
 		intake->entry = kmsg_entry_free(intake->entry);
 	} else {
 		intake->found++;
+		/* the threads of an earlier time may be gone, and others may have their numbers */
+		if (entry_ns >= intake->begin_ns)
+			intake->named = kmsg_intake_named(&incident);
 	}
 }
 
-/* Finds out whether the current line is an incident. Drops it if there is no memory for that. */
+/* Finds out whether the current line is an incident. Drops the line if memory is short. */
 static void kmsg_intake_classify(struct kmsg_intake *intake, const char *data, size_t size,
 				 uint64_t number)
 {
-	_cleanup_(log_prefix_done) struct log_prefix prefix;
+	_cleanup_(log_prefix_done) struct log_prefix prefix = { 0 };
 
 	log_prefix_init(&prefix);
 	log_prefix_read(&prefix, data, size);
@@ -231,8 +256,8 @@ static bool take_allowance(struct kmsg_intake *intake, struct kmsg_bucket *bucke
 }
 
 /*
- * Decides whether the current line is kept, and counts it against its allowance. A user's line is
- * kept when it imitates the kernel, so that it can be recognised in other logs.
+ * Returns whether to keep the current line, and counts it against its allowance. Keeps a user's
+ * line only if it imitates the kernel, so that readers can recognise this line in other logs.
  */
 static bool kmsg_intake_admit(struct kmsg_intake *intake, uint64_t stamp_ns,
 			      const struct scan_summary *before)
@@ -268,8 +293,8 @@ static void kmsg_intake_take_line(struct kmsg_intake *intake, const struct kmsg_
 }
 
 /*
- * Reports lines that were overwritten before they could be read, while we were busy or before we
- * ran.
+ * Reports lines that the kernel overwrote before this thread read them, while it was busy or before
+ * it ran.
  */
 static void kmsg_intake_take_gap(struct kmsg_intake *intake, const struct kmsg_record *record)
 {

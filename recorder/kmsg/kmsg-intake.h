@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Turns records of /dev/kmsg into entries: decides which lines are new, who wrote them, which
- * incidents they are, and which are too many. Belongs to the reading thread alone.
+ * Turns records of /dev/kmsg into entries. Decides which lines are new, who wrote each line, which
+ * incident it is, and which lines exceed an allowance. Belongs to the reading thread alone.
  */
 
 #include "gauges/interrupts.h"
@@ -31,26 +31,26 @@ struct kmsg_intake {
 	bool trust_users;
 	/* the folder above /proc */
 	const char *root;
-	/* in a new store, only incidents are taken from before this time */
+	/* in a new store, lines before this time count only if they are incidents */
 	uint64_t begin_ns;
 	/* `put` takes ownership of the entry; `trouble` gets errors of reserving ids */
 	void (*put)(void *context, struct kmsg_entry *entry);
 	void (*trouble)(void *context, const struct error *error);
 	void *context;
-	/* the members below are set by kmsg-intake.c; others may read them */
+	/* kmsg-intake.c sets the members below; other files may read them */
 	struct classify classify;
-	/* the lines that earlier recorders took */
+	/* the position in the log up to which earlier recorders took lines */
 	struct log_resume before;
-	/* the log was read up to next_sequence */
+	/* a recorder has read all lines before next_sequence */
 	bool continues;
-	/* no recorder read the log into this store before */
+	/* no earlier recorder has read the log into this store */
 	bool first;
 	uint64_t next_sequence;
 	/* stamp of the last line */
 	uint64_t last_ns;
 	struct kmsg_bucket lines, incidents, users;
 	uint64_t dropped, dropped_incidents, dropped_since_ns;
-	/* a line was dropped because there was no memory for it */
+	/* a line was dropped, because memory was short */
 	bool starved;
 	uint64_t id, ids_end, ids_count;
 	/* the current line */
@@ -59,7 +59,9 @@ struct kmsg_intake {
 	bool from_user;
 	/* number of incidents */
 	uint64_t found;
-	/* the table of interrupts as it was at asked_ns, by the stamps */
+	/* the thread that the last incident of this recording names; 0: none */
+	uint32_t named;
+	/* the table of interrupts, and the stamp at which it was read */
 	struct interrupts interrupts;
 	uint64_t asked_ns;
 	/* the most recent timeouts */
@@ -72,16 +74,16 @@ void kmsg_intake_init(struct kmsg_intake *intake, const struct catalogue *catalo
 void kmsg_intake_done(struct kmsg_intake *intake);
 
 /*
- * Finds where to continue. If the store's position is from another boot, the whole log is new. In a
- * new store, the whole log is new, too, but only incidents are taken from before begin_ns. Returns
- * 0 or a negative errno.
+ * Finds the position in the log from which to continue. If the store's position is from another
+ * boot, the whole log is new. In a new store, the whole log is new, too, but lines before begin_ns
+ * count only if they are incidents. Returns 0 or a negative errno.
  */
 int kmsg_intake_find(struct kmsg_intake *intake, const char *boot_id, struct error *error);
-/* Handles one record as read() returns it. Ignores a text that is not a record. */
+/* Handles one record that read() returned. Ignores a text that is not a record. */
 void kmsg_intake_take(struct kmsg_intake *intake, const char *data, size_t size);
 /*
- * Takes ownership of an entry that does not come from the log. Drops it when the log reported the
- * same.
+ * Takes ownership of an entry that does not come from the log. Drops the entry if the log has
+ * reported the same incident.
  */
 void kmsg_intake_report(struct kmsg_intake *intake, struct kmsg_entry *entry);
 /* Reports dropped lines, if there are any. */

@@ -17,30 +17,33 @@
 
 /*
  * Invariants:
- *   (1) the lock guards the members below it; the members above belong to the thread while it
- *       runs; the draining thread only tries the lock;
- *   (2) entries are taken in the order of the log, and none overtakes an incident that wants a
- *       note;
- *   (3) all lines up to the kept position are on the disk or were dropped.
+ * (1) the lock guards the members below it. The members above belong to the thread while the thread
+ *     runs. The draining thread only tries the lock;
+ * (2) the drain takes entries in the order of the log, and does not pass an incident that wants a
+ *     note;
+ * (3) all lines up to the position in the store are on the disk or were dropped.
  */
 
 /*
- * At most this many entries wait for the drain, which comes once per second. Beyond it, lines stay
- * in the kernel's buffer, which keeps them longer.
+ * The greatest number of entries that wait for the drain, which comes once per second. Further
+ * lines stay in the kernel's buffer, which is larger.
  */
 #define QUEUE_MAX 8192
 
 #define NOTES_AT_ONCE 64
 
-/* Lines of trace events that wait for the thread; more of them are a storm. */
+/*
+ * The greatest number of trace events' lines that wait for the thread; in a storm, further ones are
+ * dropped.
+ */
 #define REPORTED_MAX 64
 
-/* How often the position is written. */
+/* Time between two writes of the position. */
 #define KEEP_NS (10 * NSEC_PER_SEC)
 
 /*
- * Bounds the error of a wall clock that comes from an older anchor: distance / SLEW. A clock may be
- * slewed that fast.
+ * The system slews clocks at most at this rate, so the error of a wall clock from an older anchor
+ * is at most distance / SLEW.
  */
 #define SLEW 2000
 
@@ -60,7 +63,10 @@ struct kmsg_watch {
 	uint64_t kept_sequence;
 	uint64_t kept_ids_end;
 	char text[KMSG_RECORD_MAX];
-	/* belong to the draining thread, which hands them over under the lock */
+	/*
+	 * lines of trace events that the draining thread has not handed over yet; this and the next
+	 * member belong to that thread
+	 */
 	struct chain unsent;
 	bool unsent_starved;
 
@@ -71,9 +77,12 @@ struct kmsg_watch {
 	/* set right before the thread returns */
 	bool ended;
 	struct error trouble;
-	/* lines were dropped because there was no memory for them */
+	/* lines were dropped, because memory was short */
 	bool starved;
-	/* boot_id "": none */
+	/*
+	 * positions in the log: of the last line in a tape, of that for which the spool waits, and
+	 * of that on the disk; boot_id "": none
+	 */
 	struct log_position taken, pending, durable;
 	uint64_t pending_until_ns;
 };
@@ -119,7 +128,7 @@ static void kmsg_watch_put(void *context, struct kmsg_entry *entry)
 	pthread_mutex_unlock(&watch->lock);
 }
 
-/* In a new store the log begins here, so that the next recorder knows where to continue. */
+/* Sets the first position of a new store, so that the next recorder knows where to continue. */
 static void begin_here(struct kmsg_watch *watch)
 {
 	struct kmsg_intake *intake = &watch->intake;
@@ -131,7 +140,7 @@ static void begin_here(struct kmsg_watch *watch)
 	intake->continues = true;
 	snprintf(here.boot_id, sizeof(here.boot_id), "%s", watch->options->boot_id);
 	pthread_mutex_lock(&watch->lock);
-	/* if entries wait in the queue, the position of the first one becomes the position */
+	/* if entries wait in the queue, the drain sets the position when it takes them */
 	if (!watch->queue.first)
 		watch->taken = watch->durable = here;
 	pthread_mutex_unlock(&watch->lock);
@@ -154,7 +163,7 @@ static void stop_reading(struct kmsg_watch *watch)
 	watch->fd = -1;
 }
 
-/* Reports that the log cannot be read, so that the recorder does not detect incidents. */
+/* Stops reading the log, and reports that the recorder does not detect incidents any more. */
 static void give_up_reading(struct kmsg_watch *watch, int r)
 {
 	struct error error = { 0 };
@@ -169,18 +178,32 @@ static void give_up_reading(struct kmsg_watch *watch, int r)
 	stop_reading(watch);
 }
 
+/* Tells of incidents beyond the first `found`, and of the thread that the last one names. */
+static void kmsg_watch_tell(struct kmsg_watch *watch, uint64_t found)
+{
+	const struct kmsg_options *options = watch->options;
+	uint32_t named = watch->intake.named;
+
+	watch->intake.named = 0;
+	if (watch->intake.found == found)
+		return;
+	if (options->found)
+		options->found(options->context);
+	if (named && options->named)
+		options->named(options->named_context, named);
+}
+
 static void kmsg_watch_take_record(struct kmsg_watch *watch, size_t size)
 {
 	uint64_t found = watch->intake.found;
 
 	kmsg_intake_take(&watch->intake, watch->text, size);
-	if (watch->intake.found > found && watch->options->found)
-		watch->options->found(watch->options->context);
+	kmsg_watch_tell(watch, found);
 }
 
 /*
- * Reads all records. EPIPE: the kernel overwrote some records; the numbers show how many. EINVAL:
- * one record was too long and is lost, too.
+ * Reads all records. EPIPE: the kernel overwrote some records; the sequence numbers show how many.
+ * EINVAL: one record was too long and is also lost.
  */
 static void read_records(struct kmsg_watch *watch)
 {
@@ -219,8 +242,7 @@ static void take_reported(struct kmsg_watch *watch)
 	pthread_mutex_unlock(&watch->lock);
 	while (reported.first)
 		kmsg_intake_report(&watch->intake, chain_take(&reported));
-	if (watch->intake.found > found && watch->options->found)
-		watch->options->found(watch->options->context);
+	kmsg_watch_tell(watch, found);
 }
 
 static void tell_starved(struct kmsg_watch *watch)
@@ -231,8 +253,8 @@ static void tell_starved(struct kmsg_watch *watch)
 }
 
 /*
- * Finds the first entries that want a note. They stay in the queue, and the drain does not take
- * them until they are noted.
+ * Finds the first entries that want a note. These entries stay in the queue, and the drain does not
+ * take them until write_notes() has noted them.
  */
 static size_t find_wanting(struct kmsg_watch *watch, struct kmsg_entry *wanting[NOTES_AT_ONCE])
 {
@@ -271,8 +293,8 @@ static int kmsg_watch_note(struct kmsg_watch *watch, struct kmsg_entry **wanting
 }
 
 /*
- * Writes notes of incidents that are too late for their segment. Returns false when one cannot be
- * written now.
+ * Writes notes of incidents that are too late for their segment. Returns false when a note cannot
+ * be written now.
  */
 static bool write_notes(struct kmsg_watch *watch)
 {
@@ -303,7 +325,10 @@ static void keep_position(struct kmsg_watch *watch, const struct log_position *d
 	watch->kept_ids_end = position.below_id;
 }
 
-/* Writes the position when it is due. Returns true as long as the file lacks something. */
+/*
+ * Writes the position to the store when that is due. Returns true if the store's position was not
+ * up to date.
+ */
 static bool keep_when_due(struct kmsg_watch *watch)
 {
 	bool reserved = watch->intake.ids_end != watch->kept_ids_end;
@@ -312,13 +337,13 @@ static bool keep_when_due(struct kmsg_watch *watch)
 	pthread_mutex_lock(&watch->lock);
 	durable = watch->durable;
 	pthread_mutex_unlock(&watch->lock);
-	/* the lines of earlier recorders are on the disk, too */
+	/* the position of an earlier recorder of this boot is valid, too */
 	if (!*durable.boot_id &&
 	    strcmp(watch->intake.before.position.boot_id, watch->options->boot_id) == 0)
 		durable = watch->intake.before.position;
 	if (!*durable.boot_id || (durable.sequence == watch->kept_sequence && !reserved))
 		return false;
-	/* reserved ids are lost unless the file names them */
+	/* write new reservations at once, because the store must know the reserved ids */
 	if (reserved || clock_ns(CLOCK_MONOTONIC) - watch->kept_ns >= KEEP_NS)
 		keep_position(watch, &durable);
 	return true;
@@ -335,7 +360,7 @@ static void wait_for_more(struct kmsg_watch *watch, bool soon)
 
 	if (poll(fds, ARRAY_SIZE(fds), soon ? 1000 : -1) > 0 && fds[0].revents)
 		eventfd_read(watch->wake, &count);
-	/* a descriptor that was hung up is always ready */
+	/* poll() would always return at once for a descriptor that was hung up */
 	if (fds[1].revents && !(fds[1].revents & POLLIN) && !(fds[1].revents & POLLPRI))
 		give_up_reading(watch, -EIO);
 }
@@ -368,7 +393,7 @@ static void *kmsg_watch_main(void *context)
 		take_reported(watch);
 		tell_starved(watch);
 		soon = !write_notes(watch);
-		/* the end of a burst is reported a second later */
+		/* if no line was dropped for a second, the burst is over */
 		if (dropped && dropped == intake->dropped)
 			kmsg_intake_report_dropped(intake);
 		dropped = intake->dropped;
@@ -417,7 +442,7 @@ int kmsg_watch_start(const struct kmsg_options *options, uint64_t begin_ns,
 	return r;
 }
 
-/* Sets the wall clock of a late incident, by the clocks as they are now. */
+/* Sets the wall clock of a late incident, computed from the last anchor. */
 static void want_note(struct kmsg_entry *entry, const struct tape_anchor *anchor)
 {
 	uint64_t ago_ns = anchor->perf_ns - MIN(entry->stamp_ns, anchor->perf_ns);
@@ -442,7 +467,7 @@ static bool want_notes(struct kmsg_watch *watch, const struct tape *tape,
 	return any;
 }
 
-/* The caller holds the lock. */
+/* Puts the entries of the tape's time into the tape. The caller holds the lock. */
 static int kmsg_watch_take_entries(struct kmsg_watch *watch, struct tape *tape)
 {
 	struct chain *queue = &watch->queue;
@@ -547,7 +572,10 @@ struct kmsg_watch *kmsg_watch_close(struct kmsg_watch *watch, bool sealed)
 		return NULL;
 	intake = &watch->intake;
 	write_notes(watch);
-	/* lines of users are not taken, but they were read */
+	/*
+	 * the watch has read lines of users, although it ignores them: the next watch begins behind
+	 * them
+	 */
 	if (!watch->queue.first && intake->continues && intake->next_sequence) {
 		watch->taken.sequence = intake->next_sequence - 1;
 		watch->taken.stamp_ns = intake->last_ns;

@@ -7,8 +7,8 @@
 #include "base/mutation.h"
 
 /*
- * An anchor older than this no longer moves the settled time forward: drained records wait for the
- * next anchor.
+ * With an anchor older than this, the settled time stays, and drained records wait for the next
+ * anchor.
  */
 #define ANCHOR_OLD_NS (2 * NSEC_PER_SEC)
 
@@ -22,8 +22,8 @@ void clock_reading_begin(struct clock_reading *reading)
 	boottime = clock_ns(CLOCK_BOOTTIME);
 	after = clock_ns(CLOCK_MONOTONIC);
 	/*
-	 * The kernel wrote the record near the middle of the bracket; the other clocks were read at
-	 * its end.
+	 * The kernel wrote the COMM record near the middle between `before` and `after`; the other
+	 * clocks were read near `after`.
 	 */
 	anchor->error_ns = (after - before) / 2;
 	anchor->monotonic_ns = before + anchor->error_ns;

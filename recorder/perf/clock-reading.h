@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Reads all clocks at one moment. A program cannot read the perf clock, but a COMM record carries
- * it. A reading renames the thread to the name that it already has, and reads the other clocks
- * before and after. The COMM record is in the ring before prctl() returns.
+ * Reads all clocks at one moment. A program cannot read the perf clock, but a COMM record has its
+ * time. So a reading renames the thread to its present name, and reads the other clocks before and
+ * after. The COMM record is in the ring before prctl() returns.
  */
 
 #include <stdbool.h>
@@ -13,8 +13,8 @@
 #include "recorder/perf/perf-record.h"
 
 /*
- * A CPU may be preempted between stamping a record and making it visible. Records younger than this
- * wait for the next drain.
+ * The hypervisor may stop a CPU after it has stamped a record and before the record is visible. So
+ * records younger than this wait for the next drain.
  */
 #define CLOCK_SETTLE_NS (100 * NSEC_PER_MSEC)
 
@@ -34,9 +34,9 @@ void clock_reading_begin(struct clock_reading *reading);
 void clock_reading_observe(struct clock_reading *reading, const struct perf_record *record);
 
 /*
- * Returns the perf time before which all records are in the rings, if a drain begins at
- * monotonic_ns. Computes it from the last anchor, which is from this drain or some seconds old. The
- * result may be a little early: adjtime() can slow the monotonic clock, with chrony by at most
+ * Returns a perf time; all earlier records are in the rings when a drain begins at monotonic_ns.
+ * Computes the time from the last anchor, which is from this drain or some seconds old. The result
+ * may be a little early, because adjtime() can slow the monotonic clock, with chrony by at most
  * 1/12.
  */
 uint64_t clock_reading_settled(const struct tape_anchor *last, uint64_t monotonic_ns);

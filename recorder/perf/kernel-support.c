@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 
-/* Some of the headers that we build with do not define it yet. */
+/* Older kernel headers do not define this capability. */
 #define CAPABILITY_CHECKPOINT_RESTORE 40
 
 bool kernel_support_has_capability(unsigned int capability)
@@ -45,7 +45,10 @@ bool kernel_support_in_user_namespace(void)
 	return inside != 0 || outside != 0 || count != UINT32_MAX;
 }
 
-/* The kernel shows all addresses as 0 to a process that may not see them. */
+/*
+ * Returns whether the kernel shows all addresses as 0, as it does to a process without the right to
+ * see them.
+ */
 static bool kernel_support_hides_addresses(void)
 {
 	_cleanup_fclose_ FILE *file = fopen("/proc/kallsyms", "re");

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Kernel features and rights that this process lacks, apart from the perf events themselves. Each
- * has a name; `status` explains its cost.
+ * Kernel features and rights that this process lacks, except those of perf events. Each has a name;
+ * `status` explains the cost of its absence.
  */
 
 #include "base/bytes.h"
@@ -17,8 +17,8 @@ void kernel_support_describe(struct buffer *text);
 /* Returns whether this process has the capability of that number. */
 bool kernel_support_has_capability(unsigned int capability);
 /*
- * Returns whether this process runs in a user namespace. Its capabilities then do not apply to the
- * host.
+ * Returns whether this process runs in a user namespace. Capabilities in such a namespace do not
+ * apply to the host.
  */
 bool kernel_support_in_user_namespace(void);
 /* Returns whether this kernel is older than the given version. */

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "unwind/user-registers.h"
 
 static const struct perf_attr_event events[] = {
 	{ "cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES },
@@ -42,7 +43,8 @@ struct perf_event_attr perf_attr_samples(const struct perf_attr_event *event,
 		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
 			       PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN |
 			       (lacks & PERF_LACKS_CGROUP ? 0 : PERF_SAMPLE_CGROUP),
-		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED |
+		/* perf-poll.c needs the id to find the descriptor, which libperf hides */
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_ID |
 			       (lacks & PERF_LACKS_LOST ? 0 : PERF_FORMAT_LOST),
 		.sample_id_all = 1,
 		.disabled = 1,
@@ -55,9 +57,9 @@ struct perf_event_attr perf_attr_samples(const struct perf_attr_event *event,
 		attr.sample_period = options->period;
 	} else if (event->config == PERF_COUNT_SW_CPU_CLOCK && event->type == PERF_TYPE_SOFTWARE) {
 		/*
-		 * The kernel converts a frequency to the same period. But it refuses a frequency
-		 * above its limit, which it may lower at any time: a CPU that comes back would then
-		 * get no events.
+		 * The kernel would convert the frequency to the same period, but it refuses a
+		 * frequency above its limit. It may lower that limit at any time, and a CPU that
+		 * comes online would then not get events.
 		 */
 		attr.sample_period = NSEC_PER_SEC / options->frequency;
 		attr.freq = 0;
@@ -67,10 +69,25 @@ struct perf_event_attr perf_attr_samples(const struct perf_attr_event *event,
 	return attr;
 }
 
+struct perf_event_attr perf_attr_dumps(const struct perf_attr_event *event,
+				       const struct perf_events_options *options, size_t ring_bytes,
+				       size_t stack_bytes, unsigned int lacks)
+{
+	struct perf_event_attr attr = perf_attr_samples(event, options, ring_bytes, lacks);
+
+	attr.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+	attr.sample_regs_user = UNWIND_MACHINE_HERE == UNWIND_ARM64 ? UNWIND_PERF_MASK_ARM64
+								    : UNWIND_PERF_MASK_X86_64;
+	attr.sample_stack_user = stack_bytes;
+	/* the idle thread does not have a user stack, and its samples would displace others */
+	attr.exclude_idle = 1;
+	return attr;
+}
+
 /*
- * Do not ask for build-ids in MMAP2 records. The kernel (6.18) would mark the same records of all
- * other listeners as having one. A `perf record` beside us would then write a file on which perf
- * 6.1 crashes. Device and inode identify the file, too.
+ * Do not ask for build-ids in MMAP2 records; device and inode identify the file, too. The kernel
+ * (6.18) would also set the build-id flag in the records of all other listeners. A `perf record`
+ * beside us would then write a file on which perf 6.1 crashes.
  */
 struct perf_event_attr perf_attr_sideband(unsigned int lacks)
 {
@@ -96,8 +113,8 @@ struct perf_event_attr perf_attr_sideband(unsigned int lacks)
 }
 
 /*
- * Each trace event is a record, and the kernel does not throttle them. Only the size of the ring
- * bounds a storm.
+ * The kernel writes a record for each trace event, and does not throttle them. Only the size of the
+ * ring bounds the number of records in a storm.
  */
 struct perf_event_attr perf_attr_trace(uint16_t id, size_t ring_bytes, unsigned int lacks)
 {
@@ -118,7 +135,7 @@ struct perf_event_attr perf_attr_trace(uint16_t id, size_t ring_bytes, unsigned 
 
 bool perf_attr_try(enum perf_ring ring, unsigned int number, unsigned int *ret_lacks)
 {
-	/* The newest feature comes first. */
+	/* The first tries leave out the newest feature. */
 	static const unsigned int tries[PERF_RINGS][4] = {
 		[PERF_RING_SAMPLES] = { 0, PERF_LACKS_LOST, PERF_LACKS_CGROUP,
 					PERF_LACKS_LOST | PERF_LACKS_CGROUP },
@@ -126,6 +143,8 @@ bool perf_attr_try(enum perf_ring ring, unsigned int number, unsigned int *ret_l
 					 PERF_LACKS_CGROUP | PERF_LACKS_KSYMBOL },
 		[PERF_RING_TRACE] = { 0, PERF_LACKS_CGROUP },
 		[PERF_RING_REQUESTED] = { 0, PERF_LACKS_CGROUP },
+		/* the events of samples came first, and have already set `lacks` */
+		[PERF_RING_DUMPS] = { 0 },
 	};
 
 	if (number >= ARRAY_SIZE(tries[ring]))
@@ -136,8 +155,11 @@ bool perf_attr_try(enum perf_ring ring, unsigned int number, unsigned int *ret_l
 
 void perf_attr_describe(unsigned int lacks, struct buffer *text)
 {
-	static const char *const names[] = { "ksymbol",	    "lost",	 "cgroup",
-					     "trace-rings", "ring-size", "cycles" };
+	static const char *const names[] = { "ksymbol",	    "lost",
+					     "cgroup",	    "trace-rings",
+					     "ring-size",   "cycles",
+					     "stack-dumps", "stack-dumps-together",
+					     "stack-bytes" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (lacks & 1u << i)
@@ -149,6 +171,7 @@ struct perf_layout perf_attr_layout(const struct perf_event_attr *attr)
 	return (struct perf_layout){
 		.sample_type = attr->sample_type,
 		.read_format = attr->read_format,
+		.regs_user = attr->sample_regs_user,
 		.sample_id_all = attr->sample_id_all,
 	};
 }

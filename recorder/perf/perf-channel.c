@@ -8,12 +8,13 @@
 #include <perf/evlist.h>
 #include <perf/evsel.h>
 #include <perf/mmap.h>
+#include <perf/threadmap.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 /*
- * libperf cannot add a CPU to an open event list or remove one. Therefore each CPU has its own
+ * libperf cannot add a CPU to an open event list, or remove a CPU. Therefore each CPU has its own
  * lists.
  */
 
@@ -37,7 +38,7 @@ void perf_channel_setup(void)
 }
 
 /*
- * libperf returns 0, -1 with errno set, or a negative errno. Converts that to 0 or a negative
+ * libperf returns 0, -1 with errno set, or a negative errno. Converts all three to 0 or a negative
  * errno.
  */
 static int perf_channel_errno(int r)
@@ -62,6 +63,7 @@ static int perf_channel_add_event(struct perf_channel *channel, const struct per
 static int perf_channel_open_list(struct perf_channel *channel, const struct perf_event_attr *attrs,
 				  size_t count, uint32_t cpu)
 {
+	struct perf_thread_map *threads;
 	struct perf_cpu_map *map;
 	char number[16];
 
@@ -73,10 +75,14 @@ static int perf_channel_open_list(struct perf_channel *channel, const struct per
 		if (perf_channel_add_event(channel, &attrs[i]) < 0)
 			return -ENOMEM;
 	map = perf_cpu_map__new(number);
-	if (!map)
-		return -ENOMEM;
-	perf_evlist__set_maps(channel->list, map, NULL);
+	/* the dummy map means all threads; without a map, libperf crashes if an event has an id */
+	threads = perf_thread_map__new_dummy();
+	if (map && threads)
+		perf_evlist__set_maps(channel->list, map, threads);
 	perf_cpu_map__put(map);
+	perf_thread_map__put(threads);
+	if (!map || !threads)
+		return -ENOMEM;
 	errno = 0;
 	return perf_channel_errno(perf_evlist__open(channel->list));
 }
@@ -137,8 +143,9 @@ static struct perf_mmap *perf_channel_ring(const struct perf_channel *channel)
 }
 
 /*
- * libperf looks for new records after each record, so this function must bound the drain. It does
- * not call perf_mmap__read_done(), which would skip all records that came since the last check.
+ * libperf looks for new records after each record, so a drain might never end; this function bounds
+ * it. It does not call perf_mmap__read_done(), which would skip all records that came since the
+ * last check.
  */
 int perf_channel_drain(struct perf_channel *channel,
 		       int (*handle)(void *context, const uint8_t *record, size_t size),
@@ -159,7 +166,7 @@ int perf_channel_drain(struct perf_channel *channel,
 	return r < 0 ? r : 0;
 }
 
-/* perf_mmap__read_init() succeeds on an empty ring, too. */
+/* perf_mmap__read_init() also succeeds on an empty ring, so check the event. */
 bool perf_channel_take_sample(struct perf_channel *channel)
 {
 	struct perf_mmap *map = perf_channel_ring(channel);
@@ -177,6 +184,7 @@ int perf_channel_counts(const struct perf_channel *channel, struct perf_channel_
 
 	if (r < 0)
 		return perf_channel_errno(r);
-	*ret_counts = (struct perf_channel_counts){ values.val, values.ena, values.lost };
+	*ret_counts =
+		(struct perf_channel_counts){ values.val, values.ena, values.lost, values.id };
 	return 0;
 }

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Events on one CPU, and the ring that receives the records of all of them. Only perf-channel.c
- * includes libperf; it turns libperf's three ways to report errors into one.
+ * Events on one CPU, and the ring that receives their records. Only perf-channel.c includes
+ * libperf; it converts libperf's three ways to report errors into one.
  */
 
 #include <linux/perf_event.h>
@@ -17,7 +17,8 @@ struct perf_channel;
 void perf_channel_setup(void);
 
 /*
- * Opens all events, disabled and without a ring, or none. Returns 0 or the kernel's negative errno.
+ * Opens all events, disabled and without a ring. If one fails, opens none. Returns 0 or the
+ * kernel's negative errno.
  */
 int perf_channel_open(const struct perf_event_attr *attrs, size_t count, uint32_t cpu,
 		      struct perf_channel **ret_channel);
@@ -39,20 +40,25 @@ int perf_channel_drain(struct perf_channel *channel,
 		       int (*handle)(void *context, const uint8_t *record, size_t size),
 		       void *context);
 /*
- * Removes one record. Returns true if it was a sample, false if it was not or if the ring is empty.
+ * Removes one record. Returns true if that record was a sample; false for another record or an
+ * empty ring.
  */
 bool perf_channel_take_sample(struct perf_channel *channel);
 
 /* The kernel's counts of the channel's first event. */
 struct perf_channel_counts {
 	uint64_t events;
-	/* Time for which the event was enabled. It does not advance when the event is dead. */
+	/*
+	 * Time for which the event was enabled. This time does not advance when the event is dead.
+	 */
 	uint64_t enabled_ns;
 	/*
 	 * Records that did not fit into the ring (PERF_FORMAT_LOST); 0 if the kernel does not count
 	 * them.
 	 */
 	uint64_t lost;
+	/* The kernel's number of the event (PERF_FORMAT_ID); 0 if the event does not have it. */
+	uint64_t id;
 };
 /* Reads the counts of the channel's first event. Returns 0 or a negative errno. */
 int perf_channel_counts(const struct perf_channel *channel, struct perf_channel_counts *ret_counts);

@@ -7,9 +7,14 @@
 
 void perf_events_stop(struct perf_events *events)
 {
-	for (size_t i = 0; i < events->cpus.count; i++)
-		if (events->cpus.items[i].channels[PERF_RING_SAMPLES])
-			perf_channel_disable(events->cpus.items[i].channels[PERF_RING_SAMPLES]);
+	for (size_t i = 0; i < events->cpus.count; i++) {
+		struct perf_channel **channels = events->cpus.items[i].channels;
+
+		if (channels[PERF_RING_SAMPLES])
+			perf_channel_disable(channels[PERF_RING_SAMPLES]);
+		if (events->cpus.items[i].dump)
+			dump_event_disable(events->cpus.items[i].dump);
+	}
 }
 
 const char *perf_events_name(const struct perf_events *events)
@@ -17,7 +22,7 @@ const char *perf_events_name(const struct perf_events *events)
 	return events->event->name;
 }
 
-/* The kernel rounds a frequency in the same way. */
+/* Rounds as the kernel does when it converts a frequency to a period. */
 uint64_t perf_events_timer_ns(const struct perf_events *events)
 {
 	if (strcmp(events->event->name, "cpu-clock") != 0)
@@ -27,10 +32,10 @@ uint64_t perf_events_timer_ns(const struct perf_events *events)
 }
 
 /*
- * After a burst of events the kernel sets the period to millions. It lowers the period at each
- * tick, but first finishes the period that has begun. That may take minutes (6.18, also with `perf
- * record -F`). Setting the frequency again starts a new period of the length that the kernel has
- * found since.
+ * After a burst of events the kernel sets the period to millions of events. It computes a lower
+ * period at each tick, but first finishes the present period. That may take minutes (6.18, also
+ * with `perf record -F`). Setting the frequency again starts a period of the length that the kernel
+ * computed last.
  */
 void perf_events_nudge(const struct perf_events *events)
 {
@@ -54,14 +59,20 @@ unsigned int perf_events_cpus(const struct perf_events *events)
 	return count;
 }
 
+size_t events_ring_bytes(const struct perf_events *events, enum perf_ring ring)
+{
+	return ring < PERF_RING_TRACE ? events->ring_bytes : events->trace_bytes;
+}
+
 size_t perf_events_ring_bytes(const struct perf_events *events, uint64_t *ret_all)
 {
 	*ret_all = 0;
-	for (size_t i = 0; i < events->cpus.count; i++)
+	for (size_t i = 0; i < events->cpus.count; i++) {
+		*ret_all += events->cpus.items[i].dump ? events->dump_bytes : 0;
 		for (int ring = 0; ring < PERF_RINGS; ring++)
 			if (events->cpus.items[i].channels[ring])
-				*ret_all += ring < PERF_RING_TRACE ? events->ring_bytes
-								   : events->trace_bytes;
+				*ret_all += events_ring_bytes(events, ring);
+	}
 	return events->ring_bytes;
 }
 
@@ -132,7 +143,7 @@ int perf_events_drain(struct perf_events *events, unsigned int rings,
 	int r = 0;
 
 	for (; r == 0 && drain.ring < PERF_RINGS; drain.ring++)
-		if (rings & 1u << drain.ring)
+		if (rings & 1u << drain.ring && drain.ring != PERF_RING_DUMPS)
 			r = perf_events_drain_ring(events, &drain);
 	return r < 0 || rings != PERF_ALL_RINGS ? r : perf_events_close_offline(events);
 }

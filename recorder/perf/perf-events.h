@@ -4,8 +4,8 @@
 /*
  * The events of all CPUs and their rings. Each CPU has one ring for samples and one for the
  * side-band (comm, fork, exit, mmap), so that neither can displace the other. Trace events can come
- * in storms, so they have rings of their own: one for the events that are always recorded, one for
- * those that the user requests. CPUs may come and go.
+ * in storms, so they have two separate rings. One is for the events that the recorder always
+ * records, and one for those that the user requests. CPUs may come and go.
  */
 
 #include <stdbool.h>
@@ -23,8 +23,10 @@ enum perf_ring {
 	PERF_RING_SIDEBAND = 1,
 	PERF_RING_TRACE = 2,
 	PERF_RING_REQUESTED = 3,
+	/* Copies of user stacks. A full ring loses copies and nothing else. */
+	PERF_RING_DUMPS = 4,
 };
-#define PERF_RINGS 4
+#define PERF_RINGS 5
 
 /* The kernel's ids of trace events. Borrowed. */
 struct perf_traced {
@@ -42,6 +44,8 @@ struct perf_events_options {
 	/* The CPUs to sample, such as "0-3,8"; NULL: all. */
 	const char *cpus;
 	bool no_user_stacks;
+	/* Bytes of each sample's user stack to copy, a multiple of 8; 0: none. */
+	size_t stack_bytes;
 	/* Size of each ring, a power of two of pages; 0: choose a size. */
 	size_t ring_bytes;
 	/*
@@ -49,8 +53,8 @@ struct perf_events_options {
 	 */
 	struct perf_traced traced;
 	/*
-	 * Trace events on the sampled CPUs. There may be many of them: their ring waits for the
-	 * next drain, and the kernel drops what does not fit.
+	 * Trace events on the sampled CPUs. They may be many, so their ring does not wake the
+	 * recorder before the next drain. The kernel drops events that do not fit.
 	 */
 	struct perf_traced requested;
 };
@@ -63,9 +67,9 @@ const char *const *perf_events_known(void);
  * deliver samples, otherwise `cpu-clock`. Leaves out features that the kernel does not know and
  * trace events that cannot be opened; perf_events_lacks() names them.
  *
- * Returns 0 or a negative errno. -EACCES or -EPERM: the error names the right that is missing.
- * -EINVAL: it names the sysctl that forbids the frequency. -EMFILE (files) and -ENOBUFS (locked
- * memory): it names the limit.
+ * Returns 0 or a negative errno. -EACCES or -EPERM: the error names the missing right. -EINVAL: the
+ * error names the sysctl that forbids the frequency. -EMFILE (files) and -ENOBUFS (locked memory):
+ * the error names the limit.
  */
 int perf_events_open(const struct perf_events_options *options, struct perf_events **ret_events,
 		     struct error *error);
@@ -101,23 +105,24 @@ size_t perf_events_files_left(const struct perf_events *events);
 /* Sets an error that states how many files `cpus` CPUs need. Returns -EMFILE. */
 int perf_events_file_limit_error(size_t cpus, struct error *error);
 /*
- * Returns the names of what this kernel or this process lacks, such as "ksymbol,lost", or "". Valid
- * until the events are closed.
+ * Returns the names of the features and rights that are absent, such as "ksymbol,lost", or "".
+ * Valid until the events are closed.
  */
 const char *perf_events_lacks(const struct perf_events *events);
 /* Returns the layout of a ring's records. Valid until the events are closed. */
 const struct perf_layout *perf_events_layout(const struct perf_events *events, enum perf_ring ring);
 
 /*
- * Follows CPUs that come and go. Call it after a drain; now_ns is of any clock of the caller's.
+ * Follows CPUs that come and go. Call it after a drain. now_ns is the time of any clock that the
+ * caller chooses.
  *
- * Opens events on CPUs that came online, also if they went and came back between two calls or while
- * the machine was suspended. The events of a CPU that went offline stay open until the next
- * perf_events_drain() of all rings.
+ * Opens events on CPUs that came online. Includes CPUs that went offline and came back between two
+ * calls, or while the machine was suspended. The events of a CPU that went offline stay open until
+ * the next perf_events_drain() of all rings.
  *
- * Calls changed() for each change. time_ns is a moment at which a CPU that went was still online,
- * otherwise now_ns. The first call also reports CPUs that are present but were never online, with
- * time_ns 0.
+ * Calls changed() for each change. For a CPU that went offline, time_ns is a moment at which it was
+ * still online; for a CPU that came online, now_ns. The first call also reports CPUs that are
+ * present but were never online, with time_ns 0.
  *
  * Returns 0, -ENOMEM, or the error of a CPU whose events cannot be opened. The events of the other
  * CPUs are open all the same, and the next call tries again.
@@ -130,9 +135,10 @@ int perf_events_refresh(struct perf_events *events, uint64_t now_ns,
 
 /*
  * Passes the records of the rings to handle() and removes them, ring by ring. `rings` is a set of 1
- * << enum perf_ring. A record is valid during the call. Handles at most the size of each ring, so
- * that the function ends even if the kernel adds records faster. Stops when handle() returns a
- * negative value, and returns that value; otherwise returns 0 or a negative errno.
+ * << enum perf_ring; copies of stacks stay where they are (recorder/perf/perf-dumps.h). A record is
+ * valid during the call. Handles at most the size of each ring, so that the function ends even if
+ * the kernel adds records faster. Stops when handle() returns a negative value, and returns that
+ * value; otherwise returns 0 or a negative errno.
  */
 int perf_events_drain(struct perf_events *events, unsigned int rings,
 		      int (*handle)(void *context, enum perf_ring ring, const uint8_t *record,
@@ -140,8 +146,8 @@ int perf_events_drain(struct perf_events *events, unsigned int rings,
 		      void *context);
 
 /*
- * Closes the events of CPUs that went offline; their last records must be handled by now.
- * perf_events_drain() of all rings does so. Returns 0 or a negative errno.
+ * Closes the events of CPUs that went offline. The caller must have handled their last records.
+ * perf_events_drain() of all rings also closes these events. Returns 0 or a negative errno.
  */
 int perf_events_close_offline(struct perf_events *events);
 
@@ -157,7 +163,8 @@ uint64_t perf_events_lost(const struct perf_events *events, uint32_t cpu);
 uint64_t perf_events_counted(const struct perf_events *events, uint32_t cpu);
 
 /*
- * Sleeps until a process starts, or until a ring of samples or of trace events is half full.
+ * Sleeps until a process starts, or until a ring of samples, of stacks or of trace events is half
+ * full.
  * Returns the kinds of rings to drain as a set of 1 << enum perf_ring; 0 after the timeout or a
  * signal.
  */

@@ -8,17 +8,17 @@
 /*
  * When a CPU goes offline and comes back, its events stay dead without any sign: their files can be
  * polled, but no record ever comes. The list of online CPUs shows most changes. It does not show a
- * CPU that went and came back between two checks. Nor does it show the suspension of the machine,
- * which takes all CPUs but one offline.
+ * CPU that went offline and came back between two checks. It also does not show a suspension of the
+ * machine, during which all CPUs but one are offline.
  *
- * Therefore each check asks the kernel how long the event of a silent CPU was enabled. The time of
- * a dead event does not advance. A question interrupts an idle CPU, so a check asks about some
- * silent CPUs only, and about all CPUs after a suspension.
+ * Therefore each check reads the enabled time of the events of silent CPUs; that of a dead event
+ * does not advance. Reading it interrupts an idle CPU, so a check reads it for some silent CPUs
+ * only, and for all CPUs after a suspension.
  */
 
 #define CHECKS_PER_REFRESH 16
 
-/* Two clocks that are read one after the other differ by less than this. */
+/* A smaller difference may come from reading two clocks one after the other. */
 #define SLEPT_MIN_NS (10 * NSEC_PER_MSEC)
 #define FULL_CHECKS_AFTER_SLEEP 3
 
@@ -26,6 +26,7 @@ void events_close_cpu(struct cpu_events *cpu)
 {
 	for (int ring = 0; ring < PERF_RINGS; ring++)
 		cpu->channels[ring] = perf_channel_close(cpu->channels[ring]);
+	cpu->dump = dump_event_close(cpu->dump);
 	cpu->offline = false;
 	cpu->enabled_ns = 0;
 }
@@ -41,7 +42,7 @@ struct hotplug_check {
 	void (*changed)(void *context, uint32_t cpu, bool online, uint64_t time_ns);
 	void *context;
 	struct error *error;
-	/* CPUs that are online again and have no working events yet. */
+	/* CPUs that are online again, and need new events. */
 	array_of(struct returned) returned;
 };
 
@@ -52,10 +53,7 @@ static void perf_hotplug_notify(const struct hotplug_check *check, const struct 
 		check->changed(check->context, cpu->cpu, online, time_ns);
 }
 
-/*
- * Opens one kind of ring on all returned CPUs, so that the new descriptors can be collected
- * together.
- */
+/* Opens one kind of ring on all returned CPUs, and collects the new descriptors together. */
 static int perf_hotplug_open_ring(struct hotplug_check *check, enum perf_ring ring)
 {
 	int r;
@@ -67,7 +65,7 @@ static int perf_hotplug_open_ring(struct hotplug_check *check, enum perf_ring ri
 			continue;
 		r = events_open_ring(check->events, ring, events_cpu(check->events, returned->cpu),
 				     check->error);
-		/* Sample a CPU without its trace events rather than not at all. */
+		/* A CPU whose trace events cannot be opened is still sampled. */
 		if (r < 0 && ring < PERF_RING_TRACE)
 			returned->result = error_prefix(check->error, r, "CPU %u is not sampled",
 							returned->cpu);
@@ -84,6 +82,8 @@ static int perf_hotplug_start(struct hotplug_check *check, const struct returned
 		events_close_cpu(cpu);
 		return returned->result;
 	}
+	if (cpu->dump)
+		dump_event_enable(cpu->dump);
 	for (int ring = PERF_RINGS; ring-- > 0;)
 		if (cpu->channels[ring])
 			perf_channel_enable(cpu->channels[ring]);
@@ -103,8 +103,11 @@ static int perf_hotplug_reopen_returned(struct hotplug_check *check)
 	for (size_t i = 0; i < check->returned.count; i++)
 		events_close_cpu(events_cpu(events, check->returned.items[i].cpu));
 	r = events_collect(events, PERF_RING_SAMPLES);
-	for (int ring = PERF_RINGS; r == 0 && ring-- > 0;)
+	for (int ring = PERF_RING_DUMPS; r == 0 && ring-- > 0;)
 		r = perf_hotplug_open_ring(check, ring);
+	/* open the events that copy stacks last: the events of samples lead them */
+	if (r == 0)
+		r = perf_hotplug_open_ring(check, PERF_RING_DUMPS);
 	for (size_t i = 0; i < check->returned.count; i++) {
 		struct returned *returned = &check->returned.items[i];
 		int begun;
@@ -116,7 +119,10 @@ static int perf_hotplug_reopen_returned(struct hotplug_check *check)
 	check->returned.count = 0;
 	if (result == 0)
 		return 0;
-	/* Do not wait for the descriptors that were closed, and try again at the next check. */
+	/*
+	 * Try again at the next check. Collect the descriptors, because perf_poll_wait() must not
+	 * wait for closed ones.
+	 */
 	free(events->online);
 	events->online = NULL;
 	r = events_collect(events, PERF_RING_SAMPLES);
@@ -128,7 +134,7 @@ static int perf_hotplug_add_returned(struct hotplug_check *check, uint32_t cpu)
 	return array_push(&check->returned, (struct returned){ .cpu = cpu });
 }
 
-/* Finds CPUs that are online and have no events, or only events from before they went offline. */
+/* Finds CPUs that are online without events, or with dead events from before they went offline. */
 static int perf_hotplug_check_onlined(struct hotplug_check *check, const struct cpu_list *online)
 {
 	struct perf_events *events = check->events;
@@ -164,8 +170,8 @@ static void perf_hotplug_check_offlined(const struct hotplug_check *check,
 }
 
 /*
- * A CPU that is present but has no events was offline before the events were opened. CPUs that are
- * only possible do not belong to this host.
+ * Reports CPUs that are present without events: they were offline when the events were opened. A
+ * CPU that is possible but not present does not belong to this host.
  */
 static int perf_hotplug_report_absent(const struct hotplug_check *check)
 {
@@ -217,8 +223,8 @@ static bool perf_hotplug_update_slept_ns(struct perf_events *events)
 }
 
 /*
- * Reads the enabled time of the CPU's event. Returns whether it did not advance since the last
- * check; if it did, sets online_ns.
+ * Reads the enabled time of the CPU's event. Returns true if that time did not advance since the
+ * last check. If it advanced, sets online_ns.
  */
 static bool perf_hotplug_update_enabled(const struct perf_events *events, struct cpu_events *cpu)
 {

@@ -9,7 +9,7 @@
 #include "recorder/perf/perf-events-internal.h"
 #include "recorder/perf/kernel-support.h"
 
-/* Some of the headers that we build with do not define it yet. */
+/* Older kernel headers do not define this capability. */
 #define CAPABILITY_PERFMON 38
 
 #define PROBE_NS (50 * NSEC_PER_MSEC)
@@ -26,19 +26,26 @@
 #define TRACE_BYTES_MIN (16u << 10)
 
 /*
- * Files that a process has open besides its events. With fewer than the minimum, the recorder could
- * record, but not seal.
+ * Files that the recorder has open besides its events: usually, and at least. With fewer than
+ * FILES_MIN, the recorder could record, but not seal.
  */
 #define FILES_OTHER 256
 #define FILES_MIN 96
+/* The highest level of kernel.perf_event_paranoid, except on kernels of Debian and Ubuntu. */
+#define PARANOID_MAX 2
 /* Files of other programs that the fd_cache keeps open until their symbols are read. */
 #define FILES_FD_CACHE 1024
 
-static void perf_open_close_ring(struct perf_events *events, enum perf_ring ring)
+void events_close_ring(struct perf_events *events, enum perf_ring ring)
 {
-	for (size_t i = 0; i < events->cpus.count; i++)
-		events->cpus.items[i].channels[ring] =
-			perf_channel_close(events->cpus.items[i].channels[ring]);
+	for (size_t i = 0; i < events->cpus.count; i++) {
+		struct cpu_events *cpu = &events->cpus.items[i];
+
+		cpu->channels[ring] = perf_channel_close(cpu->channels[ring]);
+		/* the event of samples leads the event that copies stacks, so close both */
+		if (ring == PERF_RING_DUMPS || ring == PERF_RING_SAMPLES)
+			cpu->dump = dump_event_close(cpu->dump);
+	}
 }
 
 struct perf_events *perf_events_close(struct perf_events *events)
@@ -46,7 +53,7 @@ struct perf_events *perf_events_close(struct perf_events *events)
 	if (!events)
 		return NULL;
 	for (int ring = 0; ring < PERF_RINGS; ring++)
-		perf_open_close_ring(events, ring);
+		events_close_ring(events, ring);
 	for (int ring = 0; ring < PERF_RINGS; ring++)
 		free(events->attrs[ring]);
 	array_done(&events->cpus);
@@ -63,6 +70,8 @@ static const char forbidden_in_namespace[] =
 	"perf_event_open: forbidden in a user namespace (rootless container); record on the host";
 static const char forbidden_by_filter[] =
 	"perf_event_open: forbidden despite the right; allow it in seccomp and kernel lockdown";
+static const char forbidden_by_level[] =
+	"perf_event_open: forbidden (kernel.perf_event_paranoid is %s); set it to 2 or lower";
 static const char forbidden_without_right[] =
 	"perf_event_open: forbidden (kernel.perf_event_paranoid is %s); run as root or with %s";
 
@@ -70,14 +79,17 @@ static int perf_open_rights_error(int code, struct error *error)
 {
 	_cleanup_free_ char *paranoid = NULL;
 	bool older = kernel_support_is_older(5, 8);
+	bool admin = kernel_support_has_capability(CAP_SYS_ADMIN);
+	bool perfmon = !older && kernel_support_has_capability(CAPABILITY_PERFMON);
 
 	if (kernel_support_in_user_namespace())
 		return error_set(error, code, forbidden_in_namespace);
-	if (kernel_support_has_capability(CAP_SYS_ADMIN) ||
-	    (!older && kernel_support_has_capability(CAPABILITY_PERFMON)))
-		return error_set(error, code, forbidden_by_filter);
 	if (file_read("/proc/sys/kernel/perf_event_paranoid", 32, &paranoid, NULL) == 0)
 		paranoid[strcspn(paranoid, "\n")] = 0;
+	if (perfmon && !admin && paranoid && atoi(paranoid) > PARANOID_MAX)
+		return error_set(error, code, forbidden_by_level, paranoid);
+	if (admin || perfmon)
+		return error_set(error, code, forbidden_by_filter);
 	return error_set(error, code, forbidden_without_right, paranoid ? paranoid : "unknown",
 			 older ? "CAP_SYS_ADMIN (CAP_PERFMON needs Linux 5.8)" : "CAP_PERFMON");
 }
@@ -131,7 +143,10 @@ static int perf_open_open_error(int code, const struct perf_events *events, enum
 	return error_set(error, code, "perf event %s: %s", name, strerror(-code));
 }
 
-/* The kernel reports too little locked memory as -EPERM. Returns -ENOBUFS for that case only. */
+/*
+ * Sets the error for a ring that cannot be mapped. Returns -ENOBUFS if the code is -EPERM, by which
+ * the kernel reports too little locked memory.
+ */
 static int perf_open_map_error(int code, const struct perf_events *events, struct error *error)
 {
 	unsigned long shared_kb = perf_open_read_number("/proc/sys/kernel/perf_event_mlock_kb");
@@ -154,7 +169,7 @@ static int perf_open_map_error(int code, const struct perf_events *events, struc
 			 ring_kb, limits);
 }
 
-static void perf_open_make_attrs(struct perf_events *events, enum perf_ring ring)
+void events_make_attrs(struct perf_events *events, enum perf_ring ring)
 {
 	const struct perf_traced *traced =
 		ring == PERF_RING_TRACE ? &events->options.traced : &events->options.requested;
@@ -165,6 +180,9 @@ static void perf_open_make_attrs(struct perf_events *events, enum perf_ring ring
 					   events->lacks);
 	else if (ring == PERF_RING_SIDEBAND)
 		*attrs = perf_attr_sideband(events->lacks);
+	else if (ring == PERF_RING_DUMPS)
+		*attrs = perf_attr_dumps(events->event, &events->options, events->dump_bytes,
+					 events->stack_bytes, events->lacks);
 	else
 		for (size_t i = 0; i < events->counts[ring]; i++)
 			attrs[i] =
@@ -175,7 +193,7 @@ static void perf_open_make_attrs(struct perf_events *events, enum perf_ring ring
 static int perf_open_allocate_attrs(struct perf_events *events)
 {
 	const size_t counts[PERF_RINGS] = { 1, 1, events->options.traced.count,
-					    events->options.requested.count };
+					    events->options.requested.count, 0 };
 
 	for (int ring = 0; ring < PERF_RINGS; ring++) {
 		events->counts[ring] = counts[ring];
@@ -196,21 +214,22 @@ static int perf_open_open_channel(struct perf_events *events, enum perf_ring rin
 
 	for (unsigned int i = 0; r == -EINVAL && perf_attr_try(ring, i, &lacks); i++) {
 		events->lacks = before | lacks;
-		perf_open_make_attrs(events, ring);
+		events_make_attrs(events, ring);
 		r = perf_channel_open(events->attrs[ring], events->counts[ring], cpu, ret_channel);
 	}
-	/* The try without those features failed, too, so the kernel does not lack them. */
+	/* The try without these features failed, too, so do not note that the kernel lacks them. */
 	if (r < 0) {
 		events->lacks = before;
-		perf_open_make_attrs(events, ring);
+		events_make_attrs(events, ring);
 	}
 	return r;
 }
 
 /*
  * Samples come from the requested CPUs only. The side-band and the cgroup events must come from all
- * CPUs: a thread gets its name and its mappings on one CPU and then moves to another. A cgroup is
- * made on one CPU and removed on another. The recorder's own COMM record carries its clock.
+ * CPUs. A thread gets its name and its mappings on one CPU and then moves to another. A cgroup is
+ * made on one CPU and removed on another. The recorder's own COMM record, which has the perf clock,
+ * may come from any CPU.
  */
 bool events_wants(const struct perf_events *events, enum perf_ring ring, uint32_t cpu)
 {
@@ -228,11 +247,12 @@ int events_open_ring(struct perf_events *events, enum perf_ring ring, struct cpu
 
 	if (!events_wants(events, ring, cpu->cpu))
 		return 0;
+	if (ring == PERF_RING_DUMPS)
+		return events_open_dump(events, cpu);
 	r = perf_open_open_channel(events, ring, cpu->cpu, channel);
 	if (r < 0)
 		return perf_open_open_error(r, events, ring, error);
-	r = perf_channel_map(*channel,
-			     ring < PERF_RING_TRACE ? events->ring_bytes : events->trace_bytes);
+	r = perf_channel_map(*channel, events_ring_bytes(events, ring));
 	if (r < 0) {
 		*channel = perf_channel_close(*channel);
 		return perf_open_map_error(r, events, error);
@@ -240,27 +260,31 @@ int events_open_ring(struct perf_events *events, enum perf_ring ring, struct cpu
 	return 0;
 }
 
-/* Opens the events on all CPUs. A CPU that goes offline at this moment is left out. */
-static int perf_open_open_all(struct perf_events *events, enum perf_ring ring, struct error *error)
+/* Skips a CPU that goes offline at this moment. */
+int events_open_all(struct perf_events *events, enum perf_ring ring, struct error *error)
 {
 	int r = 0;
 
-	perf_open_make_attrs(events, ring);
+	events_make_attrs(events, ring);
 	for (size_t i = 0; r == 0 && i < events->cpus.count; i++) {
 		r = events_open_ring(events, ring, &events->cpus.items[i], error);
 		if (r == -ENODEV)
 			r = 0;
 	}
 	if (r < 0)
-		perf_open_close_ring(events, ring);
+		events_close_ring(events, ring);
 	return r;
 }
 
 static void perf_open_enable_all(struct perf_events *events, enum perf_ring ring)
 {
-	for (size_t i = 0; i < events->cpus.count; i++)
+	for (size_t i = 0; i < events->cpus.count; i++) {
+		/* an event in a group starts together with its leader */
+		if (ring == PERF_RING_SAMPLES && events->cpus.items[i].dump)
+			dump_event_enable(events->cpus.items[i].dump);
 		if (events->cpus.items[i].channels[ring])
 			perf_channel_enable(events->cpus.items[i].channels[ring]);
+	}
 }
 
 static void perf_open_disable_all(struct perf_events *events, enum perf_ring ring)
@@ -271,8 +295,8 @@ static void perf_open_disable_all(struct perf_events *events, enum perf_ring rin
 }
 
 /*
- * Some virtual machines accept `cycles` and never deliver a sample. Works for 50 ms and returns
- * whether a sample came.
+ * Some virtual machines accept `cycles` and never deliver a sample. Keeps this CPU busy for 50 ms
+ * and returns whether a sample came.
  */
 static bool perf_open_probe_delivery(struct perf_events *events)
 {
@@ -294,10 +318,10 @@ static int perf_open_open_cycles(struct perf_events *events, struct error *error
 	int r;
 
 	events->event = perf_attr_event("cycles");
-	r = perf_open_open_all(events, PERF_RING_SAMPLES, error);
+	r = events_open_all(events, PERF_RING_SAMPLES, error);
 	if (r < 0 || perf_open_probe_delivery(events))
 		return r;
-	perf_open_close_ring(events, PERF_RING_SAMPLES);
+	events_close_ring(events, PERF_RING_SAMPLES);
 	return error_set(error, -ENOENT,
 			 "perf event cycles: this machine delivers none; use cpu-clock");
 }
@@ -316,10 +340,10 @@ static int perf_open_open_samples(struct perf_events *events, struct error *erro
 	if (!events->event)
 		return error_set(error, -EINVAL,
 				 "event '%s': unknown; record --help lists the events", name);
-	return perf_open_open_all(events, PERF_RING_SAMPLES, error);
+	return events_open_all(events, PERF_RING_SAMPLES, error);
 }
 
-/* Counts CPUs that are offline, too, as they may come online. */
+/* Also counts CPUs that are offline, because they may come online. */
 static size_t perf_open_present_cpus(const struct perf_events *events)
 {
 	size_t online = events->cpus.count, count;
@@ -338,17 +362,19 @@ static bool perf_open_has_traced(const struct perf_events *events)
 	return events->counts[PERF_RING_TRACE] + events->counts[PERF_RING_REQUESTED];
 }
 
-/* The number of files for all events and for everything else. */
+/* Returns the number of files for all events and for everything else. */
 static rlim_t perf_open_files_needed(const struct perf_events *events)
 {
 	size_t traced = events->counts[PERF_RING_TRACE] + events->counts[PERF_RING_REQUESTED];
+	/* the gauges keep a file open for the CPU's ksoftirqd */
+	size_t each = 3 + traced + !!events->options.stack_bytes;
 
-	return (2 + traced) * perf_open_present_cpus(events) + FILES_OTHER;
+	return each * perf_open_present_cpus(events) + FILES_OTHER;
 }
 
 /*
- * The limit of files depends on the number of CPUs: 448 CPUs need more than the usual 1,024. Root
- * may raise the hard limit, too.
+ * Raises the limit of files if the events need more: 448 CPUs need more than the usual 1,024. Root
+ * may also raise the hard limit.
  */
 static int perf_open_raise_file_limit(struct perf_events *events, struct error *error)
 {
@@ -363,6 +389,11 @@ static int perf_open_raise_file_limit(struct perf_events *events, struct error *
 		return 0;
 	limit.rlim_cur = limit.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &limit);
+	if (events->options.stack_bytes && limit.rlim_cur < needed) {
+		events->options.stack_bytes = 0;
+		events->lacks |= PERF_LACKS_DUMPS;
+		needed = perf_open_files_needed(events);
+	}
 	if (perf_open_has_traced(events) && limit.rlim_cur < needed) {
 		events->counts[PERF_RING_TRACE] = events->counts[PERF_RING_REQUESTED] = 0;
 		events->lacks |= PERF_LACKS_TRACE;
@@ -425,8 +456,8 @@ static int perf_open_find_cpus(struct perf_events *events, struct error *error)
 
 static int perf_open_open_rings(struct perf_events *events, struct error *error)
 {
-	/* Open the side-band first: the start of a process must be seen before its first sample. */
-	int r = perf_open_open_all(events, PERF_RING_SIDEBAND, error);
+	/* Open the side-band first, so that it shows the start of each process that is sampled. */
+	int r = events_open_all(events, PERF_RING_SIDEBAND, error);
 
 	if (r < 0)
 		return r;
@@ -440,16 +471,16 @@ static int perf_open_open_rings(struct perf_events *events, struct error *error)
 }
 
 /*
- * Opens trace events with the largest rings that the limits allow. Records without trace events if
- * they cannot be opened.
+ * Opens trace events with the largest rings that the limits allow. If they cannot be opened, the
+ * recording goes on without trace events.
  */
 static int perf_open_open_traced(struct perf_events *events, enum perf_ring ring)
 {
-	int r = perf_open_open_all(events, ring, NULL);
+	int r = events_open_all(events, ring, NULL);
 
 	while (r == -ENOBUFS && events->trace_bytes > TRACE_BYTES_MIN) {
 		events->trace_bytes /= 2;
-		r = perf_open_open_all(events, ring, NULL);
+		r = events_open_all(events, ring, NULL);
 	}
 	if (r < 0) {
 		events->lacks |= PERF_LACKS_TRACE;
@@ -486,7 +517,7 @@ int perf_events_open(const struct perf_events_options *options, struct perf_even
 	r = perf_open_open_rings(events, error);
 	/* If the user did not choose a size, use the largest that the limits allow. */
 	while (r == -ENOBUFS && !options->ring_bytes && events->ring_bytes > RING_BYTES_MIN) {
-		perf_open_close_ring(events, PERF_RING_SIDEBAND);
+		events_close_ring(events, PERF_RING_SIDEBAND);
 		events->ring_bytes /= 2;
 		events->lacks |= PERF_LACKS_RINGS;
 		r = perf_open_open_rings(events, error);
@@ -494,9 +525,11 @@ int perf_events_open(const struct perf_events_options *options, struct perf_even
 	if (r < 0)
 		return r;
 	events->trace_bytes = MAX(events->ring_bytes / TRACE_RING_SHARE, (size_t)TRACE_BYTES_MIN);
-	for (int ring = PERF_RING_TRACE; r == 0 && ring < PERF_RINGS; ring++)
+	for (int ring = PERF_RING_TRACE; r == 0 && ring < PERF_RING_DUMPS; ring++)
 		if (events->counts[ring])
 			r = perf_open_open_traced(events, ring);
+	if (r == 0)
+		r = events_open_dumps(events);
 	if (r < 0)
 		return r;
 	perf_attr_describe(events->lacks, &events->lacks_text);

@@ -3,24 +3,26 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 
 /*
  * libperf does not hand out the descriptors that it opens, so this file finds them in
- * /proc/self/fd, in order of their numbers. The descriptors of one ring were opened one after the
- * other.
+ * /proc/self/fd, in order of their numbers. libperf opened the descriptors of one ring one after
+ * the other.
  *
- * If other descriptors were closed meanwhile, the order may be wrong. A ring that fills is then
- * drained one second later, together with all others.
+ * If other descriptors were closed meanwhile, the order may be wrong. In that case the recorder
+ * drains a ring that fills up one second later, together with all other rings.
  *
- * Descriptors of libperf are not close-on-exec until this file makes them so; all other perf events
- * of this process are. That tells them apart.
+ * Descriptors of libperf are not close-on-exec until this file sets that flag. All other perf
+ * events of this process are close-on-exec, so the flag distinguishes the two.
  */
 
 static void perf_poll_forget_files(struct perf_poll *poll)
@@ -60,8 +62,7 @@ static bool perf_poll_is_close_on_exec(int fd)
 }
 
 /*
- * Lists all descriptors that libperf has open, by number. The caller fills in the rest of each
- * entry.
+ * Lists all descriptors that libperf has open, sorted. The caller fills in the rest of each entry.
  */
 static int perf_poll_list_files(struct perf_poll *list, const struct perf_poll *before)
 {
@@ -90,6 +91,16 @@ static int perf_poll_list_files(struct perf_poll *list, const struct perf_poll *
 	return r;
 }
 
+/*
+ * Returns the kernel's id of an event, which stays the same while its descriptor is open; 0: none.
+ */
+static uint64_t perf_poll_id(int fd)
+{
+	uint64_t id = 0;
+
+	return ioctl(fd, PERF_EVENT_IOC_ID, &id) == 0 ? id : 0;
+}
+
 static int perf_poll_poll_file(struct perf_poll *poll, const struct perf_poll_file *file)
 {
 	struct pollfd polled = { .fd = file->fd, .events = POLLIN };
@@ -115,19 +126,28 @@ int perf_poll_collect(struct perf_poll *poll, enum perf_ring fresh, size_t files
 		*file = before ? *before
 			       : (struct perf_poll_file){ file->fd, fresh,
 							  files_per_ring &&
-								  count++ % files_per_ring == 0 };
+								  count++ % files_per_ring == 0,
+							  perf_poll_id(file->fd) };
 		r = perf_poll_poll_file(&now, file);
 	}
 	perf_poll_forget_files(poll);
 	*poll = now;
-	/* Without memory a file may lack its ring. */
+	/* If memory was short, the last file may not have an entry in `rings`. */
 	poll->files.count = poll->rings.count;
 	return r;
 }
 
+int perf_poll_find(const struct perf_poll *poll, uint64_t id)
+{
+	for (size_t i = 0; i < poll->known.count; i++)
+		if (poll->known.items[i].id == id)
+			return poll->known.items[i].fd;
+	return -1;
+}
+
 /*
- * ppoll() consumes the notification, so look at all descriptors. A closed one would be ready
- * forever.
+ * ppoll() consumes the notifications, so look at all descriptors. A closed descriptor would be
+ * ready forever, so stop polling it.
  */
 unsigned int perf_poll_wait(struct perf_poll *poll, uint64_t timeout_ns)
 {

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <string.h>
 #include <sys/sysmacros.h>
 
 /*
@@ -20,7 +21,7 @@ _Static_assert(PERF_CHAIN_MARKS == (uint64_t)PERF_CONTEXT_MAX, "the kernel's mar
 	(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | \
 	 PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)
 
-/* Fields that a sample and a trailing id have in common, 8 bytes each. */
+/* Reads a field that a sample and a trailing id have in common; each such field has 8 bytes. */
 static void perf_record_read_tid(struct reader *reader, struct perf_record *record)
 {
 	record->pid = (int32_t)reader_u32(reader);
@@ -94,14 +95,58 @@ static void perf_record_read_raw(struct reader *body, struct perf_record *record
 	record->sample.raw = reader_take(body, record->sample.raw_size);
 }
 
+static void perf_record_read_registers(const struct perf_layout *layout, struct reader *body,
+				       struct perf_user *user)
+{
+	user->abi = reader_u64(body);
+	if (user->abi == PERF_SAMPLE_REGS_ABI_NONE)
+		return;
+	user->regs = reader_take(body, 8 * __builtin_popcountll(layout->regs_user));
+	user->regs_mask = user->regs ? layout->regs_user : 0;
+}
+
 /*
- * Fields that may lie between the raw bytes and the cgroup. Events of this program that have a
- * cgroup do not have these fields.
+ * The record always has the requested number of bytes. Behind them is the number that the kernel
+ * really copied.
  */
-#define BEFORE_CGROUP                                                                \
-	(PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER | \
-	 PERF_SAMPLE_WEIGHT_TYPE | PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_TRANSACTION |  \
+static void perf_record_read_stack(struct reader *body, struct perf_user *user)
+{
+	uint64_t size = reader_u64(body), copied;
+
+	if (!size)
+		return;
+	user->stack = reader_take(body, size);
+	copied = reader_u64(body);
+	user->stack_size = user->stack && !reader_failed(body) ? MIN(copied, size) : 0;
+}
+
+/*
+ * Fields whose size depends on more than the layout; the decoder does not read any field behind
+ * them.
+ */
+#define AFTER_RAW PERF_SAMPLE_BRANCH_STACK
+/*
+ * Fields between the stack and the cgroup. Our own events do not have these fields, so the decoder
+ * reads the cgroup only without them.
+ */
+#define BEFORE_CGROUP                                                               \
+	(PERF_SAMPLE_WEIGHT_TYPE | PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_TRANSACTION | \
 	 PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_PHYS_ADDR)
+
+static void perf_record_read_after_raw(const struct perf_layout *layout, struct reader *body,
+				       struct perf_record *record)
+{
+	uint64_t type = layout->sample_type;
+
+	if (type & AFTER_RAW)
+		return;
+	if (type & PERF_SAMPLE_REGS_USER)
+		perf_record_read_registers(layout, body, &record->sample.user);
+	if (type & PERF_SAMPLE_STACK_USER)
+		perf_record_read_stack(body, &record->sample.user);
+	if ((type & PERF_SAMPLE_CGROUP) && !(type & BEFORE_CGROUP))
+		record->sample.cgroup = reader_u64(body);
+}
 
 /* Reads the fields in the kernel's order. Fields after the cgroup are not needed. */
 static void perf_record_read_sample(const struct perf_layout *layout, struct reader *body,
@@ -134,8 +179,7 @@ static void perf_record_read_sample(const struct perf_layout *layout, struct rea
 		perf_record_read_chain(body, record);
 	if (type & PERF_SAMPLE_RAW)
 		perf_record_read_raw(body, record);
-	if ((type & PERF_SAMPLE_CGROUP) && !(type & BEFORE_CGROUP))
-		record->sample.cgroup = reader_u64(body);
+	perf_record_read_after_raw(layout, body, record);
 }
 
 static void perf_record_read_comm(struct reader *body, struct perf_record *record)
@@ -153,8 +197,8 @@ static void perf_record_read_task(struct reader *body, struct perf_record *recor
 	record->task.tid = (int32_t)reader_u32(body);
 	record->task.parent_tid = (int32_t)reader_u32(body);
 	/*
-	 * The time of the event itself. It equals the time of the trailing id, but exists without
-	 * it, too.
+	 * The time of the event itself equals that of the trailing id, and also exists in a record
+	 * without a trailing id.
 	 */
 	record->time_ns = reader_u64(body);
 }
@@ -175,12 +219,12 @@ static void perf_record_read_file_id(struct reader *body, struct perf_record *re
 
 	record->mmap.device = makedev(major, minor);
 	record->mmap.inode = reader_u64(body);
-	reader_u64(body); /* inode generation, which stat(2) does not show */
+	record->mmap.generation = reader_u64(body);
 }
 
 /*
- * The flag in misc is not enough. If another listener asks for build-ids, kernels (6.18) set the
- * flag in our records, too. These still have device and inode in that place.
+ * The flag in misc alone does not prove a build-id. If another listener asks for build-ids, kernels
+ * (6.18) also set the flag in our records, which still have device and inode in that place.
  */
 static void perf_record_read_mmap(const struct perf_layout *layout, struct reader *body,
 				  struct perf_record *record)
@@ -215,7 +259,7 @@ static void perf_record_read_ksymbol(struct reader *body, struct perf_record *re
 	record->ksymbol.name = reader_text(body, reader_left(body));
 }
 
-/* Reads the header into the struct and lets `body` span the rest. */
+/* Reads the header into the struct, and sets `ret_body` to the rest of the record. */
 static int perf_record_open_record(const uint8_t *bytes, size_t size, struct reader *ret_body,
 				   struct perf_record *record)
 {
@@ -290,7 +334,7 @@ int perf_record_decode(const struct perf_layout *layout, const uint8_t *bytes, s
 	return reader_failed(&body) ? -EBADMSG : r;
 }
 
-/* Reads the header only, because every record passes through here. */
+/* Reads only the header, because the decoder calls this for every record. */
 static bool perf_record_is_sample(const uint8_t *bytes, size_t size)
 {
 	struct reader reader;
@@ -344,7 +388,7 @@ struct perf_record_place perf_record_place(const struct perf_layout *layout, con
 	return place;
 }
 
-/* The process of a FORK record is the child; its parent follows. */
+/* The first process in a FORK record is the child; its parent follows, and is the actor. */
 int32_t perf_record_actor(const uint8_t *bytes, size_t size)
 {
 	struct reader reader;
@@ -370,4 +414,15 @@ int32_t perf_record_actor(const uint8_t *bytes, size_t size)
 	default:
 		return 0;
 	}
+}
+
+bool perf_user_register(const struct perf_user *user, unsigned int number, uint64_t *ret_value)
+{
+	uint64_t mask = user->regs_mask, below;
+
+	if (number >= 64 || !(mask >> number & 1))
+		return false;
+	below = mask & ((1ull << number) - 1);
+	memcpy(ret_value, user->regs + 8 * __builtin_popcountll(below), sizeof(*ret_value));
+	return true;
 }

@@ -13,18 +13,19 @@
 #include "base/clock.h"
 
 /*
- * The event counts this thread only, so it slows nobody else down, and other threads on the CPU do
- * not disturb it. perf-channel.c has lists of CPUs, so the event is opened here.
+ * The event counts this thread only, so it does not slow other threads down, and they do not
+ * disturb the measurement. perf-channel.c opens events of CPUs, so this file opens the event
+ * itself.
  *
- * Time is the thread's CPU time, so that losing the CPU costs nothing. The result is the median of
- * many short slices, so that a slice with other interrupts does not count.
+ * The thread's CPU time is measured, so that losing the CPU does not distort the result. The result
+ * is the median of short slices, so that a slice with other interrupts does not count.
  */
 
 #define SLICES 7
 #define SLICE_NS NSEC_PER_MSEC
 /*
- * Samples then take 4 % to 20 % of a slice, far more than slices differ by. The rate stays below
- * the kernel's throttling.
+ * With this period, samples take 4 % to 20 % of a slice, far more than slices differ. The rate
+ * stays below the kernel's limit for throttling.
  */
 #define PERIOD_NS (100 * NSEC_PER_USEC)
 #define RING_PAGES 64
@@ -35,13 +36,16 @@ struct sampling {
 	const _Atomic bool *stop;
 	int fd;
 	struct perf_event_mmap_page *ring;
-	/* Turns of the loop in one slice. */
+	/* Iterations of the loop in one slice. */
 	uint64_t turns;
 	/* Time of each slice without and with samples. */
 	uint64_t before[SLICES], during[SLICES];
 };
 
-/* Do not inline it, and do not make it a tail call: each call must be a frame. */
+/*
+ * Returns the CPU time of the loop. The compiler must not inline it or make it a tail call, because
+ * each call must be a frame.
+ */
 static __attribute__((noinline)) uint64_t sampling_cost_spin(uint64_t turns)
 {
 	uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -74,7 +78,7 @@ static uint64_t sampling_cost_median(uint64_t times[SLICES])
 	return times[SLICES / 2];
 }
 
-/* A clock event counts nanoseconds. */
+/* Returns the count of the event, which is a clock and counts nanoseconds. */
 static uint64_t sampling_cost_count_ns(const struct sampling *sampling)
 {
 	uint64_t count = 0;

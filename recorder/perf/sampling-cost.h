@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Estimates what the kernel spends on a sample on this host; no counter tells that. Times a loop
+ * Estimates the kernel's CPU time for a sample on this host, which no counter shows. Times a loop
  * with and without a timer event on its own thread, at two stack depths. The difference gives the
  * cost of a sample without callers, and the cost of each caller. The cost includes the timer's
  * interrupt, which is most of it on a virtual machine.

@@ -9,27 +9,27 @@
 
 /*
  * Invariants:
- * (1) records are applied in time order, except those that are added after a flush beyond their
- *     time;
+ * (1) the pipeline applies records in time order, except a record that comes after a flush up to a
+ *     later time;
  * (2) the samples of a tape lie before tape.end. The next tape begins where this one ends, unless
- *     time jumped. A late sample may lie before tape.begin, and the encoder of the tape extends the
- *     tape to it;
- * (3) a loss is added together with its record, before anything that happened meanwhile is applied.
- *     So each tape gets its share before the next block goes to the spool;
- * (4) `anchors` holds the last anchor at or before the begin of the present tape, if there is one,
- *     and all later ones. The tape has them, too.
+ *     time jumped. A late sample may lie before tape.begin; the encoder then moves the begin of the
+ *     tape to that sample;
+ * (3) pipeline_add() adds a loss when its LOST record comes, before any record of that time is
+ *     applied. So each tape gets its share before the next block goes to the spool;
+ * (4) `anchors` holds the last anchor at or before the begin of the present tape, if it exists, and
+ *     all later anchors. The tape has these anchors, too.
  */
 
 /* The kernel samples a thread for a moment after its EXIT record. */
 #define EXITED_NS (5 * NSEC_PER_SEC)
 
 /*
- * At 1,000 processes per second, those that ended take a megabyte in some seconds. Do not keep them
+ * If 1,000 processes end per second, their state takes a megabyte in some seconds. Do not keep it
  * for the length of a tape.
  */
 #define SWEEP_NS (10 * NSEC_PER_SEC)
 
-/* 146 years: a greater time is damage, and sums with it would overflow. */
+/* 146 years: a greater time is damaged, and sums with such a time would overflow. */
 #define TIME_LIMIT_NS (1ull << 62)
 
 /* A gap longer than a day was not recorded. A single record beyond it is damaged. */
@@ -38,14 +38,8 @@
 /* A greater CPU number comes from damaged bytes. */
 #define CPUS_MAX 65536
 
-/* Stacks, frames and names of a tape: twice what two minutes of 400 CPUs usually have. */
+/* Bytes of stacks, frames and names of a tape: twice the usual size for two minutes of 400 CPUs. */
 #define DETAIL_MAX (24u << 20)
-
-/*
- * The mutation "hold-timers" acts like a hypervisor that stops all CPUs for this part of each
- * second.
- */
-#define HELD_UP_NS (300 * NSEC_PER_MSEC)
 
 int pipeline_init(struct pipeline *pipeline, const struct pipeline_options *options)
 {
@@ -65,7 +59,6 @@ void pipeline_done(struct pipeline *pipeline)
 	array_done(&pipeline->cpus);
 	losses_done(&pipeline->losses);
 	spool_mark_done(&pipeline->spooled);
-	cgroup_counts_done(&pipeline->cut);
 }
 
 const struct tape_anchor *pipeline_last_anchor(const struct pipeline *pipeline)
@@ -94,9 +87,9 @@ uint64_t pipeline_wall(const struct pipeline *pipeline, uint64_t perf_ns)
 }
 
 /*
- * Returns the perf time of the next wall-clock multiple of the segment's length. Passes over one
- * that is nearer than a tenth of the length: it is the begin of this segment, seen a few
- * nanoseconds early, or the segment would be too short.
+ * Returns the perf time of the next wall-clock multiple of the segment's length. Passes over a
+ * multiple that is nearer than a tenth of the length. That multiple is the begin of this segment,
+ * by a clock that differs by nanoseconds, or it would make the segment too short.
  */
 static uint64_t pipeline_next_end(const struct pipeline *pipeline, uint64_t begin_ns)
 {
@@ -106,14 +99,15 @@ static uint64_t pipeline_next_end(const struct pipeline *pipeline, uint64_t begi
 	return begin_ns + left_ns + (left_ns < segment_ns / 10 ? segment_ns : 0);
 }
 
-/* Tapes begin and end at multiples of the unit of their samples. */
+/* Tapes begin and end at multiples of the time unit of their samples. */
 static uint64_t pipeline_round_down(uint64_t time_ns)
 {
 	return time_ns - time_ns % TAPE_TIME_UNIT_NS;
 }
 
 /*
- * A tape needs the last anchor before it, so that its first block is enough to know the wall clock.
+ * A tape also gets the last anchor before its begin, so that its first block alone determines the
+ * wall clock.
  */
 static int pipeline_add_anchors(struct pipeline *pipeline, struct tape *tape)
 {
@@ -168,8 +162,8 @@ int pipeline_begin(struct pipeline *pipeline, uint64_t begin_ns)
 }
 
 /*
- * Spools the rows that came into the tape since the last block, unless earlier blocks wait for the
- * disk.
+ * Spools the rows that were added to the tape since the last block, unless earlier blocks wait for
+ * the disk.
  */
 static int pipeline_spool_block(struct pipeline *pipeline, uint64_t until_ns)
 {
@@ -185,8 +179,8 @@ static int pipeline_spool_block(struct pipeline *pipeline, uint64_t until_ns)
 	if (r < 0) {
 		spool_block_done(&block);
 		/*
-		 * The disk could not be written for too long: the rest of the tape exceeds a block
-		 * and waits in memory.
+		 * The spooler could not write, and by now the rest of the tape exceeds a block.
+		 * That rest waits in memory.
 		 */
 		return r == -EFBIG ? 0 : r;
 	}
@@ -214,7 +208,10 @@ int pipeline_spool(struct pipeline *pipeline, uint64_t until_ns)
 	return pipeline_spool_block(pipeline, until_ns);
 }
 
-/* Spools the last block of the tape, too: a crash may come before the tape is sealed. */
+/*
+ * Ends the tape and gives it to the sealer. Also spools the last block, because the recorder may
+ * crash before the tape is sealed.
+ */
 static int pipeline_end_tape(struct pipeline *pipeline)
 {
 	int r = pipeline_flush_trace(pipeline, pipeline->tape->end_ns, true);
@@ -237,9 +234,9 @@ static int pipeline_end_tape(struct pipeline *pipeline)
 }
 
 /*
- * The longest time without a record that counts as recorded. The recorder knows whether it ran. For
- * an imported file this is a guess, so that records far apart do not fill the store with empty
- * segments.
+ * Returns the longest time without a record that counts as recorded. The recorder knows whether it
+ * ran. For an imported file, the time is a guess. Without it, two records with hours between them
+ * would fill the store with empty segments.
  */
 static uint64_t pipeline_max_quiet_ns(const struct pipeline *pipeline)
 {
@@ -256,7 +253,7 @@ static void pipeline_sweep(struct pipeline *pipeline, uint64_t time_ns)
  * Ends tapes until the present one reaches beyond a moment. If time jumped, the tape ends with its
  * last record.
  */
-static int pipeline_rotate_until(struct pipeline *pipeline, uint64_t time_ns)
+int pipeline_rotate_until(struct pipeline *pipeline, uint64_t time_ns)
 {
 	int r = 0;
 
@@ -277,7 +274,7 @@ static int pipeline_rotate_until(struct pipeline *pipeline, uint64_t time_ns)
 	return r;
 }
 
-static struct pipeline_cpu *pipeline_get_cpu(struct pipeline *pipeline, uint32_t cpu)
+struct pipeline_cpu *pipeline_get_cpu(struct pipeline *pipeline, uint32_t cpu)
 {
 	static const struct pipeline_cpu fresh;
 
@@ -307,62 +304,7 @@ static int pipeline_add_lost(struct pipeline *pipeline, const struct pipeline_so
 			   record.lost);
 }
 
-/* A thread keeps its CPU for a moment after its EXIT record; the kernel then samples it as -1. */
-static void pipeline_set_ended_thread(struct pipeline *pipeline, struct perf_record *record)
-{
-	const struct pipeline_cpu *cpu = pipeline_get_cpu(pipeline, record->cpu);
-	bool known = cpu && cpu->ended_ns && record->time_ns - cpu->ended_ns < EXITED_NS;
-
-	record->pid = known ? cpu->ended_pid : 0;
-	record->tid = known ? cpu->ended_tid : 0;
-}
-
-static void pipeline_note_exit(struct pipeline *pipeline, const struct perf_record *record)
-{
-	struct pipeline_cpu *cpu = pipeline_get_cpu(pipeline, record->cpu);
-
-	if (!cpu)
-		return;
-	cpu->ended_ns = record->time_ns;
-	cpu->ended_pid = record->task.pid;
-	cpu->ended_tid = record->task.tid;
-}
-
-static int pipeline_add_sample(struct pipeline *pipeline, struct perf_record *record,
-			       const struct chain *chain)
-{
-	int r;
-
-	if (mutated("hold-timers") && record->time_ns % NSEC_PER_SEC < HELD_UP_NS)
-		return 0;
-	if (record->tid < 0 && !pipeline->options->imported)
-		pipeline_set_ended_thread(pipeline, record);
-	losses_sample(&pipeline->losses, record->cpu, record->time_ns, !record->tid);
-	if (record->time_ns < pipeline->started_ns)
-		return 0;
-	pipeline->samples++;
-	if (mutated("drop-sample") && pipeline->samples % 8 == 0)
-		return 0;
-	r = tape_builder_add(&pipeline->builder, record, chain);
-	if (r == 1)
-		losses_truncated(&pipeline->losses, record->cpu != UINT32_MAX ? record->cpu : 0,
-				 record->time_ns);
-	return MIN(r, 0);
-}
-
-static int pipeline_add_traced(struct pipeline *pipeline, struct perf_record *record)
-{
-	int r;
-
-	if (!pipeline->options->trace || record->time_ns < pipeline->started_ns)
-		return 0;
-	if (record->tid < 0)
-		pipeline_set_ended_thread(pipeline, record);
-	r = trace_take(pipeline->options->trace, record, &pipeline->builder);
-	return r == -EBADMSG ? losses_damaged(&pipeline->losses, record->time_ns) : r;
-}
-
-/* Returns the time of the last added sample of a CPU; 0: none. */
+/* Returns the time of the last added record in a CPU's ring of samples; 0: none. */
 static uint64_t pipeline_last_sample_ns(struct pipeline *pipeline, uint32_t number)
 {
 	const struct pipeline_cpu *cpu = pipeline_get_cpu(pipeline, number);
@@ -389,87 +331,10 @@ int pipeline_counted(struct pipeline *pipeline, uint32_t number, uint64_t count,
 	return losses_counted(&pipeline->losses, number, since_ns, time_ns, count);
 }
 
-static int pipeline_apply_record(struct pipeline *pipeline, const struct pipeline_source *source,
-				 struct pipeline_prefetched *prefetched)
-{
-	struct perf_record *record = &prefetched->record;
-
-	switch (record->type) {
-	case PERF_TYPE_SAMPLE:
-		return source->traced ? pipeline_add_traced(pipeline, record)
-				      : pipeline_add_sample(pipeline, record, &prefetched->chain);
-	case PERF_TYPE_THROTTLE:
-	case PERF_TYPE_UNTHROTTLE:
-		return losses_throttle(&pipeline->losses, record);
-	case PERF_TYPE_LOST:
-	case PERF_TYPE_LOST_SAMPLES:
-		if (source->samples)
-			losses_lost_slots(&pipeline->losses, record->cpu, record->lost);
-		if (source->traced && !source->requested && pipeline->options->trace)
-			trace_lost(pipeline->options->trace, record->lost, record->time_ns);
-		return 0;
-	case PERF_TYPE_EXIT:
-		pipeline_note_exit(pipeline, record);
-		return tracker_apply(&pipeline->tracker, record);
-	default:
-		return tracker_apply(&pipeline->tracker, record);
-	}
-}
-
-/* The decoded record borrows from bytes that stay valid until it is applied. */
-static void pipeline_prefetch(void *context, const struct reorder_entry *entry,
-			      const uint8_t *bytes)
-{
-	struct pipeline *pipeline = context;
-	const struct pipeline_source *source = &pipeline->options->sources[entry->source];
-	struct pipeline_prefetched *prefetched =
-		&pipeline->prefetched[pipeline->prefetched_count++ % REORDER_AHEAD];
-
-	prefetched->decoded =
-		perf_record_decode(source->layout, bytes, entry->size, &prefetched->record);
-	if (prefetched->decoded != 0)
-		return;
-	/*
-	 * Use the time by which the record was sorted, even if the record's body states another
-	 * one.
-	 */
-	prefetched->record.time_ns = entry->time_ns;
-	if (prefetched->record.type == PERF_TYPE_SAMPLE && !source->traced)
-		tape_builder_prefetch(&pipeline->builder, &prefetched->record, &prefetched->chain);
-}
-
-/* Applies the next record, which was prefetched. */
-static int pipeline_apply(void *context, const struct reorder_entry *entry, const uint8_t *bytes)
-{
-	struct pipeline *pipeline = context;
-	const struct pipeline_source *source = &pipeline->options->sources[entry->source];
-	struct pipeline_prefetched *prefetched =
-		&pipeline->prefetched[pipeline->applied_count++ % REORDER_AHEAD];
-	int r;
-
-	(void)bytes;
-	assert(pipeline->applied_count <= pipeline->prefetched_count);
-	if (entry->time_ns >= pipeline->tape->end_ns) {
-		r = pipeline_rotate_until(pipeline, entry->time_ns);
-		if (r < 0)
-			return r;
-	}
-	assert(entry->time_ns < pipeline->tape->end_ns);
-	pipeline->last_ns = MAX(pipeline->last_ns, entry->time_ns);
-	if (prefetched->decoded == -EBADMSG)
-		return losses_damaged(&pipeline->losses, entry->time_ns);
-	return prefetched->decoded == 0 ? pipeline_apply_record(pipeline, source, prefetched) : 0;
-}
-
-static int pipeline_apply_before(struct pipeline *pipeline, uint64_t before_ns)
-{
-	/* After a failure, records that were prefetched but not applied are prefetched again. */
-	pipeline->prefetched_count = pipeline->applied_count = 0;
-	return reorder_flush(&pipeline->reorder, before_ns, pipeline_prefetch, pipeline_apply,
-			     pipeline);
-}
-
-/* A single record far from the others is damaged; a second one near it confirms the jump. */
+/*
+ * Returns false for a single record far from the others, which is damaged. A second record near the
+ * first one confirms a jump of time.
+ */
 static bool pipeline_check_time(struct pipeline *pipeline, uint64_t time_ns)
 {
 	uint64_t jumped_ns = pipeline->jumped_ns;
@@ -508,8 +373,8 @@ int pipeline_add(struct pipeline *pipeline, uint32_t source, const struct perf_r
 }
 
 /*
- * Counts the skipped samples up to the last reading of idle times, if all samples up to there are
- * added.
+ * If all samples up to the last reading of idle times were added, applies them and counts the
+ * skipped samples among them.
  */
 static int pipeline_settle(struct pipeline *pipeline, uint64_t before_ns)
 {
@@ -536,7 +401,7 @@ int pipeline_rotate(struct pipeline *pipeline, uint64_t at_ns)
 	return pipeline_rotate_until(pipeline, end_ns);
 }
 
-/* A tape ends early when processes have filled it with too much detail. */
+/* Ends the tape early if processes have filled it with too much detail. */
 static int pipeline_rotate_large(struct pipeline *pipeline, uint64_t before_ns)
 {
 	if (pipeline->options->imported || tape_detail(pipeline->tape) < DETAIL_MAX)
@@ -556,7 +421,7 @@ int pipeline_flush(struct pipeline *pipeline, uint64_t before_ns)
 	r = pipeline_apply_before(pipeline, before_ns);
 	if (pipeline->last_ns > pipeline->swept_ns + SWEEP_NS)
 		pipeline_sweep(pipeline, pipeline->last_ns);
-	/* End the tapes of a quiet host on time, too, although no records come. */
+	/* Also end the tapes of a quiet host on time, where no record comes that would end them. */
 	if (r < 0)
 		return r;
 	r = pipeline_rotate_until(pipeline, before_ns);

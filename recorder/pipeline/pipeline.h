@@ -14,6 +14,7 @@
 
 #include "recorder/build/tape-builder.h"
 #include "recorder/build/losses.h"
+#include "recorder/dumps/dumps.h"
 #include "recorder/sink/sealer.h"
 #include "recorder/pipeline/reorder.h"
 #include "recorder/trace/trace.h"
@@ -32,8 +33,8 @@ struct pipeline_source {
 	/* The samples of the ring are trace events. */
 	bool traced;
 	/*
-	 * The ring has trace events that the user requested. Its losses do not affect the counts of
-	 * cgroups.
+	 * The ring has trace events that the user requested. Losses of this ring do not affect the
+	 * counts of dying cgroups.
 	 */
 	bool requested;
 };
@@ -51,17 +52,22 @@ struct pipeline_options {
 	/* Facts for each tape; ends with a NULL key. */
 	const struct pipeline_fact *facts;
 	struct sealer *sealer;
-	/* Period of the timer that samples; 0: no timer does, or its period varies. */
+	/*
+	 * Period of the timer that takes the samples; 0: the event is not a timer, or its period
+	 * varies.
+	 */
 	uint64_t period_ns;
 	/*
-	 * The records come from a file of another recorder. All of its samples count, with the
-	 * threads that they state. In our own recording, samples from before the begin do not
-	 * count. A sample of a thread that has lost its tid belongs to the last thread that ended
-	 * on that CPU.
+	 * The records come from a file of another recorder. All samples of the file count, with the
+	 * threads that they state. In our own recording, samples from before its begin do not
+	 * count. There, a sample of a thread that has lost its tid belongs to the last thread that
+	 * ended on that CPU.
 	 */
 	bool imported;
 	/* Receives the trace events; NULL: ignore them. */
 	struct trace *trace;
+	/* Walks the user stacks; NULL: samples have the kernel's callers. */
+	struct dumps *dumps;
 };
 
 /* The state of one CPU. */
@@ -78,6 +84,8 @@ struct pipeline_cpu {
 struct pipeline_prefetched {
 	/* The result of perf_record_decode(). */
 	int decoded;
+	/* A sample that has callers, unlike a trace event. */
+	bool has_callers;
 	struct perf_record record;
 	/* The callchain of a sample. */
 	struct chain chain;
@@ -88,19 +96,20 @@ struct pipeline {
 	uint64_t samples;
 	struct losses losses;
 	struct tracker tracker;
-	/* Callchains that were cut because a cgroup added too many. */
-	struct cgroup_counts cut;
 	/* The members below belong to pipeline.c. */
 	struct reorder reorder;
 	struct tape_builder builder;
 	struct tape *tape;
-	/* The place of a record is its number in the flush, modulo REORDER_AHEAD. */
+	/* A record's index is its number in the flush, modulo REORDER_AHEAD. */
 	struct pipeline_prefetched prefetched[REORDER_AHEAD];
-	/* The numbers of records that were prefetched and applied in the present flush. */
-	size_t prefetched_count, applied_count;
+	/*
+	 * The numbers of records that were prefetched, whose stacks were walked, and that were
+	 * applied in the present flush.
+	 */
+	size_t prefetched_count, walked_count, applied_count;
 	array_of(struct tape_anchor) anchors;
 	array_of(struct pipeline_cpu) cpus;
-	/* The part of the present tape that is spooled. */
+	/* The part of the present tape that is already in the spool. */
 	struct spool_mark spooled;
 	uint64_t started_ns;
 	/* Time of the last record that was applied. */
@@ -132,8 +141,8 @@ const struct tape_anchor *pipeline_last_anchor(const struct pipeline *pipeline);
 uint64_t pipeline_wall(const struct pipeline *pipeline, uint64_t perf_ns);
 
 /*
- * Notes that a CPU went offline, at time_ns at the earliest, or that it is online again since
- * time_ns. Returns 0 or -ENOMEM.
+ * Notes that a CPU went offline at or after time_ns, or that the CPU is online again since time_ns.
+ * Returns 0 or -ENOMEM.
  */
 int pipeline_cpu(struct pipeline *pipeline, uint32_t cpu, bool online, uint64_t time_ns);
 /*
@@ -151,23 +160,24 @@ int pipeline_begin(struct pipeline *pipeline, uint64_t begin_ns);
 int pipeline_add(struct pipeline *pipeline, uint32_t source, const struct perf_record_place *place,
 		 const uint8_t *record, size_t size);
 /*
- * Applies all records before before_ns; no earlier record may be added later. Seals tapes that end
- * before it. Returns 0 or a negative errno.
+ * Applies all records before before_ns; the caller must not add earlier records later. Gives tapes
+ * that end by then to the sealer. Returns 0 or a negative errno.
  */
 int pipeline_flush(struct pipeline *pipeline, uint64_t before_ns);
 /*
- * Ends the present tape at at_ns; all records before it must be applied. Returns 0 or a negative
+ * Ends the present tape at at_ns; all records before at_ns must be applied. Returns 0 or a negative
  * errno.
  */
 int pipeline_rotate(struct pipeline *pipeline, uint64_t at_ns);
 /*
- * Spools the rows that came into the present tape since the last block; all of them lie before
- * until_ns. Does nothing while earlier blocks wait; the next block is then larger. Returns 0 or a
- * negative errno.
+ * Spools the rows that were added to the present tape since the last block; all of them lie before
+ * until_ns. While earlier blocks wait, does not spool; the next block is then larger. Returns 0 or
+ * a negative errno.
  */
 int pipeline_spool(struct pipeline *pipeline, uint64_t until_ns);
 /*
  * Applies all records and seals the last tape. The tape ends at end_ns, or after its last record if
- * that is later. `why` is the reason (TAPE_ENDED); NULL: none. Returns 0 or a negative errno.
+ * that record is later. `why` is the reason (TAPE_ENDED); NULL: none. Returns 0 or a negative
+ * errno.
  */
 int pipeline_end(struct pipeline *pipeline, uint64_t end_ns, const char *why);

@@ -28,7 +28,7 @@ int reorder_add(struct reorder *reorder, uint64_t time_ns, uint32_t source, cons
 	return 0;
 }
 
-/* Each ring is nearly sorted, so there are about as many sorted runs as rings. */
+/* The records of each ring are nearly sorted, so there are about as many sorted runs as rings. */
 static int reorder_sort(struct reorder *reorder)
 {
 	if (array_reserve(&reorder->scratch, reorder->entries.count) < 0)
@@ -37,7 +37,7 @@ static int reorder_sort(struct reorder *reorder)
 	return 0;
 }
 
-/* After one long wait, do not keep the memory for weeks. */
+/* Free memory beyond this. Otherwise one long wait would make the recorder keep it for weeks. */
 #define KEPT_BYTES (8u << 20)
 
 static void reorder_shrink(struct reorder *reorder)
@@ -70,8 +70,8 @@ static void reorder_move_kept(struct reorder *reorder, size_t applied)
 	if (!applied)
 		return;
 	/*
-	 * The bytes are in the order of reorder_add(), so everything before the first kept record
-	 * can go.
+	 * The bytes are in the order of reorder_add(), so drop the bytes before the first kept
+	 * record.
 	 */
 	memmove(reorder->entries.items, reorder->entries.items + applied,
 		keep * sizeof(*reorder->entries.items));
@@ -87,9 +87,7 @@ static void reorder_move_kept(struct reorder *reorder, size_t applied)
 
 static void reorder_drop_applied(struct reorder *reorder, size_t applied)
 {
-	/*
-	 * Judge by the size before this flush, because the next flush needs as much memory again.
-	 */
+	/* Judge by the size before this flush, because the next flush needs about the same size. */
 	bool roomy = reorder->bytes.capacity > KEPT_BYTES &&
 		     reorder->bytes.size < reorder->bytes.capacity / 8 &&
 		     reorder->bytes.size < KEPT_BYTES;
@@ -101,7 +99,7 @@ static void reorder_drop_applied(struct reorder *reorder, size_t applied)
 
 /*
  * Records were added up to a second ago and have left the CPU's cache. Prefetch a record's bytes
- * this number of records before prefetch() reads them.
+ * BYTES_AHEAD records before prefetch() reads them.
  */
 #define BYTES_AHEAD 4
 #define CACHE_LINE 64

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Puts records into time order. Each CPU has its own ring, but events on two CPUs must be applied
- * in the order in which they happened: a process is forked on one CPU and sampled on another.
- * Records are copied as they are drained. A flush applies everything before a moment that no later
- * record can precede.
+ * Puts records into time order. Each CPU has its own ring, but the pipeline must apply events of
+ * all CPUs in the order in which they happened. For example, a process is forked on one CPU and
+ * sampled on another. The drain copies each record into this object. A flush applies all records
+ * before a moment; records that come later must not be older than that moment.
  *
  * Records of the same time keep the order in which they were added. Records without a time (0) come
  * first.
@@ -34,12 +34,12 @@ int reorder_add(struct reorder *reorder, uint64_t time_ns, uint32_t source, cons
 		size_t size);
 
 /* Maximum number of records between the prefetch() and the apply() of a record. */
-#define REORDER_AHEAD 8
+#define REORDER_AHEAD 16
 
 /*
  * Applies all records before before_ns (UINT64_MAX: all), and forgets them. Calls prefetch(),
- * unless it is NULL, for each record, in the same order, a few records before its apply(). The
- * bytes stay valid until then.
+ * unless it is NULL, for each record in the same order, a few records before its apply(). The bytes
+ * stay valid until its apply() returns.
  *
  * Stops when apply() returns a negative value, and returns that value. The remaining records stay,
  * and the next flush prefetches them again. Otherwise returns 0 or -ENOMEM.

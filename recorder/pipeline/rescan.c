@@ -3,12 +3,12 @@
 
 #include "base/clock.h"
 
-/* If losses go on, scan at most this often. */
+/* If records are lost again and again, leave at least this time between two scans. */
 #define APART_NS (10 * NSEC_PER_SEC)
 
 /*
- * Time for a turn of a second. On a usual host this is enough for all processes; with thousands of
- * threads, the scan takes several turns.
+ * Time that a turn may spend, once per second. On a usual host, a scan of all processes takes less;
+ * with thousands of threads, it takes several turns.
  */
 #define TURN_NS (20 * NSEC_PER_MSEC)
 
@@ -32,7 +32,7 @@ static int rescan_maps(struct tracker *tracker, uint64_t time_ns, uint64_t until
 	return MIN(r, 0);
 }
 
-int rescan_run(struct rescan *rescan, struct pipeline *pipeline)
+static int rescan_processes(struct rescan *rescan, struct pipeline *pipeline)
 {
 	uint64_t lost = pipeline->losses.counts.lost_sideband, now = clock_ns(CLOCK_MONOTONIC);
 	uint64_t time_ns = pipeline_last_anchor(pipeline)->perf_ns, until_ns = now + TURN_NS;
@@ -49,4 +49,13 @@ int rescan_run(struct rescan *rescan, struct pipeline *pipeline)
 	}
 	rescan->scanned_ns = now;
 	return MIN(proc_walk_run(&rescan->walk, &pipeline->tracker, time_ns, until_ns), 0);
+}
+
+int rescan_run(struct rescan *rescan, struct pipeline *pipeline)
+{
+	int r = rescan_processes(rescan, pipeline);
+
+	pipeline->tracker.unsure =
+		rescan->walk.folder || rescan->lost != pipeline->losses.counts.lost_sideband;
+	return r;
 }

@@ -2,12 +2,12 @@
 #pragma once
 
 /*
- * Rescans /proc after side-band records were lost, or after a CPU came online: no record shows
- * which processes ran there before its events were opened. Scans after the end of the loss. Records
+ * Rescans /proc after side-band records were lost. Also after a CPU came online: no record shows
+ * which processes ran there before its events were opened. The scan begins after the loss. Records
  * that are applied later are newer than most of the scan, and repeat the rest.
  *
- * Also rereads the maps of processes that have too many mappings. Users decide how many processes,
- * threads and mappings there are, so each turn does only a part.
+ * Also rereads the maps of processes that have too many mappings. Users can make any number of
+ * processes, threads and mappings, so each turn does only a part of the work.
  */
 
 #include "recorder/pipeline/pipeline.h"

@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 
-/* Below this number of accounts, forgetting is not worth the work. */
+/* With at most this number of accounts, do not forget idle ones. */
 #define KEEP_MIN 1024
 
 void accounts_init(struct accounts *accounts, const struct account_limits *limits)
@@ -41,7 +41,7 @@ static void accounts_refill_account(const struct accounts *accounts, struct acco
 static bool accounts_is_idle(const struct accounts *accounts, struct account *account)
 {
 	accounts_refill_account(accounts, account);
-	return !account->refused && account->own >= accounts->limits.own.burst &&
+	return account->own >= accounts->limits.own.burst &&
 	       account->sure >= accounts->limits.sure.burst;
 }
 
@@ -50,7 +50,10 @@ static uint64_t accounts_hash(uint64_t key)
 	return hash_numbers(key, 0x62756467);
 }
 
-/* Without memory for the table, an account gets full buckets again. */
+/*
+ * If memory for the table is short, also forgets accounts that are not idle; their buckets are full
+ * again.
+ */
 static void accounts_forget_idle(struct accounts *accounts)
 {
 	size_t kept = 0;
@@ -67,18 +70,12 @@ static void accounts_forget_idle(struct accounts *accounts)
 	accounts->list.count = kept;
 }
 
-void accounts_begin(struct accounts *accounts)
+void accounts_begin(struct accounts *accounts, uint64_t periods)
 {
-	accounts->period++;
-	accounts->all = accounts_refill(&accounts->limits.all, accounts->all, 1);
+	accounts->period += periods;
+	accounts->all = accounts_refill(&accounts->limits.all, accounts->all, periods);
 	if (accounts->list.count > KEEP_MIN)
 		accounts_forget_idle(accounts);
-}
-
-void accounts_forget(struct accounts *accounts)
-{
-	accounts->list.count = 0;
-	table_clear(&accounts->table);
 }
 
 static bool accounts_equal(const void *context, uint32_t at, const void *key)
@@ -88,8 +85,8 @@ static bool accounts_equal(const void *context, uint32_t at, const void *key)
 
 static struct account *accounts_account(struct accounts *accounts, uint64_t key)
 {
-	uint32_t at =
-		table_find(&accounts->table, accounts_hash(key), accounts_equal, accounts, &key);
+	uint64_t hash = accounts_hash(key);
+	uint32_t at = table_find(&accounts->table, hash, accounts_equal, accounts, &key);
 	struct account fresh = { .key = key,
 				 .own = accounts->limits.own.burst,
 				 .sure = accounts->limits.sure.burst,
@@ -98,10 +95,9 @@ static struct account *accounts_account(struct accounts *accounts, uint64_t key)
 	if (at != TABLE_NONE)
 		return &accounts->list.items[at];
 	if (accounts->list.count >= ACCOUNTS_MAX)
-		return &accounts->list.items[0];
+		return &accounts->list.items[hash % accounts->list.count];
 	at = accounts->list.count;
-	if (array_reserve(&accounts->list, at + 1) < 0 ||
-	    table_add(&accounts->table, accounts_hash(key), at) < 0)
+	if (array_reserve(&accounts->list, at + 1) < 0 || table_add(&accounts->table, hash, at) < 0)
 		return NULL;
 	accounts->list.items[accounts->list.count++] = fresh;
 	return &accounts->list.items[at];

@@ -2,12 +2,13 @@
 #pragma once
 
 /*
- * Shares a bounded amount of work between accounts, such as processes, so that an account that
- * wants too much loses its own part and no other account does.
+ * Shares a bounded amount of work between accounts, such as processes. An account that requests too
+ * much is refused, without harm to the other accounts.
  *
- * Each account has a bucket, and all accounts together have one. Each period refills the buckets. A
- * request needs both. If the common bucket is empty, an account may still spend its sure part,
- * which is small. So an account that asks for little always gets it.
+ * Each account has a bucket (`own`), and all accounts share a common bucket (`all`). A request
+ * needs both buckets. If the common bucket is empty, the account may still spend a small bucket
+ * that is sure (`sure`). So an account that requests little is never refused. Each period refills
+ * all buckets.
  */
 
 #include <stdbool.h>
@@ -16,7 +17,7 @@
 #include "base/array.h"
 #include "base/table.h"
 
-/* The size of a bucket, and what a period adds to it. */
+/* The size of a bucket, and the amount that each period adds to it. */
 struct account_bucket {
 	uint64_t burst;
 	uint64_t rate;
@@ -30,15 +31,21 @@ struct account_limits {
 
 struct account {
 	uint64_t key;
-	/* What is left in its buckets, in the period of that number. */
+	/* The remaining amounts in the account's buckets, in the period with number `period`. */
 	uint64_t own;
 	uint64_t sure;
 	uint64_t period;
-	/* Requests that were refused since the caller set it to 0. */
+	/*
+	 * Requests that were refused since the caller set this member to 0. A caller that needs the
+	 * number reads it before it begins a period, which may forget the account.
+	 */
 	uint64_t refused;
 };
 
-/* All other accounts are one account. */
+/*
+ * With this number of accounts, a further key shares one of them. A secret hash chooses which, so
+ * nobody can make the accounts of others share an exhausted one.
+ */
 #define ACCOUNTS_MAX 65536
 
 struct accounts {
@@ -53,13 +60,14 @@ struct accounts {
 /* Starts with full buckets. */
 void accounts_init(struct accounts *accounts, const struct account_limits *limits);
 void accounts_done(struct accounts *accounts);
-/* Begins a period. Forgets accounts with full buckets from time to time. */
-void accounts_begin(struct accounts *accounts);
-/* Forgets all accounts. The common bucket stays as it is. */
-void accounts_forget(struct accounts *accounts);
 /*
- * Spends from an account. A request that exceeds what is left empties the buckets. Returns false if
- * they are empty already, and counts that. A cost of 0 only asks. Without memory for the account,
- * returns true.
+ * Refills the buckets for this number of periods. Forgets accounts with full buckets from time to
+ * time.
+ */
+void accounts_begin(struct accounts *accounts, uint64_t periods);
+/*
+ * Spends from an account. A cost that exceeds the remaining amount empties the buckets. If the
+ * buckets are already empty, counts a refused request and returns false. With cost 0, only checks.
+ * Returns true if there is no memory for the account.
  */
 bool accounts_take(struct accounts *accounts, uint64_t key, uint64_t cost);

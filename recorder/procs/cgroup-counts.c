@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* A tape names at most this many cgroups. */
+/* The greatest number of cgroups that a tape names. */
 #define FACTS_MAX 8
 
 void cgroup_counts_done(struct cgroup_counts *counts)
@@ -13,7 +13,7 @@ void cgroup_counts_done(struct cgroup_counts *counts)
 	array_done(&counts->list);
 }
 
-/* A string has the number of its row. */
+/* The number of a string in `names` is the index of its row in `list`. */
 int cgroup_counts_add(struct cgroup_counts *counts, const char *cgroup, uint64_t count)
 {
 	uint32_t id = 0;

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Counts what the recorder left out, by the cgroup of the process that wanted too much: of the
- * present tape, and of the whole recording.
+ * Counts records or callchains that the recorder left out because a process made too many, by the
+ * cgroup of the process. Has a count for the present tape and one for the whole recording.
  */
 
 #include "base/array.h"
@@ -28,12 +28,15 @@ struct cgroup_counts {
 };
 
 void cgroup_counts_done(struct cgroup_counts *counts);
-/* Counts for a cgroup. `cgroup` may be "". Returns 0 or -ENOMEM. */
+/* Adds to the counts of a cgroup. `cgroup` may be "". Returns 0 or -ENOMEM. */
 int cgroup_counts_add(struct cgroup_counts *counts, const char *cgroup, uint64_t count);
 /*
- * Adds a fact "WHAT CGROUP" with the count in the tape for the cgroups with the highest counts, and
- * starts counting for the next tape. Returns 0 or -ENOMEM.
+ * For the cgroups with the highest counts in the tape, adds a fact "WHAT CGROUP" with the count.
+ * Resets these counts for the next tape. Returns 0 or -ENOMEM.
  */
 int cgroup_counts_move_to_tape(struct cgroup_counts *counts, struct tape *tape, const char *what);
-/* Returns the cgroup with the highest count; "" without one. Valid until the next change. */
+/*
+ * Returns the cgroup with the highest count; "" if nothing was counted. Valid until the next
+ * change.
+ */
 const char *cgroup_counts_most(const struct cgroup_counts *counts);

@@ -90,7 +90,7 @@ static int cgroup_ids_write_line(void *context, const struct cgroups_seen *seen)
 	return buffer_failed(text) ? -ENOMEM : 0;
 }
 
-/* Returns whether perf events have no hierarchy of their own, and our paths begin at the root. */
+/* Returns whether perf events use the unified hierarchy, and our paths begin at its root. */
 static bool cgroup_ids_is_unified(void)
 {
 	_cleanup_free_ char *own = NULL;
@@ -114,8 +114,8 @@ static bool cgroup_ids_is_only_hierarchy(void)
 
 /*
  * Runs in the proc reader's thread. The first line of the result is "alone", "unified" or "own";
- * each other line has the id and the path of a cgroup. A walk that meets a limit lists only some
- * cgroups; a hierarchy that is visible in part lists none.
+ * each other line has the id and the path of a cgroup. If the walk meets a limit, the list has only
+ * some cgroups. If only a part of the hierarchy is visible, the list is empty.
  */
 static int cgroup_ids_list_all(const char *mounts, size_t limit, char **ret_text)
 {

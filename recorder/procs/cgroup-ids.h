@@ -3,11 +3,12 @@
 
 /*
  * The paths of cgroups by the kernel's ids, which samples carry (PERF_SAMPLE_CGROUP). The id of a
- * sample shows the cgroup of a process that is gone before /proc can be read. The ids belong to the
- * hierarchy of perf events: the unified one, or that of version 1 if it has one for perf events.
+ * sample shows the cgroup of a process even if that process ends before the recorder can read
+ * /proc. The ids belong to the hierarchy of perf events: that of version 1 for perf events if it
+ * exists, otherwise the unified one.
  *
- * The kernel reports cgroups that are made during the recording as records; a walk finds the
- * others. If there are many, those that were neither made nor looked up recently are forgotten.
+ * The kernel reports new cgroups as records; a walk finds the cgroups that existed before. With too
+ * many entries, the object forgets those that were neither added nor found recently.
  */
 
 #include <stdbool.h>
@@ -35,11 +36,13 @@ struct cgroup_generation {
 /* Zero it to start. */
 struct cgroup_ids {
 	/*
-	 * The hierarchy is the unified one, with the paths that /proc shows. A path other than the
-	 * root is then what cgroup_choose() returns.
+	 * The hierarchy is the unified one, with the paths that /proc shows. In that case, a path
+	 * other than the root is the path that cgroup_choose() returns.
 	 */
 	bool unified;
-	/* No other hierarchy exists: a process in its root is in no other cgroup. */
+	/*
+	 * No other hierarchy exists: a process in the root of this one is not in any other cgroup.
+	 */
 	bool only_hierarchy;
 	struct cgroup_generation recent, older;
 };
@@ -49,5 +52,8 @@ void cgroup_ids_done(struct cgroup_ids *ids);
 int cgroup_ids_add(struct cgroup_ids *ids, uint64_t id, const char *path);
 /* Returns the path of a cgroup, or NULL if it is unknown. Valid until the next call. */
 const char *cgroup_ids_find(struct cgroup_ids *ids, uint64_t id);
-/* Adds all cgroups of this host. Leaves out what cannot be read in time. Returns 0 or -ENOMEM. */
+/*
+ * Adds all cgroups of this host, except those that the reader cannot read in time. Returns 0 or
+ * -ENOMEM.
+ */
 int cgroup_ids_scan(struct cgroup_ids *ids, struct proc_reader *reader);

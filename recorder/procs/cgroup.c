@@ -13,7 +13,7 @@
 
 #define EXITING 4
 
-/* Returns whether a list such as "cpu,cpuacct" has the controller. */
+/* Returns whether a list such as "cpu,cpuacct" contains the controller. */
 static bool cgroup_has_controller(const char *list, const char *name)
 {
 	size_t size = strlen(name);
@@ -43,7 +43,7 @@ const char *cgroup_choose(char *text)
 	unsigned int best_rank = UINT32_MAX;
 	char *line;
 
-	/* A line: "4:memory:/system.slice/x.service". */
+	/* A line is "4:memory:/system.slice/x.service". */
 	while ((line = strsep(&text, "\n"))) {
 		char *controllers = strchr(line, ':');
 		char *path = controllers ? strchr(controllers + 1, ':') : NULL;
@@ -62,9 +62,47 @@ const char *cgroup_choose(char *text)
 	return best;
 }
 
+static bool cgroup_begins(const char *path, const char *text)
+{
+	return strncmp(path, text, strlen(text)) == 0;
+}
+
+/* Without systemd, runtimes name containers "/docker/ID" or "/kubepods/burstable/podUID/ID". */
+static size_t cgroup_owner_depth(const char *path)
+{
+	if (cgroup_begins(path, "/kubepods/"))
+		return 3;
+	return cgroup_begins(path, "/lxc.payload") ? 1 : 2;
+}
+
 /*
- * The kernel moves an exiting process to the root of every hierarchy of version 1. The ninth field
- * of /proc/PID/stat has the flag PF_EXITING.
+ * With systemd, "/user.slice/user-UID.slice" belongs to a user. Elsewhere the first cgroup below
+ * the slices is a unit or a container.
+ */
+size_t cgroup_owner_size(const char *path)
+{
+	static const char slice[] = ".slice";
+	size_t size = 0, depth = 0, most = SIZE_MAX;
+
+	if (cgroup_begins(path, "/user.slice/"))
+		most = 2;
+	while (path[size] == '/' && depth < most) {
+		size_t begin = size++;
+
+		size += strcspn(path + size, "/");
+		depth++;
+		if (size - begin > strlen(slice) &&
+		    cgroup_begins(path + size - strlen(slice), slice))
+			continue;
+		if (most == SIZE_MAX)
+			most = depth == 1 ? cgroup_owner_depth(path) : depth;
+	}
+	return size;
+}
+
+/*
+ * Returns whether a process is exiting, by the flag PF_EXITING in the ninth field of
+ * /proc/PID/stat. The kernel moves such a process to the root of every hierarchy of version 1.
  */
 static bool cgroup_is_exiting(struct proc_reader *reader, int32_t pid)
 {

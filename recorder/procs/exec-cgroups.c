@@ -7,12 +7,15 @@
 
 #include "base/clock.h"
 
-/* The execs of about one second on a host that starts more processes than are read. */
+/*
+ * The number of execs in about one second on a host that starts more processes than this file
+ * reads.
+ */
 #define LIST_MAX 1024
 
 /*
- * A service manager or a container runtime starts fewer. A program in the cgroup of the process
- * that forked it loses nothing, as the tracker takes that one's cgroup.
+ * Service managers and container runtimes start fewer programs. A refused program that stays in the
+ * cgroup of its parent is still right, because the tracker uses the parent's cgroup.
  */
 static const struct account_limits exec_limits = {
 	.own = { .burst = 64, .rate = 32 },
@@ -23,12 +26,10 @@ static const struct account_limits exec_limits = {
 #define READ_INTERVAL_NS (5 * NSEC_PER_MSEC)
 #define READ_BURST 50
 
-/* At 1,000 execs per second, reads them in 200 batches. */
+/* With this pause, 1,000 execs per second are read in at most 200 batches. */
 #define PAUSE_NS (5 * NSEC_PER_MSEC)
 
-/*
- * With few execs, read sooner: a process that ends after a few milliseconds cannot be read later.
- */
+/* With few execs, the pause is shorter, because a process may end after a few milliseconds. */
 #define SHORT_PAUSE_NS (500 * NSEC_PER_USEC)
 #define SHORT_PAUSE_INTERVAL_NS (10 * NSEC_PER_MSEC)
 #define SHORT_PAUSE_BURST 20
@@ -113,5 +114,5 @@ void exec_cgroups_forget(struct exec_cgroups *execs, uint64_t before_ns)
 		else
 			execs->list.items[kept++] = execs->list.items[i];
 	execs->list.count = execs->read_count = kept;
-	accounts_begin(&execs->accounts);
+	accounts_begin(&execs->accounts, 1);
 }

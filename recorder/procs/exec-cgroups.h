@@ -3,10 +3,9 @@
 
 /*
  * The cgroups in which programs start, read from /proc as soon as the kernel reports the exec. The
- * exec's record, and the program's samples, are applied up to a second later. A short program is
- * gone by then. In a storm of execs, reads only as many as cost little. Each process has a share
- * for itself and the processes that it forks, so that a storm leaves room for the programs of
- * others.
+ * pipeline applies the record of the exec up to a second later, when a short program has already
+ * ended. In a storm of execs, reads only a bounded number. A process and its children share one
+ * account, so that a storm leaves room for the programs of other processes.
  */
 
 #include <stdint.h>
@@ -20,7 +19,7 @@ struct exec_cgroup {
 	int32_t pid;
 	/* Time of the exec. */
 	uint64_t time_ns;
-	/* NULL: the process was gone, or it was not read. */
+	/* NULL: the process had ended, or the number of reads was at its bound. */
 	char *path;
 };
 
@@ -34,24 +33,24 @@ struct exec_fork {
 struct exec_cgroups {
 	/* In the order in which they were added. */
 	array_of(struct exec_cgroup) list;
-	/* The number of entries at the beginning of `list` that were read or passed over. */
+	/* The number of entries at the beginning of `list` that are done: read, or skipped. */
 	size_t read_count;
 	struct allowance reads, pauses;
-	/* Whoever forked a process pays for its exec. */
+	/* The exec of a process is charged to the process that forked it. */
 	struct accounts accounts;
-	/* The last forks, each at the child's pid modulo EXEC_FORKS. */
+	/* The last forks, at index child's pid modulo EXEC_FORKS. */
 	struct exec_fork forks[EXEC_FORKS];
 };
 
 void exec_cgroups_init(struct exec_cgroups *execs);
 void exec_cgroups_done(struct exec_cgroups *execs);
-/* Returns how long to wait for more execs after one came, as they often come in groups. */
+/* Returns the time to wait for more execs after one came, because execs often come in groups. */
 uint64_t exec_cgroups_pause(struct exec_cgroups *execs);
 /* Notes that a process was forked. */
 void exec_cgroups_fork(struct exec_cgroups *execs, int32_t pid, int32_t parent);
 /*
- * Adds an exec that the kernel reported. Drops it without memory, if there are too many, or if the
- * process that forked it has too many.
+ * Adds an exec that the kernel reported. Drops the exec if memory is short, if the list is full, or
+ * if the process that forked it has used up its share.
  */
 void exec_cgroups_add(struct exec_cgroups *execs, int32_t pid, uint64_t time_ns);
 /*
@@ -63,10 +62,9 @@ void exec_cgroups_read(struct exec_cgroups *execs,
 				   char path[CGROUP_PATH_MAX]),
 		       struct proc_reader *reader);
 /*
- * Returns the cgroup of a process at its first exec at or after time_ns; NULL if it is unknown.
- * Valid until the next call that changes the list.
+ * Returns the cgroup of a process at its first exec at or after time_ns; NULL if that cgroup is
+ * unknown. Valid until the next call that changes the list.
  */
 const char *exec_cgroups_find(const struct exec_cgroups *execs, int32_t pid, uint64_t time_ns);
-/* Forgets the execs that are older than before_ns, and renews the shares. Call it once per second.
- */
+/* Forgets the execs before before_ns, and renews the shares. Call it once per second. */
 void exec_cgroups_forget(struct exec_cgroups *execs, uint64_t before_ns);

@@ -4,12 +4,12 @@
 #include "base/hash.h"
 
 /*
- * A treap: a search tree by start, and a heap by a rank of each node. The rank is a keyed hash of
- * the node's number, so a process cannot choose mappings that make the tree deep.
+ * A treap: a search tree by the start of mappings, and a heap by the rank of nodes. The rank is a
+ * keyed hash of the node's number, so a process cannot choose mappings that make the tree deep.
  *
  * Invariants:
- * (1) in the tree, starts to the left are less and those to the right are greater;
- * (2) a node's rank is at least that of both nodes below it;
+ * (1) nodes to the left of a node have smaller starts, and nodes to the right have greater starts;
+ * (2) a node's rank is at least the rank of both its children;
  * (3) each node is in the tree or on the free list;
  * (4) all->count is the sum of the counts of all maps.
  */
@@ -55,7 +55,7 @@ static uint64_t maps_rank(uint32_t link)
 	return hash_numbers(link, 0x6d617073);
 }
 
-/* Makes a copy of *maps if others share it, so that the caller may change it. */
+/* Replaces *maps by a copy if other processes share *maps, so that the caller may change it. */
 static int maps_own(struct maps **maps)
 {
 	struct maps *from = *maps, *copy;
@@ -85,7 +85,9 @@ static int maps_own(struct maps **maps)
 	return 0;
 }
 
-/* Splits a tree into the mappings that start before an address and the others. */
+/*
+ * Splits a tree into the mappings that start before an address and those that start at or after it.
+ */
 static void maps_split(const struct maps *maps, uint32_t root, uint64_t address, uint32_t *before,
 		       uint32_t *after)
 {
@@ -134,7 +136,7 @@ static struct mapping *maps_last(const struct maps *maps, uint32_t root)
 	return &maps_at(maps, root)->mapping;
 }
 
-/* Frees a tree without a stack: turns it into a list to the right. */
+/* Frees a tree without recursion, by turning it into a list. */
 static void maps_free_tree(struct maps *maps, uint32_t root)
 {
 	while (root) {
@@ -154,7 +156,7 @@ static void maps_free_tree(struct maps *maps, uint32_t root)
 	}
 }
 
-/* Returns a tree of one mapping. The caller has reserved the memory. */
+/* Returns a tree of one mapping. The caller must have reserved the memory. */
 static uint32_t maps_make(struct maps *maps, const struct mapping *mapping)
 {
 	uint32_t link = maps->free;
@@ -169,7 +171,7 @@ static uint32_t maps_make(struct maps *maps, const struct mapping *mapping)
 	return link;
 }
 
-/* Returns whether two more mappings, and the copy that they may need, are allowed. */
+/* Returns whether the bounds allow two more mappings, and a copy of shared maps. */
 static bool maps_has_room(const struct maps *maps)
 {
 	size_t all = maps->all->count + 2 + (maps->references > 1 ? maps->count : 0);
@@ -180,7 +182,10 @@ static bool maps_has_room(const struct maps *maps)
 	       (maps->count < MAPS_SMALL && all <= MAPS_ALL_MAX + MAPS_ALL_MAX / 4);
 }
 
-/* Sets *ret_rest to the part of a mapping beyond an address. Returns false if it has none. */
+/*
+ * Sets *ret_rest to the part of a mapping beyond an address. Returns false if the mapping ends
+ * before.
+ */
 static bool maps_cut(const struct mapping *mapping, uint64_t end, struct mapping *ret_rest)
 {
 	if (!mapping || mapping->end <= end)
@@ -191,7 +196,9 @@ static bool maps_cut(const struct mapping *mapping, uint64_t end, struct mapping
 	return true;
 }
 
-/* Replaces [start, end) by a mapping, or by nothing. The memory is reserved. */
+/*
+ * Replaces [start, end) by a mapping; NULL: by nothing. The caller must have reserved the memory.
+ */
 static void maps_replace(struct maps *maps, uint64_t start, uint64_t end,
 			 const struct mapping *mapping)
 {

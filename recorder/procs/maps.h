@@ -2,15 +2,15 @@
 #pragma once
 
 /*
- * The mappings of one address space: the module at each address. A new mapping replaces what it
- * overlaps; the rest of an older mapping stays on both sides. Processes share the mappings until
- * one of them changes them, so that fork() copies nothing.
+ * The mappings of one address space: the module at each address. A new mapping replaces the parts
+ * of older mappings that it overlaps; their other parts stay. A child shares the mappings of its
+ * parent until one of the two changes them, so a fork does not copy anything.
  *
- * Each change gives a new version number, which no other mappings ever have. A result that was
- * looked up under a version therefore stays true for that version.
+ * Each change gives the mappings a new, unique version number. Therefore the result of a look-up
+ * stays true for its version.
  *
- * The kernel reports each mmap() and no munmap(), so a process decides how many mappings we know.
- * A look-up and a change take logarithmic time, and the number of mappings is bounded.
+ * The kernel reports each mmap() but not munmap(), so a process could make this object grow without
+ * limit. So the number of mappings is bounded, and a look-up and a change take logarithmic time.
  */
 
 #include <stdbool.h>
@@ -20,13 +20,13 @@
 
 /* Real processes have less than 1,000 executable ranges. */
 #define MAPS_MAX 4096
-/* BPF programs and kernel modules. */
+/* Bounds the BPF programs and kernel modules. */
 #define MAPS_KERNEL_MAX 65536
-/* All maps together: 24 MB. */
+/* Bounds the mappings of all maps together, to 24 MB. */
 #define MAPS_ALL_MAX (512u << 10)
 /*
- * When all maps together have MAPS_ALL_MAX mappings, those with at most this many may still grow,
- * until there are a quarter more.
+ * When all maps together have MAPS_ALL_MAX mappings, maps with at most MAPS_SMALL mappings may
+ * still grow, until the total is a quarter higher.
  */
 #define MAPS_SMALL 64
 
@@ -38,7 +38,7 @@ struct mapping {
 	uint32_t module;
 };
 
-/* All maps that are compared and bounded together. Zero it to start. */
+/* A set of maps with unique versions and a common bound. Zero it to start. */
 struct maps_all {
 	uint64_t next_version;
 	/* The number of mappings. */
@@ -54,11 +54,11 @@ struct maps_node {
 
 struct maps {
 	unsigned int references;
-	/* Number of the last walk over all maps that visited this one. */
+	/* Number of the last walk over all maps that visited this object. */
 	uint64_t visited;
 	uint64_t version;
 	struct maps_all *all;
-	/* The greatest number of mappings. */
+	/* The greatest number of mappings that is allowed. */
 	size_t max;
 	/* The number of mappings. */
 	size_t count;
@@ -69,13 +69,13 @@ struct maps {
 
 /* Creates empty mappings. `all` must outlive them. Returns 0 or -ENOMEM. */
 int maps_new(struct maps_all *all, size_t max, struct maps **ret_maps);
-/* Adds a reference, which maps_unref() returns. Both accept NULL. */
+/* Adds a reference; maps_unref() drops it. Both accept NULL. */
 struct maps *maps_ref(struct maps *maps);
 struct maps *maps_unref(struct maps *maps);
 
 /*
- * Adds a mapping to *maps, and replaces *maps by a copy first if others share it. An empty mapping
- * changes nothing. Returns 0, -ENOMEM, or -ENOSPC if there would be too many mappings.
+ * Adds a mapping to *maps. If other processes share *maps, first replaces it by a copy. An empty
+ * mapping changes nothing. Returns 0, -ENOMEM, or -ENOSPC if there would be too many mappings.
  */
 int maps_insert(struct maps **maps, const struct mapping *mapping);
 /* Removes a range from *maps. Returns 0, -ENOMEM, or -ENOSPC if a mapping cannot be split. */
@@ -85,6 +85,6 @@ int maps_remove(struct maps **maps, uint64_t start, uint64_t end);
 const struct mapping *maps_find(const struct maps *maps, uint64_t address);
 /*
  * Returns the next mapping, in any order, or NULL at the end. *at starts at 0. The caller may
- * change its module.
+ * change the module of the mapping.
  */
 struct mapping *maps_next(struct maps *maps, size_t *at);

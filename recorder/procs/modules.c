@@ -51,7 +51,10 @@ int modules_add_build_id(struct modules *modules, const char *path, const uint8_
 	return 0;
 }
 
-/* A build-id identifies a file better than device and inode, which a later file may reuse. */
+/*
+ * Sets the known build-id of the path. It identifies a file better than device and inode, which a
+ * later file may reuse.
+ */
 static void modules_use_known_build_id(struct modules *modules, struct tape_module *module)
 {
 	const struct tape_module *known;
@@ -68,11 +71,11 @@ static void modules_use_known_build_id(struct modules *modules, struct tape_modu
 
 static uint64_t modules_hash_module(const struct tape_module *module)
 {
-	return hash_numbers(module->path, module->inode) ^
+	return hash_numbers(hash_numbers(module->path, module->inode), module->device) ^
 	       hash_text(module->build_id, sizeof(module->build_id));
 }
 
-/* Returns the number of a module whose path is in `paths`. */
+/* Finds or adds a module whose path is in `paths`, and sets *ret_module to its number. */
 static int modules_add_row(struct modules *modules, const struct tape_module *module,
 			   uint32_t *ret_module)
 {
@@ -101,7 +104,7 @@ int modules_add(struct modules *modules, struct tape_module *module, const char 
 	return modules_add_row(modules, module, ret_module);
 }
 
-/* Copies a row of other modules, and adds its path to these. */
+/* Copies a row of `from`, and adds its path to `modules`. */
 static int modules_take_row(struct modules *modules, const struct modules *from,
 			    const struct tape_module *row, struct tape_module *ret_row)
 {
@@ -151,7 +154,10 @@ static bool modules_starts_with(const char *text, const char *prefix)
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* Memory without a file: its code was made at run time, and only a perf map can name it. */
+/*
+ * Returns whether the path names memory without a file. Its code was made at run time, and only a
+ * perf map can name it.
+ */
 static bool modules_is_anonymous(const char *path)
 {
 	return !*path || modules_starts_with(path, "//anon") ||
@@ -186,7 +192,7 @@ const char *modules_describe_mapping(const struct perf_record *record,
 	return path;
 }
 
-/* Returns whether a module of this path may be added, if it is new. */
+/* Returns whether the bounds allow a new module with this path. */
 static bool modules_has_room(const struct modules *modules, const char *path, bool few)
 {
 	size_t more = few ? 4 : 0, size = strlen(path);

@@ -17,12 +17,14 @@
 
 /*
  * Invariants:
- * (1) a worker belongs to its thread and to the reader; the thread alone owns it after the reader
- *     abandons it, and frees it;
- * (2) `stuck` outlives both, because a thread that comes back decrements its count.
+ * (1) a worker belongs to its thread and to the reader. After the reader abandons a worker, the
+ *     thread alone owns that worker, and frees it;
+ * (2) `stuck` outlives both, because an abandoned thread that returns decrements its count.
  */
 
-/* Time for all reads once *stop is set, because somebody waits for the end. */
+/*
+ * Time for all reads together after *stop was set, because the end of the recorder waits for them.
+ */
 #define STOP_BUDGET_NS (500 * NSEC_PER_MSEC)
 
 struct proc_worker {
@@ -31,9 +33,9 @@ struct proc_worker {
 	int (*read)(const char *path, size_t limit, char **ret_text);
 	char path[64];
 	size_t limit;
-	/* The thread has something to read. */
+	/* The thread must read `path`. */
 	bool pending;
-	/* The reader does not want the result any more. */
+	/* The reader does not use the result. */
 	bool abandoned;
 	char *text;
 	int result;
@@ -46,13 +48,13 @@ struct stuck {
 };
 
 struct proc_reader {
-	/* NULL: the last one was abandoned. */
+	/* NULL: the reader abandoned the last worker. */
 	struct proc_worker *worker;
 	struct stuck *stuck;
 	/* Remaining time for all reads. */
 	uint64_t budget_ns;
 	uint64_t each_ns;
-	/* NULL: never. */
+	/* Not 0: stop soon. May be NULL. */
 	const volatile sig_atomic_t *stop;
 	bool stopping;
 };
@@ -99,7 +101,7 @@ static void *proc_worker_main(void *context)
 		else
 			pthread_cond_wait(&worker->changed, &worker->lock);
 	}
-	/* the reader abandoned this thread before it got a CPU */
+	/* the reader abandoned this thread before the thread began to read */
 	if (worker->pending)
 		atomic_fetch_sub(&worker->stuck->count, 1);
 	pthread_mutex_unlock(&worker->lock);
@@ -128,7 +130,7 @@ static int proc_worker_new(struct proc_reader *reader)
 	return 0;
 }
 
-/* The thread ends and frees the worker when its read returns, if it ever does. */
+/* Leaves the worker to its thread, which frees the worker and ends when its read returns. */
 static void proc_worker_abandon(struct proc_reader *reader)
 {
 	struct proc_worker *worker = take_ptr(reader->worker);
@@ -200,8 +202,8 @@ unsigned int proc_reader_stuck(const struct proc_reader *reader)
 }
 
 /*
- * Waits until the read returns or the time is over; returns whether it returned. The caller holds
- * the worker's lock.
+ * Waits until the read returns or the time is over. Returns whether the read returned. The caller
+ * holds the worker's lock.
  */
 static bool proc_worker_wait(struct proc_reader *reader)
 {
@@ -226,6 +228,14 @@ static int proc_reader_read_file(const char *path, size_t limit, char **ret_text
 int proc_reader_read(struct proc_reader *reader, const char *path, size_t limit, char **ret_text)
 {
 	return proc_reader_run(reader, proc_reader_read_file, path, limit, ret_text);
+}
+
+int proc_reader_read_maps(struct proc_reader *reader, const char *path, size_t limit,
+			  char **ret_text)
+{
+	if (reader && proc_reader_stuck(reader) >= PROC_READER_MAPS_STUCK_MAX)
+		return -EAGAIN;
+	return proc_reader_read(reader, path, limit, ret_text);
 }
 
 int proc_reader_run(struct proc_reader *reader,

@@ -25,7 +25,7 @@ int proc_scan_maps(struct tracker *tracker, int32_t pid)
 	int r;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	r = proc_reader_read(tracker->reader, path, MAPS_LIMIT, &text);
+	r = proc_reader_read_maps(tracker->reader, path, MAPS_LIMIT, &text);
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
 	rest = text;
@@ -47,7 +47,8 @@ int proc_scan_maps(struct tracker *tracker, int32_t pid)
 }
 
 /*
- * With these errors the process is neither gone nor hidden: we lack descriptors or memory to look.
+ * Notes an error that does not mean that the process has ended or is hidden: we lack descriptors or
+ * memory to read it.
  */
 static void proc_scan_note_truncated(struct tracker *tracker, int r)
 {
@@ -80,7 +81,7 @@ static int proc_scan_thread(struct tracker *tracker, int32_t pid, int32_t tid)
 	return r;
 }
 
-/* Returns the next folder whose name is a number; 0: no more. */
+/* Returns the name of the next entry of the folder whose name is a number; 0: at the end. */
 static int32_t proc_scan_next_number(DIR *folder)
 {
 	struct dirent *entry;
@@ -117,8 +118,8 @@ static int proc_scan_process(struct tracker *tracker, int32_t pid)
 	int r = proc_scan_maps(tracker, pid);
 
 	/*
-	 * Read the cgroup of the process now. Its children inherit the cgroup, even if they end
-	 * before /proc shows theirs.
+	 * Read the cgroup of the process now. Later children inherit this cgroup, even if they end
+	 * before their own /proc can be read.
 	 */
 	process = tracker_process(tracker, pid);
 	if (process)
@@ -140,8 +141,8 @@ static int proc_scan_compare_starts(const void *a, const void *b)
 }
 
 /*
- * A module's size includes parts that lie elsewhere, so it ends at the latest where the next one
- * starts.
+ * Adds the modules, sorted by address. The size of a module includes parts at other addresses, so
+ * cut it off where the next module starts.
  */
 static int proc_scan_add_modules(struct tracker *tracker, struct kernel_module *modules,
 				 size_t count)
@@ -169,7 +170,7 @@ static int proc_scan_modules(struct tracker *tracker)
 	int r = 0;
 
 	if (file_read("/proc/modules", 4 << 20, &text, NULL) < 0)
-		return 0; /* this kernel has no modules */
+		return 0; /* this kernel does not support modules */
 	rest = text;
 	while (r == 0 && (line = strsep(&rest, "\n"))) {
 		struct kernel_module module;
@@ -209,9 +210,9 @@ int proc_scan_kernel(struct tracker *tracker)
 }
 
 /*
- * Returns whether the scan saw all processes. It did not if we ran out of descriptors, or if /proc
- * hides the processes of other users, which include process 1. A process that the scan did not see
- * may still run.
+ * Returns whether the scan saw all processes. Otherwise, a process that the scan did not see may
+ * still run. A scan misses processes if we ran out of descriptors or memory. It also misses them if
+ * /proc hides those of other users, which include process 1.
  */
 static bool proc_scan_saw_all(struct tracker *tracker)
 {

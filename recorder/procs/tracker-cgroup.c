@@ -6,7 +6,10 @@
 
 #include "base/clock.h"
 
-/* NULL, also without memory, means that the cgroup is unknown. */
+/* Makes the numbers of processes differ from other hashes. */
+#define OWNER_IS_PROCESS 0x6f776e6572
+
+/* Sets the cgroup; NULL: unknown. It also becomes unknown if memory is short. */
 static void tracker_cgroup_set(struct tracker_process *process, const char *cgroup)
 {
 	free(process->cgroup);
@@ -21,8 +24,8 @@ static void tracker_cgroup_change(struct tracker_process *process, const char *p
 }
 
 /*
- * Uses the cgroup that was read at the process's first exec at or after time_ns. Returns whether
- * one was read.
+ * Uses the cgroup that exec_cgroups_read() found at the process's first exec at or after time_ns.
+ * Returns false if it did not find one.
  */
 static bool tracker_cgroup_use_exec(struct tracker *tracker, struct tracker_process *process,
 				    uint64_t time_ns)
@@ -55,14 +58,14 @@ void tracker_cgroup_executed(struct tracker *tracker, struct tracker_process *pr
 }
 
 /*
- * Threads of one process may be in several cgroups, whose samples would each expire the cgroup.
- * Read it at most this often.
+ * The least time between two reads of a process's cgroup. Threads of one process may be in several
+ * cgroups, and each change between their samples expires the cgroup.
  */
 #define CGROUP_INTERVAL_NS NSEC_PER_SEC
 
 /*
- * Reads the cgroup. If the process is gone, keeps the cgroup of its exec, or else takes that of its
- * last sample. If reading takes too long, the next sample tries again.
+ * Reads the cgroup from /proc. If the process has ended, keeps the cgroup of its exec, or else uses
+ * that of its last sample (`named`). If reading takes too long, the next sample tries again.
  */
 static void tracker_cgroup_read(struct tracker *tracker, struct tracker_process *process,
 				const char *named, uint64_t time_ns)
@@ -81,8 +84,8 @@ static void tracker_cgroup_read(struct tracker *tracker, struct tracker_process 
 }
 
 /*
- * A sample whose cgroup is the root says nothing: on a host with cgroups of version 1, all
- * processes are in that root.
+ * Ignores the root as the cgroup of a sample. On a host with cgroups of version 1, all processes
+ * are in the root of the other hierarchy.
  */
 static void tracker_cgroup_update(struct tracker *tracker, struct tracker_process *process,
 				  uint64_t time_ns)
@@ -144,4 +147,14 @@ void tracker_read_exec_cgroups(struct tracker *tracker)
 void tracker_forget_execs(struct tracker *tracker, uint64_t before_ns)
 {
 	exec_cgroups_forget(&tracker->exec_cgroups, before_ns);
+}
+
+uint64_t tracker_owner(struct tracker *tracker, int32_t pid)
+{
+	const struct tracker_process *process = tracker_process(tracker, pid);
+	const char *cgroup = process ? process->cgroup : NULL;
+
+	if (!cgroup)
+		return hash_numbers(pid, OWNER_IS_PROCESS) | 1;
+	return hash_text(cgroup, cgroup_owner_size(cgroup)) | 1;
 }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Forgets the names and modules that nothing refers to any more. */
+/* Forgets unused names and modules: those of ended threads and removed mappings. */
 #include "base/cleanup.h"
 #include "recorder/procs/tracker.h"
 
-/* Forgetting copies what stays. Do it only when the number has doubled and grown by this much. */
+/*
+ * To forget, the tracker copies the names and modules that stay. So it forgets only when their
+ * number, or the size of their text, has doubled and has grown by this amount.
+ */
 #define FORGET_MIN 1024
 #define FORGET_TEXT_MIN (1u << 20)
 

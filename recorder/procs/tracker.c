@@ -11,8 +11,8 @@
 
 /*
  * Invariants:
- * (1) a process exists if one of its threads does;
- * (2) a row that is not `used` is on the free list of its array, and in no table.
+ * (1) a process exists if one of its threads exists;
+ * (2) a row that is not `used` is on the free list of its array, and is not in a table.
  */
 
 int tracker_init(struct tracker *tracker)
@@ -46,7 +46,10 @@ void tracker_done(struct tracker *tracker)
 	table_done(&tracker->process_table);
 }
 
-/* The maps of a process with too many mappings are read after 1 s, then 2 s, up to 64 s. */
+/*
+ * Time before the maps of a process with too many mappings are read again: 1 s, then 2 s, up to 64
+ * s.
+ */
 #define REREAD_NS NSEC_PER_SEC
 #define REREAD_SHIFT_MAX 6
 
@@ -60,7 +63,10 @@ static bool tracker_thread_equal(const void *context, uint32_t at, const void *t
 	return ((const struct tracker *)context)->threads.items[at].tid == *(const int32_t *)tid;
 }
 
-/* Running threads are looked up again and again; most are where they were found last. */
+/*
+ * Finds a thread. First tries the row where the last thread with the same low bits was found,
+ * because most look-ups are of a few running threads.
+ */
 static struct tracker_thread *tracker_find_thread(struct tracker *tracker, int32_t tid)
 {
 	uint32_t *found = &tracker->found_threads[(uint32_t)tid % TRACKER_FOUND];
@@ -162,7 +168,7 @@ static int tracker_get_process(struct tracker *tracker, int32_t pid,
 	return 0;
 }
 
-/* Gives the process empty mappings. After an exec, keeps the old ones as `before`. */
+/* Gives the process empty mappings. With `exec`, keeps the old mappings as `before`. */
 static int tracker_forget_maps(struct tracker *tracker, struct tracker_process *process, bool exec)
 {
 	struct maps *maps;
@@ -233,7 +239,10 @@ static int tracker_apply_fork(struct tracker *tracker, const struct perf_record 
 	r = tracker_get_thread(tracker, record->task.pid, record->task.tid, &thread);
 	if (r < 0)
 		return r;
-	/* The parent writes the record, so the child inherits the parent's name of that time. */
+	/*
+	 * The parent's present name is its name at the fork, because records are applied in time
+	 * order.
+	 */
 	parent = tracker_find_thread(tracker, record->task.parent_tid);
 	if (!parent)
 		parent = tracker_find_thread(tracker, record->task.parent_pid);
@@ -261,12 +270,15 @@ static void tracker_apply_exit(struct tracker *tracker, const struct perf_record
 }
 
 /*
- * The kernel's record ends after its code. Code that runs only at boot follows in the same
- * gigabyte.
+ * The kernel's MMAP record ends after its permanent code. Code that runs only at boot follows in
+ * the same gigabyte.
  */
 #define KERNEL_IMAGE_MASK 0x3fffffffull
 
-/* Ignore the kernel of a guest: its addresses mean nothing here. */
+/*
+ * Adds a mapping of this host's kernel. Ignores that of a guest, whose addresses are meaningless on
+ * the host.
+ */
 static int tracker_apply_kernel_mmap(struct tracker *tracker, const struct perf_record *record,
 				     const struct mapping *mapping)
 {
@@ -291,8 +303,8 @@ int tracker_refuse(struct tracker *tracker, int32_t pid, uint64_t count)
 }
 
 /*
- * Leaves out a mapping. The process may have unmapped most of the others, which the kernel does not
- * report, so its maps are read from /proc.
+ * Notes that a mapping was left out. The process may have unmapped most of its other mappings,
+ * which the kernel does not report, so request a read of its maps from /proc.
  */
 static int tracker_note_crowded(struct tracker *tracker, struct tracker_process *process)
 {
@@ -382,8 +394,8 @@ int tracker_add_kernel(struct tracker *tracker, uint64_t start, uint64_t end, co
 }
 
 /*
- * The memory of a removed BPF program belongs to the kernel again, but nothing there has a name.
- * Leave it unmapped.
+ * Adds or removes a BPF program. The memory of a removed program belongs to the kernel again, but
+ * does not have names, so leave it unmapped.
  */
 static int tracker_apply_ksymbol(struct tracker *tracker, const struct perf_record *record)
 {
@@ -494,8 +506,8 @@ void tracker_scan_end(struct tracker *tracker, uint64_t time_ns)
 }
 
 /*
- * Forgets processes that ended before before_ns. A process ends with its last thread, so threads
- * that still exist keep it.
+ * Forgets processes that ended before before_ns. Keeps a process that still has a thread, because a
+ * process ends with its last thread.
  */
 static void tracker_sweep_processes(struct tracker *tracker, uint64_t before_ns)
 {

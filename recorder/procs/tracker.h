@@ -2,25 +2,25 @@
 #pragma once
 
 /*
- * Knows which threads ran under which name, with which mappings. It receives records in time order,
- * and answers for a sample with the state at the sample's time.
+ * Knows which threads run under which name, with which mappings. It receives records in time order,
+ * so for each sample it has the state at the sample's time.
  *
  *   - fork: a child process starts with its parent's mappings and name; a new thread starts with
  *     its parent's name.
- *   - exec (a COMM record that says so) forgets the mappings, but not at once. Until the new
+ *   - exec (a COMM record with the exec flag) forgets the mappings, but not at once. Until the new
  *     program runs its first instruction, the thread's stack is still in the old program.
- *   - a new mapping replaces what it overlaps.
- *   - a reused pid starts afresh. A dead thread stays known until then, or until tracker_sweep(),
- *     because the kernel still samples a thread that exits.
- *   - a process is in the cgroup that its samples state. If they state none, or only the root, it
- *     is in its parent's cgroup until /proc is read.
- *   - /proc is read at an exec, as soon as the kernel reports it (tracker_note_exec()), at the
- *     first sample, and when a sample states another cgroup. It is read again after
- *     tracker_expire_cgroups(), because a process may move while it runs.
+ *   - a new mapping replaces the parts of older mappings that it overlaps.
+ *   - a reused pid starts afresh. A dead thread stays known until its tid is reused or until
+ *     tracker_sweep(), because the kernel still samples a thread that exits.
+ *   - a process is in the cgroup that its samples state. If they do not state a cgroup, or only the
+ *     root, the process is in its parent's cgroup until the tracker reads /proc.
+ *   - the tracker reads the cgroup from /proc after an exec (tracker_note_exec()), at the first
+ *     sample, and when a sample states another cgroup. It reads the cgroup again after
+ *     tracker_expire_cgroups(), because a process may change its cgroup while it runs.
  *   - a process that changes its cgroup and then executes a program counts as being in the new
  *     cgroup since its fork.
  *
- * The tracker has its own numbers for names; a tape has others.
+ * The tracker's numbers of names and modules differ from those of a tape.
  */
 
 #include <stdbool.h>
@@ -39,16 +39,16 @@
 struct tracker_thread {
 	int32_t pid;
 	int32_t tid;
-	/* A string of the tracker; 0: no name is known. */
+	/* The name, as a string of the tracker; 0: unknown. */
 	uint32_t comm;
 	bool used;
-	/* 0 while it runs. */
+	/* The end of the thread; 0: it runs. */
 	uint64_t exited_ns;
-	/* Number of the last scan that saw it. */
+	/* Number of the last scan that saw this thread. */
 	uint64_t scanned;
 	/*
-	 * For the tape builder: its row in the present tape + 1, for this name and that cgroup; 0:
-	 * none.
+	 * For the tape builder: one more than the number of the thread's row in the present tape.
+	 * The row has this name and the cgroup `row_cgroup`. 0: the tape lacks such a row.
 	 */
 	uint32_t row;
 	uint32_t row_cgroup;
@@ -66,19 +66,21 @@ struct tracker_process {
 	char *cgroup;
 	/* The cgroup may have changed. */
 	bool cgroup_expired;
-	/* `cgroup` was read at its exec. */
+	/* `cgroup` was read at the exec of the process. */
 	bool cgroup_from_exec;
-	/* It has executed no program since its fork. */
+	/* The process has not executed a program since its fork. */
 	bool forked;
-	/* The id that its last sample stated; 0: none. */
+	/* The cgroup id of the last sample of the process; 0: none. */
 	uint64_t cgroup_id;
 	/* Time of the last read of /proc for this program; 0: not read yet. */
 	uint64_t cgroup_read_ns;
-	/* For the tape builder: its string in the present tape + 1, or 0. */
+	/* For the tape builder: the string of `cgroup` in the present tape + 1; 0: none. */
 	uint32_t cgroup_row;
+	/* For the tape builder: the key of the cgroup's owner, if cgroup_row is not 0. */
+	uint64_t cgroup_key;
 	/*
-	 * Mappings were left out, because it has too many. Its maps are read from /proc after that
-	 * time, and less often each time.
+	 * The tracker left mappings out, because the process has too many. The recorder reads the
+	 * maps from /proc again after reread_ns, and waits longer after each read.
 	 */
 	bool crowded;
 	uint32_t rereads;
@@ -94,27 +96,35 @@ struct tracker {
 	array_of(struct tracker_process) processes;
 	array_of(uint32_t) free_threads, free_processes;
 	struct table thread_table, process_table;
-	/* The last row found for the low bits of a tid or pid. */
+	/* The row that was last found for each value of the low bits of a tid or pid. */
 	uint32_t found_threads[TRACKER_FOUND], found_processes[TRACKER_FOUND];
 	struct maps *kernel;
 	struct maps_all maps;
-	/* Records of processes that want too much, which were left out. */
+	/* Refused records and mappings of processes that made too many. */
 	struct cgroup_counts refused;
-	/* The processes whose maps are to be read again. */
+	/* The pids of processes whose maps the recorder must read again. */
 	array_of(int32_t) rereads;
+	/*
+	 * Records of mappings were lost, and the scan that finds these mappings has not ended. So
+	 * an address without a known mapping may have an unknown one.
+	 */
+	bool unsure;
 	/* Number of walks over all maps. */
 	uint64_t walks;
 	/* Number of scans of /proc. */
 	uint64_t scans;
 	/* The present scan could not see all processes. */
 	bool scan_truncated;
-	/* The numbers of names and modules that were left when unused ones were forgotten last. */
+	/*
+	 * The numbers of names and modules, and the size of their text, after unused ones were last
+	 * forgotten.
+	 */
 	size_t kept_names, kept_modules, kept_text;
-	/* The name that tracker_comm() made last for a thread without one. */
+	/* The last name that tracker_comm() made for a thread without a known name. */
 	char unnamed[16];
 	/*
-	 * Reads the cgroup of a process of this host. NULL: the processes are not of this host or
-	 * of this time.
+	 * Reads the cgroup of a process from /proc. NULL for an import, whose processes do not run
+	 * on this host now.
 	 */
 	int (*read_cgroup)(struct proc_reader *reader, int32_t pid, char path[CGROUP_PATH_MAX]);
 	/* Borrowed. */
@@ -136,17 +146,19 @@ void tracker_done(struct tracker *tracker);
 int tracker_apply(struct tracker *tracker, const struct perf_record *record);
 
 /*
- * Reads the cgroups of new programs before their records are applied. tracker_note_exec() takes an
- * exec that the kernel has reported. tracker_read_exec_cgroups() reads /proc for all of them.
- * tracker_forget_execs() forgets those before before_ns, when all records up to there are applied.
+ * Reads the cgroups of new programs before their records are applied. tracker_note_exec() takes
+ * FORK records and execs that the kernel has reported. tracker_read_exec_cgroups() reads /proc for
+ * all new execs. tracker_forget_execs() forgets execs before before_ns; all records up to that time
+ * must be applied.
  */
 void tracker_note_exec(struct tracker *tracker, const struct perf_record *record);
 void tracker_read_exec_cgroups(struct tracker *tracker);
 void tracker_forget_execs(struct tracker *tracker, uint64_t before_ns);
 
 /*
- * Returns the present name of a thread, or else that of its process's first thread, or else ":TID".
- * The idle thread (tid 0) is "swapper". Valid until the next call that changes the tracker.
+ * Returns the present name of a thread. If it is unknown, returns that of the process's first
+ * thread, or else ":TID". The idle thread (tid 0) is "swapper". Valid until the next call that
+ * changes the tracker.
  */
 const char *tracker_comm(struct tracker *tracker, int32_t pid, int32_t tid);
 
@@ -165,9 +177,14 @@ struct tracker_process *tracker_process(struct tracker *tracker, int32_t pid);
  */
 const char *tracker_cgroup(struct tracker *tracker, struct tracker_process *process, uint64_t id,
 			   uint64_t time_ns);
+/*
+ * Returns a number for the owner of a process, which is the unit, user or container of its cgroup,
+ * or the process itself if its cgroup is unknown. Never returns 0.
+ */
+uint64_t tracker_owner(struct tracker *tracker, int32_t pid);
 /* Marks the cgroups of all processes as possibly changed. */
 void tracker_expire_cgroups(struct tracker *tracker);
-/* Forgets the mappings before the exec: the process runs in its new mappings. */
+/* Forgets the mappings before the exec, because the process now runs in its new mappings. */
 void tracker_process_finish_exec(struct tracker_process *process);
 /*
  * Returns the mapping at an address of the kernel or of a process, or NULL. Valid until the maps
@@ -181,29 +198,30 @@ int tracker_add_kernel(struct tracker *tracker, uint64_t start, uint64_t end, co
 		       const uint8_t *build_id, size_t build_id_size);
 
 /*
- * A scan of all that runs. Threads and processes that tracker_scan_mark() does not mark between
- * begin and end have ended, at time_ns at the latest; their exit records were lost.
+ * A scan of all threads. The caller marks each running thread between begin and end. Unmarked
+ * threads and processes count as ended at time_ns, because their EXIT records were lost.
  */
 void tracker_scan_begin(struct tracker *tracker);
 void tracker_scan_mark(struct tracker *tracker, int32_t pid, int32_t tid);
 void tracker_scan_end(struct tracker *tracker, uint64_t time_ns);
 
 /*
- * Forgets the threads and processes that ended before before_ns. Sometimes also forgets names and
- * modules that are not used any more, which changes the numbers of the others: a build farm runs a
- * million processes per day.
+ * Forgets the threads and processes that ended before before_ns. Sometimes also forgets unused
+ * names and modules, because a build farm runs a million processes per day. That changes the
+ * numbers of the others.
  */
 void tracker_sweep(struct tracker *tracker, uint64_t before_ns);
-/* Forgets names and modules that are not used any more, if many came since the last time. */
+/* Forgets unused names and modules, if many new ones came since the last time. */
 void tracker_forget_unused(struct tracker *tracker);
 
-/* Counts records of a process that were refused. Returns 0 or -ENOMEM. */
+/* Counts refused records of a process. Returns 0 or -ENOMEM. */
 int tracker_refuse(struct tracker *tracker, int32_t pid, uint64_t count);
 
 /*
- * Takes the next process whose maps are to be read from /proc because mappings were left out, and
- * gives it empty maps. Returns 1 with its pid, 0 if no process is due at this time, or -ENOMEM.
+ * Takes the next process whose maps the caller must read from /proc, because mappings were left
+ * out. Gives the process empty maps. Returns 1 with its pid, 0 if no process is due at time_ns, or
+ * -ENOMEM.
  */
 int tracker_next_reread(struct tracker *tracker, uint64_t time_ns, int32_t *ret_pid);
-/* Ends a reread. If mappings were left out again, the process really has too many. */
+/* Ends a reread. If mappings were left out again during it, the process really has too many. */
 void tracker_end_reread(struct tracker *tracker, int32_t pid);

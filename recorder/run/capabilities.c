@@ -23,7 +23,7 @@ int capabilities_permitted(uint64_t *ret_permitted)
 	return 0;
 }
 
-/* The kernel takes what is no longer inheritable out of the ambient set, too. */
+/* A capability that is no longer inheritable also leaves the ambient set; the kernel removes it. */
 int capabilities_set(uint64_t permitted, uint64_t effective)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -35,7 +35,7 @@ int capabilities_set(uint64_t permitted, uint64_t effective)
 	return syscall(SYS_capset, &header, data) < 0 ? -errno : 0;
 }
 
-/* Uses all permitted capabilities, or none. */
+/* Makes all permitted capabilities effective, or none. */
 static int use_permitted(bool use)
 {
 	uint64_t permitted = 0;

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * What a process may do beyond its user. A program with file capabilities runs for any user who may
- * execute it, so whatever this user names (a settings file, a folder) must be opened without them.
- * All of this does nothing for root, whose rights come from its user.
+ * Capabilities: rights of a process beyond those of its user. Any user who may execute a program
+ * with file capabilities gets them. So the program must not use them to open a file or folder that
+ * this user names. These functions do nothing for root, whose rights come from its user.
  */
 
 #include <stdbool.h>
@@ -18,11 +18,11 @@ int capabilities_permitted(uint64_t *ret_permitted);
 /* Sets the permitted and effective set of this thread, and clears the others. */
 int capabilities_set(uint64_t permitted, uint64_t effective);
 
-/* Stops using the permitted capabilities of this thread; capabilities_raise() undoes it. */
+/* Stops using the permitted capabilities of this thread, until capabilities_raise(). */
 int capabilities_lower(void);
 int capabilities_raise(void);
 /*
- * Gives up all capabilities and set-user-ID for good. Call it before there are threads. Returns 0
- * or a negative errno, and then the program must end.
+ * Gives up all capabilities and set-user-ID for good. Call it before the process has threads.
+ * Returns 0; or a negative errno, and then the program must end.
  */
 int capabilities_drop(void);

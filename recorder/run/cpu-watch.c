@@ -8,17 +8,19 @@
 #include "recorder/perf/clock-reading.h"
 #include "recorder/procs/proc-reader.h"
 
-/* The moment of a slower reading is not known well enough: the thread may have slept in it. */
+/*
+ * A reading that takes longer is not used: the thread may have slept, so its moment is uncertain.
+ */
 #define READING_MAX_NS (20 * NSEC_PER_MSEC)
 
-/* After the last turn, a slow reading is repeated, because no turn follows. */
+/* After the last turn, no turn follows that could make up for a slow reading, so repeat it. */
 #define LAST_READINGS 5
 
 #define STAT_LIMIT (16u << 20)
 
 /*
- * Time to read all of /proc at the start, when the rings are still empty. A turn may take less
- * time: the rings hold a few seconds more.
+ * Time for all reads of /proc together, and for each read. The start may take long, because the
+ * rings are still empty. In a turn they have room for only a few seconds more.
  */
 #define START_NS (60 * NSEC_PER_SEC)
 #define START_EACH_NS (2 * NSEC_PER_SEC)
@@ -31,7 +33,7 @@ void cpu_watch_init(struct cpu_watch *watch)
 	source_file_init(&watch->limit, "", "/proc/sys/kernel/perf_event_max_sample_rate");
 }
 
-/* If there is no memory or no thread for a reader, the tracker reads /proc itself. */
+/* Without memory or a thread for a reader, the tracker reads /proc itself. */
 void cpu_watch_start(struct cpu_watch *watch, struct tracker *tracker,
 		     const volatile sig_atomic_t *stop)
 {

@@ -4,8 +4,8 @@
 /*
  * Looks at the CPUs with each drain: how long each CPU was idle, and how many samples per second
  * the kernel allows. Once per segment, reads how many samples the kernel counted as lost. The
- * kernel does not notify anybody when the limit changes, so the time of the change is known to a
- * second. The object also owns the reader through which the tracker reads /proc.
+ * kernel does not report a change of the limit, so the time of the change is known to a second. The
+ * object also owns the reader through which the tracker reads /proc.
  */
 
 #include <signal.h>
@@ -15,20 +15,20 @@
 #include "recorder/perf/perf-events.h"
 
 struct cpu_watch {
-	/* requested samples per second; 0: the event has no frequency */
+	/* requested samples per second; 0: the event does not have a frequency */
 	uint64_t frequency;
 	/* the members below are private to cpu-watch.c */
 	struct source_file stat, limit;
 	struct cpu_idle idle;
 	struct proc_reader *reader;
-	/* the current tape when losses were last counted, + 1 */
+	/* sequence number of the tape in which losses were last counted, + 1; 0: not counted yet */
 	uint64_t counted_sequence;
 };
 
 void cpu_watch_init(struct cpu_watch *watch);
 /*
- * From now on the tracker reads /proc through a thread that cannot delay the drain, least of all
- * when *stop is not 0.
+ * From now on the tracker reads /proc through a thread, so that a slow read cannot delay the drain
+ * for long. While *stop is not 0, the tracker waits even less.
  */
 void cpu_watch_start(struct cpu_watch *watch, struct tracker *tracker,
 		     const volatile sig_atomic_t *stop);
@@ -38,8 +38,8 @@ void cpu_watch_done(struct cpu_watch *watch);
 int cpu_watch_update(struct cpu_watch *watch, struct perf_events *events,
 		     struct pipeline *pipeline);
 /*
- * Reads once more how long each CPU idled, so that the samples that were due after the last turn
- * count, too. Call it before the events stop. Returns 0 or -ENOMEM.
+ * Reads the idle times once more, so that samples that were due after the last turn can count as
+ * skipped. Call it before the events stop. Returns 0 or -ENOMEM.
  */
 int cpu_watch_last_idle(struct cpu_watch *watch, struct pipeline *pipeline);
 /* Adds the samples that were lost on all CPUs and not counted yet. Returns 0 or -ENOMEM. */

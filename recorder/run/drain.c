@@ -7,6 +7,14 @@ void drain_init(struct drain *drain, struct pipeline *pipeline)
 	sideband_init(&drain->sideband);
 }
 
+/* Returns the owner of the process that maps a file; 0 for other records. */
+static uint64_t drain_owner(const struct drain *drain, const struct perf_record *record)
+{
+	if (record->type != PERF_TYPE_MMAP && record->type != PERF_TYPE_MMAP2)
+		return 0;
+	return tracker_owner(&drain->pipeline->tracker, record->mmap.pid);
+}
+
 /* Handles a side-band record before it is applied, so that a mapped file is opened at once. */
 static void drain_see_sideband(struct drain *drain, const uint8_t *bytes, size_t size)
 {
@@ -16,7 +24,9 @@ static void drain_see_sideband(struct drain *drain, const uint8_t *bytes, size_t
 	if (perf_record_decode(layout, bytes, size, &record) != 0)
 		return;
 	if (drain->opener)
-		opener_see(drain->opener, &record);
+		opener_see(drain->opener, &record, drain_owner(drain, &record));
+	if (drain->tables)
+		unwind_tables_see(drain->tables, &record);
 	tracker_note_exec(&drain->pipeline->tracker, &record);
 	clock_reading_observe(&drain->reading, &record);
 }

@@ -12,16 +12,19 @@
 /* Invariant: the lock guards the members between the lock and the next comment in the struct. */
 
 /*
- * When the drain takes no values for minutes, newer ones are dropped. Most gauges are counters, so
- * little is lost.
+ * When the drain does not take values for minutes, the thread drops newer values. Most gauges are
+ * counters, so little is lost.
  */
 #define VALUES_MAX (1u << 20)
 
 /*
- * Names of cgroups come and go. Beyond this many, all names are forgotten, and numbers begin at 0
- * again.
+ * Names of cgroups come and go. With this number of names, the thread forgets all names and begins
+ * to number at 0 again.
  */
 #define NAMES_MAX 32768
+
+/* The most threads that incidents name within a second; the thread skips others. */
+#define NAMED_MAX 16
 
 struct value {
 	uint64_t monotonic_ns;
@@ -29,12 +32,12 @@ struct value {
 	int64_t value;
 };
 
-/* Values that were read, and names; the numbers of the names continue those before. */
+/* Values that the thread read, and new names; their numbers continue those of the last batch. */
 struct batch {
 	array_of(struct value) values;
 	/* each ends with a NUL */
 	struct buffer names;
-	/* numbers start at 0 again with these names */
+	/* the numbers of these names start at 0 again */
 	bool anew;
 };
 
@@ -45,15 +48,18 @@ struct gauge_thread {
 	bool ending;
 	/* set right before the thread returns */
 	bool ended;
-	/* memory lacked, so values are missing */
+	/* values are missing, because memory was short */
 	bool starved;
 	struct batch read;
 	struct gauges_cost costs[PROGRESS_SOURCES_MAX];
 	size_t cost_count;
+	/* threads that incidents have named since the last reading */
+	uint32_t named[NAMED_MAX];
+	size_t named_count;
 
 	/* belongs to the thread */
 	const char *root;
-	/* NULL: there was no memory for it */
+	/* NULL: not made yet, or memory was short */
 	struct gauges *gauges;
 	struct gauges_sink sink;
 	struct strings known;
@@ -82,7 +88,7 @@ static void batch_done(struct batch *batch)
 	buffer_done(&batch->names);
 }
 
-/* Number 0 of the strings is the empty one, so an id is a number less 1. */
+/* The empty string has number 0, so an id is the number of the string, less 1. */
 static int give_name(void *context, const char *name, uint32_t *ret_id)
 {
 	struct gauge_thread *reader = context;
@@ -105,8 +111,8 @@ static int gauge_thread_take_value(void *context, uint32_t id, int64_t value)
 }
 
 /*
- * Drops all names and the values that nobody took, because their numbers mean other names from now
- * on. The caller holds the lock.
+ * Drops all names, and the values that the drain has not taken, because their ids will mean other
+ * names from now on. The caller holds the lock.
  */
 static void gauge_thread_begin_anew(struct gauge_thread *reader)
 {
@@ -119,7 +125,7 @@ static void gauge_thread_begin_anew(struct gauge_thread *reader)
 }
 
 /*
- * Forgets the names once all that was handed over is taken, so that no value is dropped. The caller
+ * Forgets the names once the drain has taken everything, so that no value is dropped. The caller
  * holds the lock.
  */
 static void gauge_thread_forget_names(struct gauge_thread *reader)
@@ -129,10 +135,29 @@ static void gauge_thread_forget_names(struct gauge_thread *reader)
 		gauge_thread_begin_anew(reader);
 }
 
+/* Passes the threads that incidents have named on to the sources. */
+static int gauge_thread_pass_named(struct gauge_thread *reader)
+{
+	uint32_t named[NAMED_MAX];
+	size_t count;
+	int r = 0;
+
+	pthread_mutex_lock(&reader->lock);
+	count = reader->named_count;
+	memcpy(named, reader->named, count * sizeof(*named));
+	reader->named_count = 0;
+	pthread_mutex_unlock(&reader->lock);
+	for (size_t i = 0; r == 0 && i < count; i++)
+		r = gauges_watch_thread(reader->gauges, named[i]);
+	return r;
+}
+
 static int gauge_thread_read(struct gauge_thread *reader, uint64_t second)
 {
 	int r = reader->gauges ? 0 : gauges_new(reader->root, &reader->sink, &reader->gauges);
 
+	if (r == 0)
+		r = gauge_thread_pass_named(reader);
 	reader->reading_ns = clock_ns(CLOCK_MONOTONIC);
 	return r < 0 ? r : gauges_read(reader->gauges, second);
 }
@@ -150,8 +175,8 @@ static int batch_append(struct batch *to, const struct batch *from)
 }
 
 /*
- * Hands over what was read. Without memory for a name, the numbers of later names would be wrong,
- * so they begin anew. The caller holds the lock.
+ * Hands the values and names of this reading over to the drain. Without memory for a name, the
+ * numbers of later names would be wrong, so the numbers begin anew. The caller holds the lock.
  */
 static void hand_over(struct gauge_thread *reader, int r)
 {
@@ -186,9 +211,7 @@ static bool wait_for_second(struct gauge_thread *reader, uint64_t *second)
 	return !reader->ending;
 }
 
-/*
- * When the thread is late, it skips seconds. That costs little, because most gauges are counters.
- */
+/* When the thread is late, it skips seconds. Little is lost, because most gauges are counters. */
 static void *gauge_thread_main(void *context)
 {
 	struct gauge_thread *reader = context;
@@ -271,6 +294,14 @@ int gauge_thread_stop(struct gauge_thread *reader, uint64_t patience_ns)
 	return 0;
 }
 
+void gauge_thread_watch(struct gauge_thread *reader, uint32_t tid)
+{
+	pthread_mutex_lock(&reader->lock);
+	if (reader->named_count < NAMED_MAX)
+		reader->named[reader->named_count++] = tid;
+	pthread_mutex_unlock(&reader->lock);
+}
+
 static void gauge_thread_unlearn(struct gauge_thread *reader)
 {
 	reader->names.size = reader->starts.count = reader->rows.count = 0;
@@ -296,7 +327,7 @@ static int learn_names(struct gauge_thread *reader)
 	return 0;
 }
 
-/* Finds or adds the gauge, because a tape has each name once. */
+/* Finds or adds the gauge's row, because a tape has each name once. */
 static int gauge_thread_add_row(const struct gauge_thread *reader, struct tape *tape,
 				const char *name, uint32_t *ret_row)
 {
@@ -318,7 +349,7 @@ static int gauge_thread_put_value(struct gauge_thread *reader, struct tape *tape
 	int r = 0;
 
 	if (value->id >= reader->rows.count)
-		return 0; /* there was no memory for the gauge's name */
+		return 0; /* the name of the gauge is missing, because memory was short */
 	row = &reader->rows.items[value->id];
 	if (!*row) {
 		r = gauge_thread_add_row(

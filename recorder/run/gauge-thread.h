@@ -25,21 +25,27 @@ int gauge_thread_start(const char *root, struct gauge_thread **ret_reader, struc
 int gauge_thread_stop(struct gauge_thread *reader, uint64_t patience_ns);
 
 /*
- * Puts the values that were read since the last call into the tape. Values after the tape's end
- * wait for the next tape. `anchor` is the most recent one and gives the values their times. For the
- * draining thread; never waits. Returns 0 or -ENOMEM.
+ * Reads the wait of a thread for a CPU from the next second on, see gauges_watch_thread(). May be
+ * called from any thread; never waits for a file.
+ */
+void gauge_thread_watch(struct gauge_thread *reader, uint32_t tid);
+
+/*
+ * Puts the values that the thread read since the last call into the tape. Values after the tape's
+ * end wait for the next tape. `anchor` is the most recent anchor; it converts the times of the
+ * values. For the draining thread; never waits. Returns 0 or -ENOMEM.
  */
 int gauge_thread_take(struct gauge_thread *reader, struct tape *tape,
 		      const struct tape_anchor *anchor);
 
 /*
- * Says in `trouble` that the thread had no memory for some values. Never waits; leaves `trouble` as
- * it is when nothing was dropped, or when the lock is busy.
+ * Sets `trouble` if the thread dropped values because memory was short. Otherwise, or when the lock
+ * is busy, leaves `trouble` as it is. Never waits.
  */
 void gauge_thread_trouble(struct gauge_thread *reader, struct error *trouble);
 
 /*
- * Fills in what each source has cost so far. Never waits; leaves the old values when the lock is
- * busy.
+ * Fills in the cost of each source so far. Never waits; when the lock is busy, leaves the old
+ * values.
  */
 void gauge_thread_fill(struct gauge_thread *reader, struct recorder_progress *progress);

@@ -8,10 +8,15 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 
-/* The first symbols of the kernel: its per-CPU data, and then its code. */
+/*
+ * Bytes at the start of /proc/kallsyms: symbols of per-CPU data, and then the first ones of code.
+ */
 #define KALLSYMS_HEAD (1u << 20)
 
-/* Finds where the kernel's code lies in this boot, for a tape that is named after the next boot. */
+/*
+ * Finds the address of the kernel's code in this boot, for a tape that is named after the next
+ * boot.
+ */
 static void find_kernel_text(char *text, size_t size)
 {
 	_cleanup_free_ char *symbols = malloc(KALLSYMS_HEAD + 1);
@@ -44,7 +49,8 @@ static void find_online(char *text, size_t size)
 }
 
 int host_facts_collect(struct host_facts *facts, const struct perf_events *events,
-		       const char *cpu_list, unsigned int frequency, const char *version)
+		       const char *cpu_list, unsigned int frequency, const char *version,
+		       const char *stack_bytes)
 {
 	_cleanup_free_ char *boot_id = NULL;
 	int r = file_read("/proc/sys/kernel/random/boot_id", 64, &boot_id, NULL);
@@ -71,6 +77,7 @@ int host_facts_collect(struct host_facts *facts, const struct perf_events *event
 		       { "cpu_list", cpu_list ? cpu_list : "" },
 		       { "cpus_online", facts->cpus_online },
 		       { "lacks", perf_events_lacks(events) },
+		       { TAPE_STACK_BYTES, stack_bytes },
 		       { "version", version },
 		       { TAPE_BEGUN, facts->begun },
 		       { 0 },

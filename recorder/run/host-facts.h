@@ -15,18 +15,19 @@ struct host_facts {
 	char frequency[16];
 	char cpus[16];
 	char kernel_text[24];
-	/* "" when the list is too long */
+	/* "": the list is too long */
 	char cpus_online[1024];
-	/* "" before host_facts_begin() */
+	/* perf clock, as text; "": before host_facts_begin() */
 	char begun[24];
-	struct pipeline_fact rows[13];
+	struct pipeline_fact rows[14];
 };
 
 /*
- * Fills in the facts. `cpu_list` has the sampled CPUs, such as "0-3,8"; NULL: all. Returns 0 or
- * -ENOMEM.
+ * Fills in the facts. Borrows `stack_bytes`; the caller may change the text later. `cpu_list` names
+ * the sampled CPUs, such as "0-3,8"; NULL: all. Returns 0 or -ENOMEM.
  */
 int host_facts_collect(struct host_facts *facts, const struct perf_events *events,
-		       const char *cpu_list, unsigned int frequency, const char *version);
-/* Sets when the recording begins, on the perf clock. Later tapes carry it. */
+		       const char *cpu_list, unsigned int frequency, const char *version,
+		       const char *stack_bytes);
+/* Sets the begin of the recording, on the perf clock, as a fact of all later tapes. */
 void host_facts_begin(struct host_facts *facts, uint64_t begin_ns);

@@ -53,9 +53,9 @@ void progress_fill_taken(struct recorder_progress *progress, const struct pipeli
 	progress->refused = counts->refused;
 	snprintf(progress->refused_most, sizeof(progress->refused_most), "%s",
 		 cgroup_counts_most(&pipeline->tracker.refused));
-	progress->cut = pipeline->cut.total;
+	progress->cut = pipeline->builder.cut.total;
 	snprintf(progress->cut_most, sizeof(progress->cut_most), "%s",
-		 cgroup_counts_most(&pipeline->cut));
+		 cgroup_counts_most(&pipeline->builder.cut));
 	progress->skipped = counts->skipped;
 	progress->throttled = counts->throttled;
 	progress->limit = pipeline->losses.lowered.count;
@@ -63,6 +63,7 @@ void progress_fill_taken(struct recorder_progress *progress, const struct pipeli
 	progress->offline_now = losses_offline(&pipeline->losses);
 	progress->damaged = counts->damaged;
 	progress->truncated = counts->truncated;
+	progress->callers_unmapped = pipeline->builder.callchains.unmapped;
 	trace_setup_fill(setup, counts, progress);
 	progress_fill_dying(progress, pipeline, trace_dying(setup->trace));
 	progress->end_ns = pipeline_wall(pipeline, pipeline_last_anchor(pipeline)->perf_ns);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Fills the counts of the recorder's parts into its status (recorder/run/progress.h). */
+/* Fills the counts of the recorder's parts into the recorder's status (recorder/run/progress.h). */
 
 #include "recorder/pipeline/pipeline.h"
 #include "recorder/run/progress.h"
@@ -12,8 +12,8 @@ void progress_fill_taken(struct recorder_progress *progress, const struct pipeli
 			 const struct trace_setup *setup);
 
 /*
- * Fills in the segments that were stored. `begun_ns` is when the recording began; 0: it did not. A
- * trouble with a CPU goes before a trouble of the sealer.
+ * Fills in the segments that were stored. `begun_ns` is the begin of the recording; 0: it has not
+ * begun. `cpu_trouble` replaces a warning of the sealer.
  */
 void progress_fill_stored(struct recorder_progress *progress, const struct sealer_status *status,
 			  const struct pipeline *pipeline, uint64_t begun_ns,

@@ -97,6 +97,21 @@ static const struct member members[] = {
 	NUMBER(stalled_cpu_ns),
 	NUMBER(drain_ns),
 	NUMBER(drain_peak_ns),
+	NUMBER(stack_bytes),
+	NUMBER(stack_ring_bytes),
+	NUMBER(stacks_whole),
+	NUMBER(stacks_cut),
+	NUMBER(stacks_small),
+	NUMBER(stacks_frame_pointers),
+	NUMBER(stacks_lost),
+	TEXT("stacks_cut_by", stacks_cut_by),
+	NUMBER(stacks_aligned),
+	NUMBER(stacks_spliced),
+	NUMBER(callers_unmapped),
+	NUMBER(unwind_tables),
+	NUMBER(unwind_tables_bytes),
+	NUMBER(unwind_tables_longest_ns),
+	NUMBER(unwind_tables_failed),
 };
 
 static const struct member source_members[] = {
@@ -181,8 +196,8 @@ void progress_write(const struct recorder_progress *progress, struct buffer *jso
 }
 
 /*
- * Copies the characters that fit. U+FFFD replaces bytes that are not UTF-8, because a copy that
- * keeps them would grow, and be cut elsewhere, when it is written and read again.
+ * Copies the characters that fit, with U+FFFD for bytes that are not UTF-8. The JSON writer would
+ * replace such bytes later, so the text would grow and be cut at another place.
  */
 static void copy_characters(const struct buffer *from, char *text, size_t size)
 {
@@ -247,7 +262,7 @@ static const struct member *find_member(const struct member *list, size_t count,
 	return NULL;
 }
 
-/* The place of the reader: in the object itself, or in an item of a list. */
+/* The position of the reader in the status: in the object itself, or in an item of a list. */
 struct place {
 	struct recorder_progress *progress;
 	/* the member of the last key */

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * The recorder's status, made once per second. It goes to the caller of recorder_run(), and as JSON
- * into the store (store_writer_set_status()) for every user who may read the store. Each value is
- * at most a second old, unless its comment says otherwise.
+ * The recorder's status. Once per second, the recorder passes it to the caller of recorder_run().
+ * The status thread writes it into the store as JSON (store_writer_set_status()), for every user
+ * who may read the store. Each value is at most a second old, unless its comment says otherwise.
  */
 
 #include <stdbool.h>
@@ -33,9 +33,9 @@ struct progress_source {
 struct progress_dying {
 	char prefix[192];
 	uint64_t count;
-	/* when the oldest was removed, by the wall clock; 0: not known */
+	/* when the oldest cgroup was removed, by the wall clock; 0: not known */
 	uint64_t since_ns;
-	/* the time since then, when the status was made */
+	/* age of that removal, when the status was made */
 	uint64_t oldest_ns;
 	/*
 	 * the programs that made and removed most of them, with the pid of one process each; "":
@@ -48,7 +48,7 @@ struct progress_dying {
 };
 
 struct recorder_progress {
-	/* its settings */
+	/* settings of the recording */
 	char version[32];
 	char event[32];
 	uint64_t frequency;
@@ -56,11 +56,11 @@ struct recorder_progress {
 	uint64_t segment_ns;
 	/* kernel features and rights that are absent: "ksymbol,lost" */
 	char lacks[512];
-	/* its times */
+	/* times of the recording */
 	uint64_t elapsed_ns;
 	/* wall clock */
 	uint64_t begin_ns;
-	/* everything before this was taken out of the rings */
+	/* the recorder took all records before this time out of the rings; wall clock */
 	uint64_t end_ns;
 	/* 1: the recorder received a request to stop, and seals the rest */
 	uint64_t stopping;
@@ -97,25 +97,32 @@ struct recorder_progress {
 	/* the segments among `segments` that were removed to keep the limits */
 	uint64_t removed;
 	uint64_t removed_bytes;
-	/* what the limits removed since the start, also of earlier recorders; only in memory */
+	/*
+	 * segments that the limits removed since the start, also those of earlier recorders; only
+	 * in memory
+	 */
 	struct store_retained retained;
-	/* the segments among `segments` in a store that was removed or replaced since */
+	/* the segments among `segments` whose store was later removed or replaced */
 	uint64_t away;
 	uint64_t away_bytes;
 	/* bytes of the sealed segments */
 	uint64_t bytes;
 	/* segments that are not sealed yet */
 	uint64_t waiting;
-	/* the file whose names are searched, as "FILE (module 3 of 40)", and for how long; "": none
+	/*
+	 * the file that the namer searches, as "FILE (module 3 of 40)", and for how long; "": none
 	 */
 	char naming[320];
 	uint64_t naming_ns;
-	/* how far the disk is behind the samples that were taken */
+	/* how far the spool on disk is behind the samples that the recorder took */
 	uint64_t spool_lag_ns;
-	/* 1: the store cannot be written, as `error` says, and everything waits in memory */
+	/*
+	 * 1: the sealer cannot write to the store, for the reason in `error`; everything waits in
+	 * memory
+	 */
 	uint64_t store_blocked;
 	struct error error;
-	/* the last trouble that cost no samples */
+	/* the last trouble that did not cost samples */
 	struct error warning;
 	/* the last trouble with the kernel's log */
 	struct error log_trouble;
@@ -123,20 +130,20 @@ struct recorder_progress {
 	char dying[480];
 	/* when the dying cgroups were counted, by the wall clock; 0: not yet */
 	uint64_t dying_ns;
-	/* cgroups that were removed before this are not counted */
+	/* the counts cover only cgroups that were removed after this time; wall clock */
 	uint64_t dying_since_ns;
 	/* the number of all dying cgroups */
 	uint64_t dying_count;
 	/* the number of kinds of paths */
 	uint64_t dying_prefixes;
-	/* the count may be off by this many, because trace events were lost */
+	/* number of lost trace events by which `dying_count` may be wrong */
 	uint64_t dying_unsure;
 	/* lost trace events that made the counting start over at `dying_since_ns` */
 	uint64_t dying_lost;
 	/* the highest count first */
 	struct progress_dying cgroups[PROGRESS_DYING_MAX];
 	size_t cgroup_count;
-	/* files of others that are open, so that their names can be found later */
+	/* files of other programs that the opener keeps open until they are named */
 	uint64_t files_held;
 	/* CPU time of this process, all threads */
 	uint64_t cpu_ns;
@@ -150,9 +157,9 @@ struct recorder_progress {
 	uint64_t now_ns;
 	/* samples in `now_ns` */
 	uint64_t now_samples;
-	/* memory of this process without files */
+	/* anonymous memory of this process */
 	uint64_t memory_bytes;
-	/* memory of this process with files */
+	/* resident memory of this process, with mapped files */
 	uint64_t resident_bytes;
 	/* average size of the recent samples in the ring */
 	uint64_t sample_bytes;
@@ -167,7 +174,7 @@ struct recorder_progress {
 	/* the most bytes that a ring of names and mappings held */
 	uint64_t sideband_peak_bytes;
 	/*
-	 * how long a busy CPU's ring holds all samples without a drain, for the largest samples
+	 * how long a busy CPU's ring can hold all samples without a drain, with the largest samples
 	 * seen
 	 */
 	uint64_t rides_out_ns;
@@ -182,6 +189,37 @@ struct recorder_progress {
 	/* how long the last drain took */
 	uint64_t drain_ns;
 	uint64_t drain_peak_ns;
+	/*
+	 * bytes that the kernel copies of each user stack, and size of each ring for the copies; 0:
+	 * none
+	 */
+	uint64_t stack_bytes;
+	uint64_t stack_ring_bytes;
+	/* samples with a whole user stack, with a cut one, and with one by frame pointers only */
+	uint64_t stacks_whole;
+	uint64_t stacks_cut;
+	uint64_t stacks_frame_pointers;
+	/*
+	 * why walks ended early, as "copy 17, no rule 3"; the kernel's callers completed some of
+	 * these
+	 */
+	char stacks_cut_by[192];
+	/* walks that needed more than the copy */
+	uint64_t stacks_small;
+	/* copies that did not fit into a ring */
+	uint64_t stacks_lost;
+	/* how often the two timers of a CPU were brought together again */
+	uint64_t stacks_aligned;
+	/* stacks that the kernel's callers completed */
+	uint64_t stacks_spliced;
+	/* callers outside all known mappings, when some mappings may have been unknown */
+	uint64_t callers_unmapped;
+	/* unwind tables of files, and their size */
+	uint64_t unwind_tables;
+	uint64_t unwind_tables_bytes;
+	/* the longest time from the first use of a file to its table; requests without a table */
+	uint64_t unwind_tables_longest_ns;
+	uint64_t unwind_tables_failed;
 	/* the sources of the host's gauges */
 	struct progress_source sources[PROGRESS_SOURCES_MAX];
 	size_t source_count;

@@ -4,76 +4,25 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "recorder/run/drain.h"
-#include "recorder/run/shutdown.h"
-#include "recorder/run/host-facts.h"
-#include "recorder/sink/unsaved.h"
-#include "recorder/run/gauge-thread.h"
-#include "recorder/kmsg/kmsg-watch.h"
 #include "recorder/procs/proc-scan.h"
 #include "recorder/run/progress-fill.h"
-#include "recorder/pipeline/rescan.h"
+#include "recorder/run/recorder-internal.h"
 #include "recorder/run/rights.h"
-#include "recorder/sink/sealer.h"
-#include "recorder/run/stall.h"
-#include "recorder/run/status-thread.h"
-#include "recorder/run/trace-setup.h"
-#include "recorder/run/cpu-watch.h"
+#include "recorder/run/self-setup.h"
+#include "recorder/sink/unsaved.h"
 
 /* Time to name a tape, in addition to two segments. */
 #define OPENER_SLACK_NS (60 * NSEC_PER_SEC)
 /* An open file keeps its file system busy and its disk space taken. */
 #define OPENER_HOLD_MAX_NS (90 * NSEC_PER_SEC)
 
-/* How long writing the last status may take. A status takes at most a page of the store. */
-#define LAST_WORD_NS (10 * NSEC_PER_SEC)
 /*
- * How long the last tape waits for the last lines of the log, if the log's thread hangs in the
- * store.
+ * Each try reads a full ring in some milliseconds. After this number, our COMM record does not
+ * come.
  */
-#define LAST_LINES_NS (NSEC_PER_SEC / 2)
-
-/* Each try reads a full ring in some milliseconds. If no try finds our record, it does not come. */
 #define FIRST_ANCHOR_TRIES 20
 
-#define HUNG_TEXT "%s%s hangs: stopped before %llu segment%s sealed; %s%s"
-
-struct recorder {
-	const struct recorder_options *options;
-	struct drain drain;
-	struct trace_setup trace;
-	/* set for the run */
-	struct store_writer *writer;
-	struct sealer *sealer;
-	struct status_thread *status;
-	struct kmsg_options kmsg_options;
-	/* NULL: the kernel's log is not read */
-	struct kmsg_watch *log;
-	struct gauge_thread *gauges;
-	/* perf clock; everything before is on its way to the spool */
-	uint64_t turned_ns;
-	struct host_facts facts;
-	struct pipeline_options pipeline_options;
-	struct pipeline pipeline;
-	struct sealer_options sealer_options;
-	struct cpu_watch watch;
-	struct stall stall;
-	struct rescan rescan;
-	/* why an online CPU is not sampled, or "" */
-	struct error cpu_trouble;
-	/* why values of gauges are missing, or "" */
-	struct error gauge_trouble;
-	/* 0 or -ENOMEM */
-	int changing;
-	/* how many requests of each kind were carried out */
-	struct recorder_orders done;
-	/* perf clock */
-	uint64_t begun_ns;
-	uint64_t started_monotonic_ns;
-	struct recorder_progress progress;
-};
-
-static void take_status(struct recorder *recorder, const struct sealer_status *status)
+void recorder_take_status(struct recorder *recorder, const struct sealer_status *status)
 {
 	progress_fill_stored(&recorder->progress, status, &recorder->pipeline, recorder->begun_ns,
 			     &recorder->cpu_trouble);
@@ -82,7 +31,7 @@ static void take_status(struct recorder *recorder, const struct sealer_status *s
 		recorder->progress.warning = recorder->gauge_trouble;
 }
 
-static void recorder_report(struct recorder *recorder)
+void recorder_report(struct recorder *recorder)
 {
 	struct recorder_progress *progress = &recorder->progress;
 	struct sealer_status status;
@@ -92,7 +41,7 @@ static void recorder_report(struct recorder *recorder)
 	kmsg_watch_spooled(recorder->log, recorder->turned_ns, status.spooled_ns);
 	kmsg_watch_trouble(recorder->log, &progress->log_trouble);
 	progress_fill_taken(progress, &recorder->pipeline, &recorder->trace);
-	take_status(recorder, &status);
+	recorder_take_status(recorder, &status);
 	progress->elapsed_ns = clock_ns(CLOCK_MONOTONIC) - recorder->started_monotonic_ns;
 	progress->cpus = perf_events_cpus(recorder->drain.events);
 	if (recorder->drain.opener) {
@@ -102,13 +51,14 @@ static void recorder_report(struct recorder *recorder)
 	progress->stalled_signal_ns = recorder->stall.signal_ns;
 	progress->stalled_cpu_ns = recorder->stall.cpu_ns;
 	self_stats_fill(&recorder->drain.stats, progress);
+	stack_dumps_fill(&recorder->stacks, progress);
 	gauge_thread_fill(recorder->gauges, progress);
 	status_thread_put(recorder->status, progress);
 	if (recorder->options->progress)
 		recorder->options->progress(recorder->options->context, progress);
 }
 
-static const struct recorder_orders *orders_of(const struct recorder *recorder)
+const struct recorder_orders *recorder_orders(const struct recorder *recorder)
 {
 	static const struct recorder_orders none;
 
@@ -119,13 +69,13 @@ static bool recorder_finished(const struct recorder *recorder)
 {
 	uint64_t elapsed = clock_ns(CLOCK_MONOTONIC) - recorder->started_monotonic_ns;
 
-	return orders_of(recorder)->stop ||
+	return recorder_orders(recorder)->stop ||
 	       (recorder->options->duration_ns && elapsed >= recorder->options->duration_ns);
 }
 
 /*
- * Returns how long to wait: until a second after the last turn began, so that turns keep their
- * rhythm.
+ * Returns the time until one second after the begin of the last turn, so that turns stay one second
+ * apart.
  */
 static uint64_t time_to_sleep(const struct recorder *recorder)
 {
@@ -137,8 +87,8 @@ static uint64_t time_to_sleep(const struct recorder *recorder)
 }
 
 /*
- * When a CPU goes offline, counts the samples that it lost, because its events have that count and
- * are about to be closed. When a CPU comes online, wants a scan of /proc, which shows what runs
+ * When a CPU goes offline, takes the count of its lost samples from its events, before they are
+ * closed. When a CPU comes online, requests a scan of /proc, which shows the processes that run
  * there.
  */
 static void cpu_changed(void *context, uint32_t cpu, bool online, uint64_t time_ns)
@@ -174,7 +124,7 @@ static int refresh_cpus(struct recorder *recorder)
 
 static int recorder_carry_out_orders(struct recorder *recorder, uint64_t settled_ns)
 {
-	const struct recorder_orders *orders = orders_of(recorder);
+	const struct recorder_orders *orders = recorder_orders(recorder);
 
 	if (orders->reload != recorder->done.reload) {
 		recorder->done.reload = orders->reload;
@@ -188,8 +138,7 @@ static int recorder_carry_out_orders(struct recorder *recorder, uint64_t settled
 	return pipeline_rotate(&recorder->pipeline, settled_ns);
 }
 
-/* Takes new lines of the kernel's log, and new values of the host's gauges. */
-static int take_context(struct recorder *recorder)
+int recorder_take_context(struct recorder *recorder)
 {
 	const struct tape_anchor *anchor = pipeline_last_anchor(&recorder->pipeline);
 	int r = kmsg_watch_take(recorder->log, recorder->pipeline.tape, anchor);
@@ -197,23 +146,23 @@ static int take_context(struct recorder *recorder)
 	return r < 0 ? r : gauge_thread_take(recorder->gauges, recorder->pipeline.tape, anchor);
 }
 
-/* Applies everything up to a little before the drain, and hands it to the spool. */
+/* Applies the records up to a moment before the drain (CLOCK_SETTLE_NS), and spools their rows. */
 static int recorder_apply(struct recorder *recorder)
 {
 	uint64_t settled_ns = drain_settled_ns(&recorder->drain);
 	int r;
 
 	/*
-	 * before the flush for the tape that may end now, and again after it for the tape that
-	 * begins then
+	 * take log lines and gauges before the flush, for the tape that may end in it; and again
+	 * after the flush, for the tape that begins
 	 */
-	r = take_context(recorder);
+	r = recorder_take_context(recorder);
 	if (r < 0)
 		return r;
 	r = pipeline_flush(&recorder->pipeline, settled_ns);
 	if (r < 0)
 		return r;
-	r = take_context(recorder);
+	r = recorder_take_context(recorder);
 	if (r < 0)
 		return r;
 	r = rescan_run(&recorder->rescan, &recorder->pipeline);
@@ -235,12 +184,15 @@ static int recorder_turn(struct recorder *recorder)
 	recorder->drain.turn_ns = recorder->drain.reading.anchor.monotonic_ns;
 	if (r < 0)
 		return r;
-	r = stall_update(&recorder->stall, orders_of(recorder)->continued,
+	r = stall_update(&recorder->stall, recorder_orders(recorder)->continued,
 			 recorder->drain.stats.late_ns, drain_anchor_ns(&recorder->drain),
 			 &recorder->pipeline.losses);
 	if (r < 0)
 		return r;
 	perf_events_nudge(recorder->drain.events);
+	r = stack_dumps_turn(&recorder->stacks, recorder->options->segment_ns);
+	if (r < 0)
+		return r;
 	r = refresh_cpus(recorder);
 	if (r < 0)
 		return r;
@@ -250,7 +202,7 @@ static int recorder_turn(struct recorder *recorder)
 	return recorder_apply(recorder);
 }
 
-/* Waits a moment, so that new processes are read together with those that they start. */
+/* Waits a moment, so that one drain reads new processes together with their first children. */
 static int drain_started(struct recorder *recorder, unsigned int rings)
 {
 	uint64_t pause_ns = exec_cgroups_pause(&recorder->pipeline.tracker.exec_cgroups);
@@ -260,8 +212,8 @@ static int drain_started(struct recorder *recorder, unsigned int rings)
 }
 
 /*
- * Returns the kinds of rings to drain; 0: the next turn is due. The records that the side-band's
- * thread took last do not wait.
+ * Returns the kinds of rings to drain; 0: the next turn is due. Does not wait if the side-band's
+ * thread has already taken records out of the rings.
  */
 static unsigned int wait_for_rings(struct recorder *recorder, uint64_t left_ns)
 {
@@ -273,7 +225,7 @@ static unsigned int wait_for_rings(struct recorder *recorder, uint64_t left_ns)
 	return rings;
 }
 
-/* Waits until the next turn, and handles urgent wake-ups before. Returns 0, 1 or -ENOMEM. */
+/* Waits for the next turn, and handles urgent wake-ups until then. Returns 0, 1 or -ENOMEM. */
 static int wait_for_turn(struct recorder *recorder)
 {
 	uint64_t left_ns;
@@ -284,8 +236,9 @@ static int wait_for_turn(struct recorder *recorder)
 
 		if (!rings)
 			break;
-		r = rings & 1u << PERF_RING_SAMPLES ? drain_relieve(&recorder->drain)
-						    : drain_started(recorder, rings);
+		r = rings & (1u << PERF_RING_SAMPLES | 1u << PERF_RING_DUMPS)
+			    ? drain_relieve(&recorder->drain)
+			    : drain_started(recorder, rings);
 	}
 	return r;
 }
@@ -307,7 +260,7 @@ static int recorder_record(struct recorder *recorder, struct error *error)
 	return r;
 }
 
-/* The first anchor is where the recording begins. */
+/* The recording begins at the first anchor. */
 static int recorder_begin(struct recorder *recorder, struct error *error)
 {
 	uint64_t begin_ns;
@@ -317,8 +270,8 @@ static int recorder_begin(struct recorder *recorder, struct error *error)
 		opener_begin(recorder->drain.opener, &recorder->pipeline.tracker,
 			     perf_events_files_left(recorder->drain.events));
 	/*
-	 * if a burst of starts displaced our record, the ring has space for a new one after it was
-	 * read
+	 * if a burst of new processes filled the ring, our COMM record was lost; after a drain the
+	 * ring has space for another one
 	 */
 	for (int tries = 0;
 	     r == 0 && tries < FIRST_ANCHOR_TRIES && !pipeline_last_anchor(&recorder->pipeline);
@@ -335,40 +288,22 @@ static int recorder_begin(struct recorder *recorder, struct error *error)
 	recorder->progress.begin_ns = pipeline_wall(&recorder->pipeline, begin_ns);
 	host_facts_begin(&recorder->facts, begin_ns);
 	r = pipeline_begin(&recorder->pipeline, begin_ns);
+	/* the log's thread tells the gauges which threads incidents name, so the gauges come first
+	 */
+	if (r == 0)
+		r = gauge_thread_start("", &recorder->gauges, error);
+	recorder->kmsg_options.named_context = recorder->gauges;
 	if (r == 0 && recorder->options->catalogue)
 		r = kmsg_watch_start(&recorder->kmsg_options, begin_ns, &recorder->log);
 	recorder->trace.log = recorder->log;
-	if (r == 0)
-		r = gauge_thread_start("", &recorder->gauges, error);
 	return r < 0 ? error_set(error, r, "the recording cannot begin: %s", strerror(-r)) : 0;
-}
-
-/* Puts everything up to the last anchor into the last tape. */
-static int recorder_finish(struct recorder *recorder, bool failed, struct error *error)
-{
-	int r = recorder->pipeline.tape ? cpu_watch_last_idle(&recorder->watch, &recorder->pipeline)
-					: 0;
-
-	sideband_stop(&recorder->drain.sideband);
-	perf_events_stop(recorder->drain.events);
-	kmsg_watch_stop(recorder->log, LAST_LINES_NS);
-	if (r == 0)
-		r = drain_all(&recorder->drain);
-	if (r == 0 && recorder->pipeline.tape)
-		r = take_context(recorder);
-	if (r == 0)
-		r = cpu_watch_count(recorder->drain.events, &recorder->pipeline);
-	if (r == 0)
-		r = pipeline_end(&recorder->pipeline, drain_anchor_ns(&recorder->drain),
-				 shutdown_reason(orders_of(recorder), failed));
-	progress_fill_taken(&recorder->progress, &recorder->pipeline, &recorder->trace);
-	return r < 0 ? error_set(error, r, "out of memory") : 0;
 }
 
 struct recorder *recorder_close(struct recorder *recorder)
 {
 	if (!recorder)
 		return NULL;
+	stack_dumps_done(&recorder->stacks);
 	drain_done(&recorder->drain);
 	rescan_done(&recorder->rescan);
 	pipeline_done(&recorder->pipeline);
@@ -387,6 +322,9 @@ int recorder_new(const struct recorder_options *options, struct recorder **ret_r
 	if (!recorder)
 		return -ENOMEM;
 	recorder->options = options;
+	self_setup_return_memory();
+	/* without this right, the recorder goes on with the CPU time that it gets */
+	(void)self_setup_go_first();
 	drain_init(&recorder->drain, &recorder->pipeline);
 	cpu_watch_init(&recorder->watch);
 	r = pipeline_init(&recorder->pipeline, &recorder->pipeline_options);
@@ -410,14 +348,15 @@ int recorder_open(struct recorder *recorder, struct error *error)
 		.frequency = options->frequency,
 		.cpus = options->cpus,
 		.no_user_stacks = options->no_user_stacks,
+		.stack_bytes = options->no_user_stacks ? 0 : options->stack_bytes,
 		.ring_bytes = options->ring_bytes,
 	};
 	int r;
 
 	trace_setup_ask(&recorder->trace, &events);
 	/*
-	 * start the opener before large allocations, because it forks; without it, files are opened
-	 * only when a tape is named, and some are gone by then
+	 * start the opener before large allocations, because it forks; without an opener, the namer
+	 * opens files when it names a tape, and some no longer exist by then
 	 */
 	r = opener_new(MIN(2 * options->segment_ns + OPENER_SLACK_NS, OPENER_HOLD_MAX_NS),
 		       &recorder->drain.opener);
@@ -438,14 +377,22 @@ static void recorder_describe(struct recorder *recorder)
 		perf_events_ring_bytes(recorder->drain.events, &progress->rings_bytes);
 }
 
+/* Runs in the thread of the kernel's log. */
+static void recorder_watch_named(void *context, uint32_t tid)
+{
+	gauge_thread_watch(context, tid);
+}
+
 static int recorder_prepare(struct recorder *recorder, const struct store_writer *writer)
 {
 	int r;
 
 	recorder_describe(recorder);
-	cpu_watch_start(&recorder->watch, &recorder->pipeline.tracker, &orders_of(recorder)->stop);
+	cpu_watch_start(&recorder->watch, &recorder->pipeline.tracker,
+			&recorder_orders(recorder)->stop);
 	r = host_facts_collect(&recorder->facts, recorder->drain.events, recorder->options->cpus,
-			       recorder->options->frequency, recorder->options->version);
+			       recorder->options->frequency, recorder->options->version,
+			       recorder->stacks.bytes_text);
 	if (r == 0)
 		r = sideband_start(&recorder->drain.sideband, recorder->drain.events);
 	trace_setup_sources(recorder->drain.events, recorder->drain.sources);
@@ -467,11 +414,12 @@ static int recorder_prepare(struct recorder *recorder, const struct store_writer
 		.fd = -1,
 		.found = recorder->options->found,
 		.context = recorder->options->context,
+		.named = recorder_watch_named,
 	};
 	return r;
 }
 
-/* Records. Seals what was taken before a failure, too. */
+/* Records until the end or a failure, and then seals the samples, in both cases. */
 static int recorder_record_and_finish(struct recorder *recorder, struct error *error)
 {
 	int r = recorder_begin(recorder, error);
@@ -482,71 +430,6 @@ static int recorder_record_and_finish(struct recorder *recorder, struct error *e
 	r = recorder_record(recorder, error);
 	if (recorder_finish(recorder, r < 0, r == 0 ? error : NULL) < 0 && r == 0)
 		r = -ENOMEM;
-	return r;
-}
-
-/* The spool is not lost: the next recorder or a reader finds it. */
-static int recorder_report_hung(struct recorder *recorder, struct error *error)
-{
-	struct recorder_progress *progress = &recorder->progress;
-	uint64_t lag_ns = progress->spool_lag_ns;
-	char lag[32];
-
-	duration_format(lag_ns, lag, sizeof(lag));
-	progress->hung = true;
-	return error_set(error, -ETIMEDOUT, HUNG_TEXT, *progress->naming ? "naming " : "the store",
-			 progress->naming, (unsigned long long)progress->waiting,
-			 progress->waiting == 1 ? " was" : "s were",
-			 lag_ns ? "the next recording recovers all but the last "
-				: "the next recording seals their samples",
-			 lag_ns ? lag : "");
-}
-
-static void report_again(void *context)
-{
-	recorder_report(context);
-}
-
-static void recorder_leave_unsaved(const struct recorder *recorder, const struct tape_loss *unsaved,
-				   bool failed)
-{
-	const struct pipeline *pipeline = &recorder->pipeline;
-	uint64_t from_ns = 0, to_ns = 0;
-
-	if (pipeline_last_anchor(pipeline)) {
-		from_ns = pipeline_wall(pipeline, unsaved->from_ns);
-		to_ns = pipeline_wall(pipeline, unsaved->to_ns);
-	}
-	unsaved_write_note(unsaved, from_ns, to_ns, shutdown_reason(orders_of(recorder), failed),
-			   recorder->writer);
-}
-
-static int recorder_stop(struct recorder *recorder, int r, struct error *error)
-{
-	struct sealer_status status = { 0 };
-	bool ended;
-
-	recorder->progress.stopping = 1;
-	ended = shutdown_wait(recorder->sealer, shutdown_patience_ns(), &orders_of(recorder)->stop,
-			      recorder->begun_ns ? report_again : NULL, recorder);
-	/* stop both, even if the first one hangs */
-	if (status_thread_stop(recorder->status, ended ? LAST_WORD_NS : 0) < 0)
-		recorder->progress.hung = true;
-	if (kmsg_watch_stop(recorder->log, ended ? LAST_WORD_NS : 0) < 0)
-		recorder->progress.hung = true;
-	sealer_status(recorder->sealer, &status);
-	if (ended && !recorder->progress.hung)
-		recorder->sealer = sealer_stop(recorder->sealer, &status);
-	take_status(recorder, &status);
-	recorder_leave_unsaved(recorder, &status.unsaved, r < 0);
-	if (!ended)
-		return recorder_report_hung(recorder, error);
-	if (!recorder->progress.hung) {
-		recorder->log = kmsg_watch_close(recorder->log, !status.failed);
-		gauge_thread_stop(recorder->gauges, LAST_WORD_NS);
-	}
-	if (r == 0 && status.failed)
-		r = error_set(error, status.failed, "%s", status.error.text);
 	return r;
 }
 
@@ -573,6 +456,12 @@ int recorder_run(struct recorder *recorder, const char *store, struct store_writ
 		r = sealer_start(writer, &recorder->sealer_options, &recorder->sealer, error);
 	if (r < 0)
 		return r;
+	r = stack_dumps_start(&recorder->stacks, recorder->drain.events,
+			      &recorder->pipeline.tracker, &recorder->sealer_options.finder,
+			      recorder->options->stack_bytes_fixed);
+	if (r < 0)
+		return r;
+	recorder->drain.tables = recorder->stacks.tables;
 	recorder->pipeline_options = (struct pipeline_options){
 		.segment_ns = recorder->options->segment_ns,
 		.sources = recorder->drain.sources,
@@ -580,6 +469,7 @@ int recorder_run(struct recorder *recorder, const char *store, struct store_writ
 		.sealer = recorder->sealer,
 		.period_ns = perf_events_timer_ns(recorder->drain.events),
 		.trace = recorder->trace.trace,
+		.dumps = recorder->stacks.dumps,
 	};
 	recorder->watch.frequency = recorder->options->frequency;
 	r = status_thread_start(writer, recorder_reload, recorder, &recorder->status, error);

@@ -3,8 +3,8 @@
 
 /*
  * Records this host. It drains the rings once per second, sorts records by time, and follows
- * processes and threads. Tapes end at wall-clock multiples of the segment's length. Events are
- * opened once; a rotation changes tapes, not events, and each sample is in exactly one tape.
+ * processes and threads. Tapes end at wall-clock multiples of the segment's length. A rotation
+ * changes the tape and leaves the events open, so each sample is in exactly one tape.
  */
 
 #include <signal.h>
@@ -14,21 +14,23 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "incidents/patterns/catalogue.h"
+#include "recorder/perf/perf-dumps.h"
 #include "recorder/run/progress.h"
 #include "store/write/store-writer.h"
 
 #define RECORDER_FREQUENCY 97
+#define RECORDER_STACK_BYTES PERF_DUMPS_STACK_BYTES
 #define RECORDER_SEGMENT_NS (120 * 1000000000ull)
 
 /* Bounds the tapes that wait while the store cannot be written. */
 #define RECORDER_MEMORY_BYTES (256ull << 20)
 
 /*
- * Requests to a running recorder. A signal handler may count them up. The recorder reads them once
- * per second, and when a signal arrived.
+ * Requests to a running recorder. A signal handler may count them up. The recorder reads the counts
+ * once per second, and after each signal.
  */
 struct recorder_orders {
-	/* ends the recording; from 2 on, it does not wait for the store */
+	/* 1: end the recording; 2 or more: end it without waiting for the store */
 	volatile sig_atomic_t stop;
 	/* ends the current segment */
 	volatile sig_atomic_t rotate;
@@ -36,7 +38,7 @@ struct recorder_orders {
 	volatile sig_atomic_t reload;
 	/* the first signal that asked to stop; 0: none */
 	volatile sig_atomic_t signal;
-	/* counts SIGCONT: the recorder had been stopped */
+	/* counts SIGCONT signals, each of which ended a stop of the recorder */
 	volatile sig_atomic_t continued;
 };
 
@@ -47,16 +49,22 @@ struct recorder_options {
 	/* "0-3,8"; NULL: all */
 	const char *cpus;
 	bool no_user_stacks;
+	/* bytes of each sample's user stack to copy for the walk; 0: follow frame pointers */
+	size_t stack_bytes;
+	/* the user chose stack_bytes, so it does not grow */
+	bool stack_bytes_fixed;
 	/* "SYSTEM:EVENT,...": trace events in addition to the standard ones; NULL: none */
 	const char *trace;
-	/* per CPU, a power of two of pages; 0: a reasonable size */
+	/* size of each ring, a power of two of pages; 0: the recorder chooses a size */
 	size_t ring_bytes;
 	uint64_t segment_ns;
 	/* 0: until stopped */
 	uint64_t duration_ns;
 	/* bounds the tapes that wait while the store cannot be written; 0: no bound */
 	uint64_t memory_bytes;
-	/* applied after each segment, and noted for vacuum */
+	/*
+	 * limits that the recorder applies after each segment, and notes in the store for `vacuum`
+	 */
 	struct store_limits limits;
 	const char *version;
 	/* the incidents to find in the kernel's log; NULL: the log is not read */
@@ -68,13 +76,13 @@ struct recorder_options {
 	/* NULL: none */
 	const struct recorder_orders *orders;
 	/*
-	 * Called when the recording has begun, after each drain, and once per second while the rest
-	 * is sealed. May be NULL.
+	 * The recorder calls it when the recording has begun, after each drain, and once per second
+	 * while the sealer seals the rest. May be NULL.
 	 */
 	void (*progress)(void *context, const struct recorder_progress *progress);
 	/*
-	 * Reads new limits after a request to reload, in another thread. Returns 0, or an error,
-	 * and then the limits stay. NULL: the limits never change.
+	 * Reads new limits after a request to reload, in another thread. Returns 0; or a negative
+	 * errno, and then the old limits stay. NULL: the limits never change.
 	 */
 	int (*reload)(void *context, struct store_limits *ret_limits);
 	void *context;
@@ -83,20 +91,25 @@ struct recorder_options {
 struct recorder;
 
 /*
- * Checks whether this is the host, and which trace events it has, because that may need more rights
- * than recording. The options are borrowed; the caller may still change all but `trace`.
+ * Fails outside the host's PID namespace. Finds the trace events, for which the process may need
+ * more rights than for recording. Raises this process's priority. Borrows the options; the caller
+ * may still change all but `trace`.
  */
 int recorder_new(const struct recorder_options *options, struct recorder **ret_recorder,
 		 struct error *error);
-/* Opens the events, so that a missing right is reported before anything else is made. */
+/*
+ * Opens the events. Call it before you make anything else, so that the user sees first which right
+ * is missing.
+ */
 int recorder_open(struct recorder *recorder, struct error *error);
 struct recorder *recorder_close(struct recorder *recorder);
 DEFINE_CLEANUP(recorder, struct recorder *, recorder_close)
 
 /*
- * Records until it is stopped, and seals everything. If a thread hangs in the store, sets
- * ret_progress->hung: that thread still uses the recorder and the writer, so neither may be closed
- * before the process ends. Errors of the store are retried until the end, and only then returned.
+ * Records until a request to stop or the end of the duration, and seals everything. If a thread
+ * hangs in the store, sets ret_progress->hung. That thread still uses the recorder and the writer,
+ * so the caller must not close them before the process ends. Errors of the store are retried until
+ * the end, and only then returned.
  */
 int recorder_run(struct recorder *recorder, const char *store, struct store_writer *writer,
 		 struct recorder_progress *ret_progress, struct error *error);

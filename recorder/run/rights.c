@@ -21,7 +21,7 @@
 #include "base/file.h"
 #include "base/mutation.h"
 
-/* Older headers lack these. */
+/* Older headers do not define these capabilities. */
 #ifndef CAP_PERFMON
 #define CAP_PERFMON 38
 #endif
@@ -29,7 +29,10 @@
 #define CAP_CHECKPOINT_RESTORE 40
 #endif
 
-/* Open files: two per CPU, and the mapped files. Only root may raise the hard limit. */
+/*
+ * Limit of open files: enough for two per CPU, and for mapped files. Only root may raise the hard
+ * limit.
+ */
 #define FILES_MAX 65536
 
 /* The number of the first PID namespace, the same on every kernel. */
@@ -85,7 +88,7 @@ static void raise_limits(void)
 	setrlimit(RLIMIT_NOFILE, &files);
 }
 
-/* The last step cannot be undone. */
+/* The process cannot undo the last step. */
 static int rights_become_here(const struct passwd *user)
 {
 	uint64_t permitted = 0, kept = rights_wanted();
@@ -108,7 +111,7 @@ static int rights_become_here(const struct passwd *user)
 	return r;
 }
 
-/* If no user has this name, a number is a uid. */
+/* A number that is not the name of a user is a uid. */
 static int rights_find_user(const char *name, const struct passwd **ret_user, struct error *error)
 {
 	const struct passwd *user;
@@ -130,8 +133,9 @@ static int rights_find_user(const char *name, const struct passwd **ret_user, st
 }
 
 /*
- * Returns whether a user may enter a folder, which depends on more than its owner and mode. Forks,
- * because a process that has become the user cannot go back. Returns true when it cannot find out.
+ * Returns whether a user may enter a folder; true if that cannot be found out. Owner and mode of
+ * the folder do not decide that alone, so a child becomes the user and tries. This process could
+ * not become itself again.
  */
 static bool may_enter(const struct passwd *user, const char *folder)
 {
@@ -214,7 +218,7 @@ int rights_become_owner(const char *path, struct error *error)
 	if (geteuid() != 0 || stat(path, &about) < 0 || about.st_uid == 0)
 		return 0;
 	r = capabilities_permitted(&kept);
-	kept &= 1ull << CAP_DAC_READ_SEARCH;
+	kept &= rights_wanted();
 	if (r == 0 && (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 || setgroups(0, NULL) < 0 ||
 		       setresgid(about.st_gid, about.st_gid, about.st_gid) < 0 ||
 		       setresuid(about.st_uid, about.st_uid, about.st_uid) < 0))
@@ -227,9 +231,9 @@ int rights_become_owner(const char *path, struct error *error)
 }
 
 /*
- * A process with these capabilities hides its /proc files from other processes of its user, which
- * would need the same capabilities. It stays hidden if its rights come from its file: its caller
- * could have a core dump of it, with what only these rights may read.
+ * The kernel hides the /proc files of a process with these capabilities from processes without
+ * them, even of the same user. Keep them hidden if the rights come from the program's file.
+ * Otherwise its caller could force a core dump with data that only these rights may read.
  */
 void rights_settle(void)
 {

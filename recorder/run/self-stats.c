@@ -7,16 +7,16 @@
 #include "base/file.h"
 #include "base/mutation.h"
 
-/* The size of a CPU's samples is the average of this many. */
+/* Number of samples of a CPU over which their size is averaged. */
 #define SAMPLES_ROW 20
 
 /*
- * A callchain has two marks beside its callers: one where the kernel part begins, and one where the
- * user part begins.
+ * A callchain also has two marks: one at the begin of the kernel's part, and one at the begin of
+ * the user's part.
  */
 #define CHAIN_MARKS 2
 
-/* Bounds the number of a CPU; a larger one, or none, counts as the first CPU. */
+/* A sample whose CPU number is larger or unknown counts for the first CPU. */
 #define CPUS_MAX 65536
 
 void self_stats_done(struct self_stats *stats)
@@ -61,7 +61,7 @@ int self_stats_record(struct self_stats *stats, enum perf_ring ring,
 		if (array_push(&stats->taken[ring], 0) < 0)
 			return -ENOMEM;
 	stats->taken[ring].items[at] += size;
-	/* the same ring also has the kernel's throttling records */
+	/* check the type, because the ring of samples also has throttling records */
 	return ring == PERF_RING_SAMPLES && place->sample ? self_stats_add_sample(stats, at, size)
 							  : 0;
 }
@@ -120,6 +120,16 @@ static uint64_t rides_out_ns(const struct recorder_progress *progress, uint64_t 
 	return progress->ring_bytes * NSEC_PER_SEC / (sample_bytes * progress->frequency);
 }
 
+/*
+ * The kernel loses records only if a ring is full, so a loss proves a full ring. The kernel also
+ * writes during a drain, so a drain may take more bytes than the size of the ring.
+ */
+static uint64_t peak_of(const struct self_stats *stats, enum perf_ring ring,
+			const struct recorder_progress *progress, uint64_t lost)
+{
+	return lost ? progress->ring_bytes : MIN(stats->peak_bytes[ring], progress->ring_bytes);
+}
+
 void self_stats_fill(struct self_stats *stats, struct recorder_progress *progress)
 {
 	const struct self_stats_mark *then = &stats->marks[0], *now = &stats->now;
@@ -136,11 +146,9 @@ void self_stats_fill(struct self_stats *stats, struct recorder_progress *progres
 		progress->recent_samples
 			? (now->sample_bytes - then->sample_bytes) / progress->recent_samples
 			: 0;
-	progress->ring_peak_bytes =
-		progress->lost ? progress->ring_bytes : stats->peak_bytes[PERF_RING_SAMPLES];
-	progress->sideband_peak_bytes = progress->lost_sideband
-						? progress->ring_bytes
-						: stats->peak_bytes[PERF_RING_SIDEBAND];
+	progress->ring_peak_bytes = peak_of(stats, PERF_RING_SAMPLES, progress, progress->lost);
+	progress->sideband_peak_bytes =
+		peak_of(stats, PERF_RING_SIDEBAND, progress, progress->lost_sideband);
 	if (!stats->deepest_bytes)
 		stats->deepest_bytes = find_deepest();
 	progress->rides_out_ns = rides_out_ns(progress, stats->largest_bytes);

@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * Measurements that the draining thread makes of itself: how full the rings were, how late a drain
- * began, how long it took, how much CPU time the process used. They cost a few additions per
- * record.
+ * Measurements that the draining thread makes of itself: the filling of the rings, the delay and
+ * the length of each drain, and the CPU time of the process. They cost a few additions per record.
  */
 
 #include <stdint.h>
@@ -28,12 +27,12 @@
 struct self_stats_mark {
 	uint64_t monotonic_ns;
 	uint64_t cpu_ns;
-	/* size of these samples in their rings */
+	/* number of samples, and their size in their rings */
 	uint64_t samples;
 	uint64_t sample_bytes;
 };
 
-/* Samples of one CPU, until there are enough for an average. */
+/* Samples of one CPU since the last average; SAMPLES_ROW of them make the next average. */
 struct self_stats_samples {
 	uint32_t count;
 	uint32_t bytes;
@@ -63,7 +62,7 @@ struct self_stats {
 
 void self_stats_done(struct self_stats *stats);
 
-/* Begins a drain; `due_ns` is when it should have begun, 0: no such moment. */
+/* Begins a drain. `due_ns` is the moment at which it should have begun; 0: unknown. */
 void self_stats_begin(struct self_stats *stats, uint64_t due_ns);
 /* Counts a record that the drain took. Returns 0 or -ENOMEM. */
 int self_stats_record(struct self_stats *stats, enum perf_ring ring,
@@ -72,11 +71,11 @@ int self_stats_record(struct self_stats *stats, enum perf_ring ring,
 void self_stats_emptied(struct self_stats *stats);
 /* Ends a drain, after all its records were applied. */
 void self_stats_end(struct self_stats *stats);
-/* Sets the marks for rates. Call it once per turn. */
+/* Notes the present counts, from which later rates are computed. Call it once per turn. */
 void self_stats_mark(struct self_stats *stats);
 
 /*
- * Fills in these measurements. ring_bytes, frequency and the losses must be set before: a ring that
- * lost records was full.
+ * Fills in these measurements. The caller sets ring_bytes, frequency and the losses first; a ring
+ * that lost records was full.
  */
 void self_stats_fill(struct self_stats *stats, struct recorder_progress *progress);

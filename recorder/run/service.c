@@ -15,7 +15,7 @@
 #include "base/clock.h"
 
 #define STATUS_NS (10 * NSEC_PER_SEC)
-/* How often service_tick() is called. */
+/* Time between two calls of service_tick(). */
 #define TICK_NS (1 * NSEC_PER_SEC)
 
 /* Connects to a path, or to a name in the abstract namespace, which begins with @. */
@@ -37,7 +37,7 @@ static int connect_socket(const char *name)
 	return take_fd(fd);
 }
 
-/* Half of the time after which the manager considers us dead. */
+/* Returns half of the time after which the manager considers us dead; 0: never. */
 static uint64_t watchdog_ns(void)
 {
 	const char *pid = secure_getenv("WATCHDOG_PID"), *usec = secure_getenv("WATCHDOG_USEC");

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Reports to a service manager that we are ready and alive, and what we do. Speaks the protocol of
- * systemd's notify socket (sd_notify(3)) without its library. Without a manager it does nothing. It
- * never waits: it drops a message when the socket is full.
+ * Reports to a service manager that the recorder is ready and alive, and what it does. Speaks the
+ * protocol of systemd's notify socket (sd_notify(3)) without its library. Does nothing without a
+ * manager. Never waits: drops a message when the socket is full.
  */
 
 #include <stdbool.h>
@@ -26,14 +26,20 @@ struct service {
 	bool stopping;
 };
 
-/* Reads the environment, and removes these variables for our children. */
+/*
+ * Reads the manager's variables from the environment, and removes them, so that children do not get
+ * them.
+ */
 void service_init(struct service *service);
 void service_done(struct service *service);
 
 /* Sends assignments, one per line: "READY=1\nSTATUS=records". */
 void service_send(struct service *service, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Reports that the service is busy and will be ready again, with the time, as systemd requires. */
+/*
+ * Reports that the service reloads, with the present time, as systemd requires. READY=1 ends that
+ * state.
+ */
 void service_reloading(struct service *service);
 /*
  * Sends a sign of life when one is due before the next call. Call it once per second. Returns

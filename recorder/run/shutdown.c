@@ -7,12 +7,12 @@
 #include "base/clock.h"
 #include "base/mutation.h"
 
-/* A busy spinning disk does not take longer than this. */
+/* A write to a busy spinning disk does not take longer than this. */
 #define PATIENCE_NS (30 * NSEC_PER_SEC)
 #define LOOK_NS (10 * NSEC_PER_MSEC)
 /*
- * After a longer pause, we did not run. That is not the store's fault, so the rest of the pause
- * does not count.
+ * If a pause took longer, this process did not run. The store did not cause that, so the rest of
+ * the pause does not count.
  */
 #define PAUSE_MAX_NS (200 * NSEC_PER_MSEC)
 

@@ -13,31 +13,34 @@
 #include "base/worker.h"
 
 /*
- * A record costs about a microsecond, plus opening a file if it maps one. So an account counts
- * records, and a long path counts as several. A process that starts makes some dozen records, a
- * busy build 10,000 per second.
+ * To apply a record takes about a microsecond, and more if the opener must open the mapped file. So
+ * an account counts records, and a record with a long path counts as several. A process that starts
+ * makes some dozen records, a busy build 10,000 per second.
  */
 static const struct account_limits sideband_limits = {
 	.own = { .burst = 16384, .rate = 2048 },
 	.sure = { .burst = 512, .rate = 16 },
-	.all = { .burst = 65536, .rate = 16384 },
+	.all = { .burst = 32768, .rate = 16384 },
 };
 
 /* The bytes of a usual record. */
 #define USUAL_BYTES 256
 
 /*
- * One process makes up to 100 MB of records per second, which fill a ring of a megabyte in 10 ms.
- * While a ring has more than this part when it is emptied, they are emptied more often.
+ * One process can make 100 MB of records per second, which fill a ring of a megabyte in 10 ms. If a
+ * ring was filled to more than 1/FULL_SHARE when the thread emptied it, the thread empties all
+ * rings more often.
  */
 #define FULL_SHARE 32
 #define APART_NS (2 * NSEC_PER_MSEC)
 #define APART_FULL_NS NSEC_PER_MSEC
 #define SLICE_NS (100 * NSEC_PER_USEC)
-/* Keeps the memory of a usual turn. */
+/* A usual turn needs less memory than this; free a larger buffer after the turn. */
 #define KEPT_BYTES (1u << 20)
 
-/* The kernel's struct sched_attr; glibc has none before 2.41, and another one since. */
+/*
+ * The kernel's struct sched_attr: glibc does not define it before 2.41, and differently since then.
+ */
 struct sideband_sched_attr {
 	uint32_t size;
 	uint32_t policy;
@@ -65,7 +68,7 @@ void sideband_done(struct sideband *sideband)
 	worker_lock_done(&sideband->lock, &sideband->changed);
 }
 
-/* Returns false if the process of a record made too many. */
+/* Returns false if the process of this record made too many records. */
 static bool sideband_admit(struct sideband *sideband, const uint8_t *bytes, size_t size)
 {
 	int32_t pid = perf_record_actor(bytes, size);
@@ -86,7 +89,7 @@ static void sideband_count(struct sideband *sideband, const uint8_t *bytes, size
 	sideband->peak_bytes = MAX(sideband->peak_bytes, sideband->ring_bytes);
 }
 
-/* A record begins with a header that has its size, so the records need no other separation. */
+/* The header of each record has its size, so the buffer does not need separators. */
 static int sideband_keep(void *context, enum perf_ring ring, const uint8_t *bytes, size_t size)
 {
 	struct sideband *sideband = context;
@@ -107,18 +110,19 @@ static int sideband_empty_rings(struct sideband *sideband)
 				 sideband);
 }
 
-/* Returns whether a ring was so full that it cannot wait for a draining thread that gets no CPU. */
+/*
+ * Returns whether a ring was so full that the thread must empty it also while the draining thread
+ * sleeps.
+ */
 static bool sideband_fills(const struct sideband *sideband)
 {
-	uint64_t all;
-	size_t size = perf_events_ring_bytes(sideband->events, &all);
-
-	return sideband->fullest_bytes > size / FULL_SHARE;
+	return sideband->fullest_bytes > sideband->full_bytes;
 }
 
 /*
- * Asks for a CPU soon rather than for long: the thread runs for a moment, and others fill the ring
- * as long as it waits. Linux 6.12 and later know this; no right is needed.
+ * Asks the scheduler for short time slices, because a thread with short slices gets a CPU sooner.
+ * While the thread waits for a CPU, other processes fill the ring. Works since Linux 6.12, without
+ * any right.
  */
 static void sideband_ask_for_short_slices(void)
 {
@@ -145,8 +149,8 @@ static void *sideband_main(void *context)
 		worker_await(&sideband->lock, &sideband->changed, &sideband->ending,
 			     sideband_fills(sideband) ? APART_FULL_NS : APART_NS);
 		/*
-		 * The kernel wakes the draining thread for these records, too. Without memory, that
-		 * one gets the error.
+		 * The kernel also wakes the draining thread for these records. If memory was short,
+		 * that thread finds the failed buffer and returns the error.
 		 */
 		if (!sideband->ending && !buffer_failed(&sideband->taken) &&
 		    sideband->taken.size < SIDEBAND_BYTES_MAX)
@@ -158,9 +162,12 @@ static void *sideband_main(void *context)
 
 int sideband_start(struct sideband *sideband, struct perf_events *events)
 {
+	uint64_t all;
 	int r;
 
 	sideband->events = events;
+	/* Read here, because the draining thread changes the rings of stack dumps later. */
+	sideband->full_bytes = perf_events_ring_bytes(events, &all) / FULL_SHARE;
 	sideband->working = true;
 	r = worker_start(&sideband->thread, sideband_main, sideband);
 	sideband->started = r == 0;
@@ -200,7 +207,7 @@ bool sideband_rest(struct sideband *sideband)
 	return waiting;
 }
 
-/* Takes everything out of the rings, and leaves an empty buffer to the thread. */
+/* Takes all records out of the rings and the buffer, and leaves an empty buffer to the thread. */
 static int sideband_take(struct sideband *sideband, bool all)
 {
 	struct buffer empty = sideband->handed;
@@ -249,7 +256,7 @@ int sideband_renew(struct sideband *sideband, struct tracker *tracker, uint64_t 
 		r = tracker_refuse(tracker, account->key, account->refused);
 		account->refused = 0;
 	}
-	accounts_begin(&sideband->accounts);
+	accounts_begin(&sideband->accounts, 1);
 	*ret_peak_bytes = sideband->peak_bytes;
 	pthread_mutex_unlock(&sideband->lock);
 	return r;

@@ -4,8 +4,8 @@
 #include "base/clock.h"
 
 /*
- * A stop by a signal is certain. Any other delay counts only if it is longer than a busy host
- * explains.
+ * SIGCONT proves a stop by a signal. Any other delay counts only if a busy host does not explain
+ * it.
  */
 #define STOPPED_NS NSEC_PER_SEC
 #define STARVED_NS (5 * NSEC_PER_SEC)

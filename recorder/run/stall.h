@@ -3,8 +3,8 @@
 
 /*
  * Times in which the recorder itself did not run: a signal stopped it (SIGSTOP, a debugger,
- * Ctrl-Z), it got no CPU, or it was frozen. The rings hold the samples meanwhile until they are
- * full, so often nothing is lost. A reader of that time needs to know it all the same.
+ * Ctrl-Z), it got no CPU, or it was frozen. Meanwhile the rings hold the samples until they are
+ * full, so often nothing is lost. The coverage of an answer states such a time all the same.
  */
 
 #include "recorder/build/losses.h"
@@ -12,7 +12,7 @@
 struct stall {
 	/* number of SIGCONT signals at the last call */
 	int continued;
-	/* total time: stopped by a signal, and without a CPU */
+	/* total time in which the recorder was stopped by a signal, and in which it got no CPU */
 	uint64_t signal_ns;
 	uint64_t cpu_ns;
 };

@@ -11,6 +11,7 @@
 
 struct status_thread {
 	struct store_writer *writer;
+	/* a function that the thread runs on request */
 	void (*errand)(void *context);
 	void *context;
 	pthread_t thread;
@@ -19,9 +20,9 @@ struct status_thread {
 	pthread_cond_t changed;
 	/* the status to write */
 	struct recorder_progress progress;
-	/* `progress` is not written yet */
+	/* the thread has not written `progress` yet */
 	bool there;
-	/* the errand is due */
+	/* the thread must run the errand */
 	bool sent;
 	_Atomic bool ending;
 	/* set right before the thread returns */

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Writes the recorder's status into its store, for `status` and other readers, and runs an errand.
- * It has a thread of its own, because the draining thread must not wait for a file system. It
- * writes only the latest status; older ones are dropped.
+ * Writes the recorder's status into its store, for `status` and other readers, and runs a function
+ * of the caller on request (the errand). A separate thread does both, because the draining thread
+ * must not wait for a file system. It writes only the latest status and drops older ones.
  */
 
 #include "base/error.h"
@@ -16,11 +16,11 @@ struct status_thread;
 /* Starts the thread. The writer must outlive it. Returns 0 or a negative errno. */
 int status_thread_start(struct store_writer *writer, void (*errand)(void *context), void *context,
 			struct status_thread **ret_status, struct error *error);
-/* Runs the errand in the thread, once more if it is running already. */
+/* Makes the thread run the errand; once more, if it is running already. */
 void status_thread_run_errand(struct status_thread *status);
 /*
- * Takes a copy of the status to write it. Fills in what the thread measures: the memory of the
- * process, and what a sample costs the kernel.
+ * Copies the status for the thread to write. Fills in two values that the thread measures: the
+ * memory of the process, and the kernel's CPU time for a sample.
  */
 void status_thread_put(struct status_thread *status, struct recorder_progress *progress);
 /*

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The trace events of a recording: which ones exist, who handles them, and what the status says of
- * them.
+ * The trace events of a recording: finds those that this kernel has, connects them to their
+ * handlers, and fills in their part of the status.
  */
 
 #include "recorder/pipeline/pipeline.h"
@@ -15,8 +15,8 @@
 struct trace_setup {
 	struct trace *trace;
 	/*
-	 * the watch of the kernel's log, which gets a line when a network queue does not send;
-	 * NULL: the log is not read
+	 * receives a line as from the kernel's log when a network queue does not send; NULL: the
+	 * recorder does not read the log
 	 */
 	struct kmsg_watch *log;
 	/* private to trace-setup.c */
@@ -26,7 +26,7 @@ struct trace_setup {
 };
 
 /*
- * Finds the events, like trace_set_open(), and returns its errors. The object must not move
+ * Finds the events with trace_set_open(), and returns its errors. The object must not move
  * afterwards.
  */
 int trace_setup_open(struct trace_setup *setup, const char *asked, struct error *error);
@@ -35,12 +35,12 @@ void trace_setup_ask(const struct trace_setup *setup, struct perf_events_options
 void trace_setup_done(struct trace_setup *setup);
 
 /*
- * Fills in the names of all that this kernel or our rights lack, also events other than trace
- * events.
+ * Fills in the names of all features and rights that are absent, also those that do not concern
+ * trace events.
  */
 void trace_setup_describe(const struct trace_setup *setup, const struct perf_events *events,
 			  struct recorder_progress *progress);
-/* Sets `sources` to what each ring delivers. */
+/* Sets `sources` to the kind of records that each ring delivers. */
 void trace_setup_sources(const struct perf_events *events,
 			 struct pipeline_source sources[PERF_RINGS]);
 /* Fills in the number of lost trace events. */

@@ -12,8 +12,8 @@ void retainer_note_limits(struct retainer *retainer, const struct store_limits *
 }
 
 /*
- * Warns once that segments are removed to free disk space, and once that nothing more can be
- * removed. Warns again after there was plenty of free space.
+ * Warns once when it removes segments to free disk space, and once when it cannot remove more.
+ * Warns again if free space was plenty in between.
  */
 static void retainer_warn(struct retainer *retainer, const struct store_limits *limits,
 			  const struct store_retained *retained, struct error *warning)

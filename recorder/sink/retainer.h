@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Applies the limits of a store during a recording, and warns once when segments are removed to
- * free disk space. For one thread. Each call sets *warning only if there is something to say.
+ * Applies the limits of a store during a recording, and warns once when it removes segments to free
+ * disk space. For one thread. The functions leave *warning as it is if they do not warn.
  */
 
 #include <stdbool.h>
@@ -15,20 +15,20 @@ struct retainer {
 	bool warned_space, warned_starved;
 };
 
-/* Writes new limits into the store, so that a later removal by hand applies the same ones. */
+/* Writes new limits into the store, so that a later `vacuum` applies the same limits. */
 void retainer_note_limits(struct retainer *retainer, const struct store_limits *limits,
 			  struct error *warning);
 
 /*
- * Warns if the limits will remove segments, and removes none yet. Call it at the start, while the
+ * Warns if the limits will remove segments, without removing any. Call it at the start, while the
  * user may still be watching.
  */
 void retainer_check(struct retainer *retainer, const struct store_limits *limits,
 		    struct error *warning);
 
-/* Adds a removal to what was removed before: the sums and the times. */
+/* Adds the sums and the times of a removal to those of earlier removals. */
 void retainer_add(const struct store_retained *retained, struct store_retained *sum);
 
-/* Removes what exceeds the limits. On failure *ret_retained is zeroed. */
+/* Removes segments beyond the limits. On failure, zeroes *ret_retained. */
 void retainer_run(struct retainer *retainer, const struct store_limits *limits,
 		  struct store_retained *ret_retained, struct error *warning);

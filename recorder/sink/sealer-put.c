@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What other threads ask of the sealer. None of it waits for the disk or for names. */
+/*
+ * The functions of the sealer for other threads. They do not wait for the disk or for names, except
+ * sealer_wait().
+ */
 #include "recorder/sink/sealer-internal.h"
 
 #include <stdlib.h>
@@ -28,7 +31,7 @@ void sealer_set_limits(struct sealer *sealer, const struct store_limits *limits)
 	pthread_mutex_lock(&sealer->lock);
 	sealer->limits = *limits;
 	sealer->limits_noted = false;
-	/* Apply the new limits now, and not after the next segment. */
+	/* Make the thread apply the new limits now, not only after the next segment. */
 	sealer->room_wanted = true;
 	pthread_cond_broadcast(&sealer->changed);
 	pthread_mutex_unlock(&sealer->lock);
@@ -49,7 +52,7 @@ int sealer_put_block(struct sealer *sealer, struct spool_block *block)
 	return spooler_put(sealer->spooler, block);
 }
 
-/* Drops a tape as unsaved. The caller holds the lock. */
+/* Drops a tape, whose samples count as unsaved. The caller holds the lock. */
 static void sealer_drop_tape(struct sealer *sealer, size_t at)
 {
 	const struct tape *tape = sealer->tapes.items[at].tape;
@@ -59,42 +62,71 @@ static void sealer_drop_tape(struct sealer *sealer, size_t at)
 	tape_free(sealer_remove_tape(sealer, at));
 }
 
-/*
- * Lets a tape wait in the spool, if all of it is there. Returns false if not. The caller holds the
- * lock.
- */
-static bool sealer_defer_tape(struct sealer *sealer, size_t at)
+/* Returns whether the whole tape is in the spool. */
+static bool sealer_is_whole(struct sealer *sealer, const struct waiting_tape *waiting)
 {
-	const struct waiting_tape *waiting = &sealer->tapes.items[at];
 	struct spooler_status spool;
 
 	spooler_status(sealer->spooler, &spool);
-	if (spool.spooled_ns < waiting->tape->end_ns ||
-	    array_push(&sealer->deferred, waiting->sequence) < 0)
-		return false;
-	tape_free(sealer_remove_tape(sealer, at));
-	return true;
+	return spool.spooled_ns >= waiting->tape->end_ns &&
+	       store_writer_holds(sealer->writer, waiting->sequence);
 }
 
-/* The thread that puts a tape drops others, because the sealer's thread may hang in the disk. */
+/*
+ * Frees a tape that then waits only in the spool. Returns 0 or -ENOMEM. The caller holds the lock.
+ */
+static int sealer_defer_tape(struct sealer *sealer, size_t at)
+{
+	const struct tape *tape = sealer->tapes.items[at].tape;
+	struct deferred_tape deferred = { .sequence = sealer->tapes.items[at].sequence };
+
+	unsaved_add(&deferred.samples, tape->begin_ns, tape->end_ns, tape->samples.count);
+	if (array_push(&sealer->deferred, deferred) < 0)
+		return -ENOMEM;
+	tape_free(sealer_remove_tape(sealer, at));
+	return 0;
+}
+
+/*
+ * Defers a waiting tape if the whole tape is in the spool; otherwise drops it. The caller holds the
+ * lock.
+ */
+static int sealer_unload_tape(struct sealer *sealer, size_t at)
+{
+	const struct waiting_tape *waiting = &sealer->tapes.items[at];
+	int r;
+
+	if (sealer_is_whole(sealer, waiting))
+		return sealer_defer_tape(sealer, at);
+	r = spooler_forget(sealer->spooler, waiting->sequence);
+	if (r == 0)
+		sealer_drop_tape(sealer, at);
+	return r;
+}
+
+/*
+ * Unloads waiting tapes beyond the memory limit. The thread that puts a tape does this, because the
+ * sealer's thread may hang in the disk. Passes over a named tape whose spool is whole, because the
+ * sealer would have to name it again.
+ */
 static void sealer_keep_bound(struct sealer *sealer)
 {
-	size_t first = sealer->at_work;
+	size_t at = sealer->at_work;
 	uint64_t bytes = 0;
 
 	for (size_t i = 0; i < sealer->tapes.count; i++)
 		bytes += sealer->tapes.items[i].bytes;
 	while (sealer->options->memory_bytes && bytes > sealer->options->memory_bytes &&
-	       sealer->tapes.count > first + 1) {
-		uint64_t freed = sealer->tapes.items[first].bytes;
+	       sealer->tapes.count > at + 1) {
+		const struct waiting_tape *waiting = &sealer->tapes.items[at];
+		uint64_t freed = waiting->bytes;
 
-		if (!sealer_defer_tape(sealer, first)) {
-			if (spooler_forget(sealer->spooler, sealer->tapes.items[first].sequence) <
-			    0)
-				return;
-			sealer_drop_tape(sealer, first);
-		}
-		bytes -= freed;
+		if (waiting->named && sealer_is_whole(sealer, waiting))
+			at++;
+		else if (sealer_unload_tape(sealer, at) == 0)
+			bytes -= freed;
+		else
+			return;
 	}
 }
 

@@ -7,18 +7,24 @@
 #include "recorder/sink/unsaved.h"
 #include "base/worker.h"
 
-/* While tapes wait, each has only its share of the time. Otherwise a short segment has more. */
+/* Least time to name a tape, unless more than BACKLOG tapes wait. */
 #define NAMING_LEAST_NS (5 * NSEC_PER_SEC)
 #define BACKLOG 3
 #define FEARED_TEXT \
-	"segment %llu has no names: naming it ended a recorder; perftape resolve adds them"
-/* While a tape is named, the limits are applied this often. */
+	"segment %llu has no names: a recorder ended while naming it; run perftape resolve"
+/*
+ * CPU time to read the files of programs for names. The first tape may need seconds. Later tapes
+ * get most names from the cache, so a process that runs ever new files gets a small share.
+ */
+#define NAMING_WORK_NS (30 * NSEC_PER_SEC)
+#define NAMING_WORK_SHARE 33
+/* Time between two removals by the limits while the thread names a tape. */
 #define RETAIN_NS (10 * NSEC_PER_SEC)
 
-/* Symbol names of about 100,000 functions. */
+/* Size of the cache: names of about 100,000 functions. */
 #define NAMES_MAX_BYTES (16u << 20)
 
-/* Waits for work. Returns false if the end was requested and no work is left. */
+/* Waits for work. Returns false after a request to end, when all work is done. */
 static bool sealer_wait_for_work(struct sealer *sealer)
 {
 	bool there;
@@ -32,7 +38,7 @@ static bool sealer_wait_for_work(struct sealer *sealer)
 	return there;
 }
 
-static void sealer_warn(struct sealer *sealer, const struct error *error)
+void sealer_warn(struct sealer *sealer, const struct error *error)
 {
 	if (!*error->text)
 		return;
@@ -41,7 +47,7 @@ static void sealer_warn(struct sealer *sealer, const struct error *error)
 	pthread_mutex_unlock(&sealer->lock);
 }
 
-/* Gets the present limits, and writes them into the store if they are new. */
+/* Sets *ret_limits to the present limits, and writes them into the store if they are new. */
 static void sealer_note_limits(struct sealer *sealer, struct store_limits *ret_limits,
 			       struct error *warning)
 {
@@ -66,8 +72,7 @@ static void sealer_check_space(struct sealer *sealer)
 	sealer_warn(sealer, &warning);
 }
 
-/* Removes what exceeds the limits. Returns whether that freed space. */
-static bool sealer_retain(struct sealer *sealer)
+bool sealer_retain(struct sealer *sealer)
 {
 	struct store_retained retained;
 	struct store_limits limits;
@@ -85,7 +90,7 @@ static bool sealer_retain(struct sealer *sealer)
 	return retained.removed > 0;
 }
 
-/* Runs in the spooler's thread; only the sealer's thread may apply limits. */
+/* Asks the sealer's thread to apply the limits. The spooler's thread calls it. */
 static void sealer_request_room(void *context)
 {
 	struct sealer *sealer = context;
@@ -108,14 +113,18 @@ static void sealer_make_room(struct sealer *sealer)
 		spooler_retry(sealer->spooler);
 }
 
-/* The note also says how that recorder ended, so it stays until its spool is recovered. */
+/*
+ * Returns whether to recover an earlier recorder's spool before clearing its note, because the note
+ * also states how that recorder ended.
+ */
 static bool sealer_must_recover(const struct sealer *sealer)
 {
 	return sealer->leftovers && !sealer->note_sealed && sealer->options->unsaved.count;
 }
 
 /*
- * Sets the oldest tape, the effort to pack it, and the loss to add. Returns false without a tape.
+ * Gets the oldest tape, the effort to pack it, and the loss to add to it. Returns false if no tape
+ * waits in memory.
  */
 static bool sealer_take_tape(struct sealer *sealer, struct waiting_tape *ret_waiting,
 			     enum segment_effort *ret_effort, struct tape_loss *ret_unsaved)
@@ -136,7 +145,10 @@ static bool sealer_take_tape(struct sealer *sealer, struct waiting_tape *ret_wai
 	return there;
 }
 
-/* Keeps the loss that was added after sealer_take_tape(), because no segment holds it. */
+/*
+ * Removes a sealed tape, and the loss that it now has. Keeps a loss that was added since
+ * sealer_take_tape().
+ */
 static void sealer_finish_tape(struct sealer *sealer, const struct waiting_tape *waiting,
 			       const struct tape_loss *unsaved, uint64_t bytes)
 {
@@ -163,14 +175,14 @@ static void sealer_finish_tape(struct sealer *sealer, const struct waiting_tape 
 		store_writer_clear_unsaved(sealer->writer);
 }
 
-/* Keeps the tape until it is known how much of it the spool holds. */
+/* Keeps the tape until sealer_stop(), when the size of its part in the spool is known. */
 static void sealer_keep_for_note(struct sealer *sealer, struct tape *tape)
 {
 	if (array_push(&sealer->unsaved_tapes, tape) < 0)
 		tape_free(tape);
 }
 
-/* Keeps the tape for another try, unless it can never be sealed. */
+/* Keeps the tape for another try, unless it can never be sealed or the sealer ends. */
 static void sealer_handle_failure(struct sealer *sealer, const struct waiting_tape *waiting, int r,
 				  const struct error *error)
 {
@@ -188,7 +200,7 @@ static void sealer_handle_failure(struct sealer *sealer, const struct waiting_ta
 	pthread_mutex_unlock(&sealer->lock);
 }
 
-/* Copies a path for people. It is foreign text, which could steer a terminal. */
+/* Copies a path for display, with '?' for characters that could control a terminal. */
 static void sealer_copy_path(const char *path, char *text, size_t size)
 {
 	size_t i;
@@ -199,8 +211,18 @@ static void sealer_copy_path(const char *path, char *text, size_t size)
 }
 
 /*
- * Called before each file of a tape. Many files take a while, so applies the limits between them.
+ * Applies the limits, at once if the disk is full, otherwise each RETAIN_NS. The namer calls it
+ * before each file, and while it waits for an answer about a file.
  */
+static void sealer_waits(void *context)
+{
+	struct sealer *sealer = context;
+
+	sealer_make_room(sealer);
+	if (clock_ns(CLOCK_MONOTONIC) - sealer->retained_ns >= RETAIN_NS)
+		sealer_retain(sealer);
+}
+
 static void sealer_step(void *context, const char *path, size_t number, size_t count)
 {
 	struct sealer *sealer = context;
@@ -212,11 +234,10 @@ static void sealer_step(void *context, const char *path, size_t number, size_t c
 	sealer->status.naming.count = count;
 	sealer->status.naming.since_ns = now;
 	pthread_mutex_unlock(&sealer->lock);
-	if (now - sealer->retained_ns >= RETAIN_NS)
-		sealer_retain(sealer);
+	sealer_waits(sealer);
 }
 
-/* Returns the time to name a tape; with it, sealing keeps up with recording. */
+/* Returns the time to name a tape, so that sealing keeps up with recording. */
 static uint64_t sealer_naming_budget(struct sealer *sealer)
 {
 	uint64_t share_ns = sealer->options->segment_ns / 3;
@@ -230,9 +251,19 @@ static uint64_t sealer_naming_budget(struct sealer *sealer)
 	return behind ? share_ns : MAX(share_ns, NAMING_LEAST_NS);
 }
 
+static uint64_t sealer_naming_work(struct sealer *sealer)
+{
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	uint64_t more_ns = (now_ns - sealer->naming_filled_ns) / NAMING_WORK_SHARE;
+
+	sealer->naming_filled_ns = now_ns;
+	sealer->naming_left_ns = MIN(sealer->naming_left_ns + more_ns, NAMING_WORK_NS);
+	return sealer->naming_left_ns;
+}
+
 /*
- * Names a tape, unless a recorder died while it did so. A tape of ours is named also if it cannot
- * be marked, because the disk may be full; then the next recorder cannot read the tape either.
+ * Names a tape, unless a recorder died while it named this tape. If the mark for that cannot be
+ * written, because the disk may be full, names only a tape of this recorder.
  */
 static int sealer_name_tape(struct sealer *sealer, struct namer *namer, struct tape *tape,
 			    bool recovered, struct error *error)
@@ -250,8 +281,10 @@ static int sealer_name_tape(struct sealer *sealer, struct namer *namer, struct t
 		r = namer_skip(tape);
 	} else {
 		namer_set_budget(namer, sealer_naming_budget(sealer));
-		namer_observe(namer, sealer_step, sealer);
+		namer_observe(namer, sealer_step, sealer_waits, sealer);
+		namer_set_work(namer, sealer_naming_work(sealer));
 		r = namer_run(namer, tape);
+		sealer->naming_left_ns = namer_work_left(namer);
 	}
 	pthread_mutex_lock(&sealer->lock);
 	sealer->status.naming = (struct sealer_naming){ 0 };
@@ -259,7 +292,7 @@ static int sealer_name_tape(struct sealer *sealer, struct namer *namer, struct t
 	return r < 0 ? error_set(error, r, "naming a segment: out of memory") : 0;
 }
 
-static int sealer_name(struct sealer *sealer, struct waiting_tape *waiting, struct error *error)
+int sealer_name(struct sealer *sealer, struct waiting_tape *waiting, struct error *error)
 {
 	int r = waiting->named
 			? 0
@@ -269,7 +302,7 @@ static int sealer_name(struct sealer *sealer, struct waiting_tape *waiting, stru
 	return r;
 }
 
-/* If the store was removed or replaced, the segments that were sealed before are gone. */
+/* If the store was removed or replaced, counts the segments so far as away. */
 static void sealer_check_renewed(struct sealer *sealer)
 {
 	if (store_writer_replacements(sealer->writer) == sealer->renewed)
@@ -281,7 +314,10 @@ static void sealer_check_renewed(struct sealer *sealer)
 	pthread_mutex_unlock(&sealer->lock);
 }
 
-/* Seals the oldest tape. Returns 1 if it is sealed, 0 if no tape waits, or a negative errno. */
+/*
+ * Seals the oldest tape in memory. Returns 1 if it is sealed, 0 if no tape waits, or a negative
+ * errno.
+ */
 static int sealer_seal_one(struct sealer *sealer, struct error *error)
 {
 	enum segment_effort effort;
@@ -309,15 +345,15 @@ static int sealer_seal_one(struct sealer *sealer, struct error *error)
 		sealer_retain(sealer);
 		return 1;
 	}
-	/* The loss may be greater at the next try. */
+	/* Remove the loss again: it may be greater at the next try. */
 	waiting.tape->losses.count = losses;
 	sealer_handle_failure(sealer, &waiting, r, error);
 	return r;
 }
 
 /*
- * Reports that the store cannot be written and waits for a second. Waits longer each time if only
- * encoding the whole segment shows that the store still fails.
+ * Reports that the store cannot be written and waits for a second. Waits longer after each further
+ * failure, except on a full disk, because each try encodes the whole segment.
  */
 static void sealer_wait_retry(struct sealer *sealer, int r, const struct error *error)
 {
@@ -335,7 +371,10 @@ static void sealer_wait_retry(struct sealer *sealer, int r, const struct error *
 	pthread_mutex_unlock(&sealer->lock);
 }
 
-/* Its processes may still run if the tape is of this boot; otherwise only files can give names. */
+/*
+ * Names and seals a tape of an earlier recorder. If the tape is of this boot, its processes may
+ * still run; otherwise only files can give names.
+ */
 static int sealer_seal_recovered(void *context, struct store_writer *writer, struct tape *tape)
 {
 	struct sealer *sealer = context;
@@ -376,66 +415,6 @@ static void sealer_recover(struct sealer *sealer)
 	pthread_mutex_unlock(&sealer->lock);
 }
 
-/* Takes note that a deferred tape is sealed, or is left to the next recorder. */
-static void sealer_finish_deferred(struct sealer *sealer, bool sealed, uint64_t bytes)
-{
-	pthread_mutex_lock(&sealer->lock);
-	sealer->deferred.count--;
-	memmove(sealer->deferred.items, sealer->deferred.items + 1,
-		sealer->deferred.count * sizeof(*sealer->deferred.items));
-	sealer_count_waiting(sealer);
-	sealer->status.segments += sealed;
-	sealer->status.bytes += bytes;
-	pthread_cond_broadcast(&sealer->changed);
-	pthread_mutex_unlock(&sealer->lock);
-}
-
-static bool sealer_take_deferred(struct sealer *sealer, uint64_t *ret_sequence, bool *ret_ending)
-{
-	bool there;
-
-	pthread_mutex_lock(&sealer->lock);
-	there = sealer->deferred.count;
-	if (there)
-		*ret_sequence = sealer->deferred.items[0];
-	*ret_ending = sealer->ending;
-	pthread_mutex_unlock(&sealer->lock);
-	return there;
-}
-
-/*
- * Seals the oldest tape that waits in the spool. A tape that fails for good, or at the end, stays
- * there for the next recorder. Returns the same values as sealer_seal_one().
- */
-static int sealer_seal_deferred(struct sealer *sealer, struct error *error)
-{
-	_cleanup_(cleanup_tape) struct tape *tape = NULL;
-	uint64_t sequence, bytes = 0;
-	bool ending;
-	int r;
-
-	if (!sealer_take_deferred(sealer, &sequence, &ending))
-		return 0;
-	r = store_writer_load_spool(sealer->writer, sequence, &tape, error);
-	if (r < 0 && r != -ENOMEM) {
-		sealer_warn(sealer, error);
-		sealer_finish_deferred(sealer, false, 0);
-		return 1;
-	}
-	if (r == 0)
-		r = sealer_name_tape(sealer, sealer->namer, tape, false, error);
-	if (r == 0)
-		r = store_writer_seal(sealer->writer, tape, SEGMENT_HASTY, &bytes, error);
-	/* A tape that is too large for a segment stays so. */
-	if (r < 0 && !ending && r != -EFBIG)
-		return r;
-	if (r == 1 || r == -EFBIG)
-		sealer_warn(sealer, error);
-	sealer_finish_deferred(sealer, r >= 0, bytes);
-	sealer_retain(sealer);
-	return 1;
-}
-
 static void sealer_work(struct sealer *sealer)
 {
 	struct error error = { 0 };
@@ -450,7 +429,10 @@ static void sealer_work(struct sealer *sealer)
 		return;
 	}
 	sealer->extra_seconds = 0;
-	/* The store can be written now, so it may accept what it refused at the start. */
+	/*
+	 * The store can be written now, so try the remaining spool files of earlier recorders
+	 * again.
+	 */
 	if (r == 1 && sealer->leftovers)
 		sealer_recover(sealer);
 	pthread_mutex_lock(&sealer->lock);
@@ -481,6 +463,7 @@ static void sealer_free(struct sealer *sealer)
 		tape_free(sealer->tapes.items[i].tape);
 	array_done(&sealer->tapes);
 	array_done(&sealer->deferred);
+	tape_free(sealer->resumed.tape);
 	for (size_t i = 0; i < sealer->unsaved_tapes.count; i++)
 		tape_free(sealer->unsaved_tapes.items[i]);
 	array_done(&sealer->unsaved_tapes);
@@ -518,8 +501,10 @@ int sealer_start(struct store_writer *writer, const struct sealer_options *optio
 		sealer->limits = *options->limits;
 	sealer->unsaved = options->unsaved;
 	sealer->owner = (struct spooler_owner){ sealer_request_room, sealer };
+	sealer->naming_left_ns = NAMING_WORK_NS;
+	sealer->naming_filled_ns = clock_ns(CLOCK_MONOTONIC);
 	worker_lock_init(&sealer->lock, &sealer->changed);
-	/* Without the cache, names are searched again. */
+	/* Ignore a failure: without the cache, the namer searches names again. */
 	if (options->names_dir)
 		name_cache_open(options->names_dir, NAMES_MAX_BYTES, &sealer->cache);
 	r = namer_new(&options->finder, sealer->cache, &sealer->namer);
@@ -552,7 +537,7 @@ bool sealer_ended(struct sealer *sealer)
 	pthread_mutex_unlock(&sealer->lock);
 	if (!ended)
 		return false;
-	/* End the spooler last: only its blocks remain of tapes that could not be sealed. */
+	/* End the spooler last, so that it writes the blocks of tapes that could not be sealed. */
 	spooler_end(sealer->spooler);
 	return spooler_ended(sealer->spooler);
 }

@@ -10,12 +10,12 @@
 /*
  * Invariants:
  * (1) the lock guards the members below it in the struct. The members above belong to the thread
- *     once it runs;
- * (2) blocks are written in the order in which they were put. A block that cannot be packed or
- *     written stays in `block` until it is written or dropped.
+ *     once the thread runs;
+ * (2) the thread writes blocks in the order in which they were put. A block that cannot be packed
+ *     or written stays in `block` until the thread writes or drops it.
  */
 
-/* The last block of one tape and the first of the next. */
+/* Room for the last block of one tape and the first block of the next. */
 #define BLOCKS_MAX 2
 
 struct spooler {
@@ -25,7 +25,7 @@ struct spooler {
 	/* The block that the thread works on. */
 	struct spool_block block;
 	struct zstd_packer *packer;
-	/* Its bytes for the file; empty: not packed yet. */
+	/* The block's bytes for the file; empty: not packed yet. */
 	struct buffer packed;
 
 	pthread_mutex_t lock;
@@ -35,9 +35,9 @@ struct spooler {
 	bool at_work;
 	/* The number of the block's tape. */
 	uint64_t work_sequence;
-	/* The block need not be written any more. */
+	/* The thread need not write the block any more. */
 	bool dropped;
-	/* Try again now: there may be free disk space. */
+	/* Try again now, because there may be free disk space. */
 	bool retry;
 	bool ending;
 	/* The thread is about to end. */
@@ -45,7 +45,7 @@ struct spooler {
 	struct spooler_status status;
 };
 
-/* The caller holds the lock. */
+/* Frees the block at work. The caller holds the lock. */
 static void spooler_end_block(struct spooler *spooler)
 {
 	spooler->at_work = spooler->dropped = false;
@@ -54,8 +54,8 @@ static void spooler_end_block(struct spooler *spooler)
 }
 
 /*
- * Removes the spools of unsaved tapes. The caller holds the lock, which is released during disk
- * access.
+ * Removes the spools of unsaved tapes. The caller holds the lock; the function releases it during
+ * disk access.
  */
 static void spooler_forget_all(struct spooler *spooler)
 {
@@ -69,7 +69,7 @@ static void spooler_forget_all(struct spooler *spooler)
 }
 
 /*
- * Takes the next block unless one is at work. Returns false if there is nothing to write. The
+ * Takes the next block, unless a block is at work. Returns false if no block is to be written. The
  * caller holds the lock.
  */
 static bool spooler_take_block(struct spooler *spooler)
@@ -116,7 +116,7 @@ static void spooler_wait_retry(struct spooler *spooler, const struct error *erro
 
 /*
  * Writes the block at work, with the lock released, and notes the result. Returns false if the
- * write failed at the end, when there is no other try.
+ * write failed and the spooler ends, so that it does not try again.
  */
 static bool spooler_work(struct spooler *spooler)
 {

@@ -8,7 +8,7 @@ void unsaved_add(struct tape_loss *unsaved, uint64_t from_ns, uint64_t to_ns, ui
 	if (!unsaved->count)
 		*unsaved =
 			(struct tape_loss){ TAPE_LOSS_UNSAVED, TAPE_ALL_CPUS, from_ns, to_ns, 0 };
-	/* A tape that was at work while later ones were dropped may be dropped after them. */
+	/* The times may come in any order: a tape at work may be dropped after later tapes. */
 	unsaved->from_ns = MIN(unsaved->from_ns, from_ns);
 	unsaved->to_ns = MAX(unsaved->to_ns, to_ns);
 	unsaved->count += MAX(samples, 1u);
@@ -38,7 +38,7 @@ void unsaved_write_note(const struct tape_loss *unsaved, uint64_t wall_from_ns, 
 	if (!unsaved->count || !wall_from_ns)
 		return;
 	snprintf(left.ended, sizeof(left.ended), "%s", ended);
-	/* If this write fails, too, the spool ends without a note. */
+	/* If this write also fails, the spool stays without a note. */
 	(void)!store_writer_note_unsaved(writer, &left);
 }
 

@@ -8,24 +8,24 @@
 #include "base/cleanup.h"
 
 /*
- * A kind has at most this many components of a path: slices, a pod, a container. The programs in a
+ * The greatest number of path components of a kind: slices, a pod, a container. Programs inside a
  * container make the deeper folders.
  */
 #define DEPTH 4
 
-/* Fewer hexadecimal digits may be a word: "cafe", "decade". From 8 on, even letters are an id. */
+/* The least number of hexadecimal digits of an id. Fewer may be a word: "cafe", "decade". */
 #define HEX_MIN 8
 
 /* The suffix that runc appends to its folders: "runc.mJmGmH". */
 #define RUNC "runc."
 #define RUNC_LETTERS 6
 
-/* systemd's escape for a dash in the name of a unit, where a bare dash stands for a slash. */
+/* systemd's escape for a dash in the name of a unit, where a plain dash means a slash. */
 #define DASH "\\x2d"
 
 static const char digits[] = "0123456789", hex_digits[] = "0123456789abcdefABCDEF";
 
-/* Returns the size of the separator that ends a part of a name here; 0: no part ends here. */
+/* Returns the size of the separator at `text`; 0: the text does not begin with a separator. */
 static size_t end_size(const char *text)
 {
 	if (strncmp(text, DASH, strlen(DASH)) == 0)
@@ -39,8 +39,8 @@ static bool is_end(const char *text)
 }
 
 /*
- * "6f1e2c3a-09d4-...", and in the names of systemd's units "6f1e2c3a_09d4_..." and
- * "6f1e2c3a\x2d09d4\x2d..."
+ * Returns the size of a uuid at `text`; 0: none. A uuid is "6f1e2c3a-09d4-...", and in the names of
+ * systemd's units "6f1e2c3a_09d4_..." or "6f1e2c3a\x2d09d4\x2d...".
  */
 static size_t uuid_size(const char *text)
 {
@@ -61,8 +61,8 @@ static size_t uuid_size(const char *text)
 }
 
 /*
- * The size of a whole id, which may follow a word directly: "run-r0f7f...", or "pod" and 32 digits
- * for a static pod.
+ * Returns whether an id usually has this number of digits. Such an id may follow a word directly:
+ * "run-r0f7f...", or "pod" and 32 digits for a static pod.
  */
 static bool is_usual_size(size_t hex)
 {
@@ -78,7 +78,10 @@ static size_t hex_size(const char *text, bool in_word)
 	return !in_word || isdigit((unsigned char)*text) || is_usual_size(hex) ? hex : 0;
 }
 
-/* A number that stands alone, not the second half of "x86_64" or "python3.11". */
+/*
+ * Returns the size of a number that stands alone; 0: none. The second half of "x86_64" or
+ * "python3.11" does not stand alone.
+ */
 static size_t number_size(const char *text, const char *done, size_t used)
 {
 	size_t number = strspn(text, digits);
@@ -102,8 +105,8 @@ static size_t runc_size(const char *text, const char *done, size_t used)
 }
 
 /*
- * Returns the size of the number or id at `text`; 0: it is neither. `done` is the folded form of
- * the text before.
+ * Returns the size of the number or id at `text`; 0: neither. `done` is the folded form of the text
+ * before `text`.
  */
 static size_t id_size(const char *text, const char *done, size_t used, bool in_word)
 {
@@ -138,7 +141,7 @@ void dead_cgroups_fold(const char *path, char prefix[DYING_PREFIX_SIZE])
 	prefix[used] = 0;
 }
 
-/* Returns where number `at` begins; NULL: the text has fewer numbers. */
+/* Returns the begin of number `at` in the text; NULL: the text has fewer numbers. */
 static const char *find_number(const char *prefix, size_t at)
 {
 	while (*prefix) {

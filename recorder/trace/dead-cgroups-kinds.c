@@ -8,13 +8,13 @@
 #include "base/cleanup.h"
 
 /*
- * At least this many paths that differ in one number alone become one kind: "eth0" and "eth1" are
- * names, "task1" to "task4" are numbers.
+ * The least number of paths that become one kind when they differ only in one number. "eth0" and
+ * "eth1" are names, but "task1" to "task4" are numbered.
  */
 #define ALIKE 4
 
 /*
- * At most this many numbers of one path are tried. Each one is searched among all kinds, and a
+ * The greatest number of numbers in one path that are tried. Each try searches all kinds, and a
  * hostile program may name the cgroup.
  */
 #define NUMBERS_MAX 8
@@ -76,8 +76,8 @@ static bool fold_number(const char *narrow, size_t at, char wide[DYING_PREFIX_SI
 }
 
 /*
- * Returns the kind of a folded path: the one with this text, or one in which one of its numbers is
- * folded, too.
+ * Returns the kind of a folded path: the kind with this text, or a kind in which one more number of
+ * the path is folded.
  */
 static uint32_t dead_cgroups_kinds_find_kind(const struct dead_cgroups_kinds *kinds,
 					     const char *narrow)
@@ -103,7 +103,7 @@ uint32_t dead_cgroups_kinds_others(const struct dead_cgroups_kinds *kinds)
 	return kinds->list.count == DEAD_CGROUPS_KINDS ? DEAD_CGROUPS_KINDS - 1 : DYING_NO_KIND;
 }
 
-/* Takes a place that is free again, or adds one. */
+/* Sets *ret_kind to a free row of the list, or to a new one. */
 static int dead_cgroups_kinds_add_kind(struct dead_cgroups_kinds *kinds, const char *text,
 				       uint32_t *ret_kind)
 {
@@ -126,8 +126,8 @@ static int dead_cgroups_kinds_add_kind(struct dead_cgroups_kinds *kinds, const c
 }
 
 /*
- * Returns whether the text has a number where the wide one has its star at `star`, and is the same
- * around it.
+ * Returns whether the text has a number where `wide` has a star at index `star`, and is otherwise
+ * the same.
  */
 static bool is_alike(const char *text, const char *wide, size_t star)
 {
@@ -159,7 +159,8 @@ static void merge_actors(struct dying_actor to[DYING_ACTORS],
 }
 
 /*
- * Makes the first of the joined kinds the wide one, with new gauges. The gauges of the others end.
+ * Joins several kinds. The first of them becomes the wide kind, with new gauges; the gauges of the
+ * others end.
  */
 static uint32_t dead_cgroups_kinds_join(struct dead_cgroups_kinds *kinds, const char *wide,
 					const uint32_t joined[DEAD_CGROUPS_KINDS], size_t count)

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * The kinds of paths under which cgroups are dying (recorder/trace/dead-cgroups.h): how many of
- * each, and which programs made and removed them. At most DEAD_CGROUPS_KINDS are kept; the last one
- * counts all others.
+ * The kinds of paths under which cgroups are dying (recorder/trace/dead-cgroups.h). Each kind has
+ * the number of its cgroups and the programs that made and removed them. At most DEAD_CGROUPS_KINDS
+ * kinds exist; the last one counts all cgroups of other kinds.
  */
 
 #include <stdbool.h>
@@ -18,19 +18,19 @@
 #define DYING_NO_KIND UINT32_MAX
 
 /*
- * At most this many makers and removers are counted apart. When all places are taken, a new one
- * replaces the one with the lowest count.
+ * The number of makers, and of removers, that have separate counts. When all entries are in use, a
+ * new program replaces the one with the lowest count.
  */
 #define DYING_ACTORS 4
 
 struct dying_actor {
 	char comm[DYING_COMM_SIZE];
-	/* one process of that name */
+	/* the pid of one process with that name */
 	uint32_t pid;
 	uint64_t count;
 };
 
-/* The process that makes or removes a cgroup. */
+/* A process that makes or removes a cgroup. */
 struct dying_process {
 	/* "": not seen */
 	const char *comm;
@@ -40,14 +40,14 @@ struct dying_process {
 struct dying_kind {
 	char text[DYING_PREFIX_SIZE];
 	uint64_t count;
-	/* the part of `count` that has no entry of its own */
+	/* the part of `count` without entries (dead-cgroups.c) */
 	uint64_t beyond;
 	struct dying_actor makers[DYING_ACTORS], removers[DYING_ACTORS];
 	/* rows of the gauges, + 1 */
 	uint32_t count_row, oldest_row;
 	/* the last points of the gauges were not 0 */
 	bool gauged;
-	/* the count and the maker in the last event */
+	/* the count and the most frequent maker in the last event */
 	uint64_t event_count;
 	char event_maker[DYING_COMM_SIZE];
 };
@@ -59,14 +59,15 @@ struct dead_cgroups_kinds {
 void dead_cgroups_kinds_done(struct dead_cgroups_kinds *kinds);
 
 /*
- * Finds the kind of a removed path, or makes it. A new wide kind takes over other kinds: `joined`
- * gets them, and `ret_joined` their number, at most DEAD_CGROUPS_KINDS. Returns 0 or -ENOMEM.
+ * Finds or makes the kind of a removed path. If a new wide kind replaces other kinds, sets `joined`
+ * to these kinds, and *ret_joined to their number, at most DEAD_CGROUPS_KINDS. Returns 0 or
+ * -ENOMEM.
  */
 int dead_cgroups_kinds_get(struct dead_cgroups_kinds *kinds, const char *path, uint32_t *ret_kind,
 			   uint32_t joined[DEAD_CGROUPS_KINDS], size_t *ret_joined);
-/* Returns the kind that counts this path; DYING_NO_KIND: none does. */
+/* Returns the kind that counts this path; DYING_NO_KIND: no kind counts it. */
 uint32_t dead_cgroups_kinds_find(const struct dead_cgroups_kinds *kinds, const char *path);
-/* Returns the kind of all others; DYING_NO_KIND: it does not exist yet. */
+/* Returns the kind that counts all other kinds; DYING_NO_KIND: it does not exist yet. */
 uint32_t dead_cgroups_kinds_others(const struct dead_cgroups_kinds *kinds);
 
 void dying_actors_count(struct dying_actor actors[DYING_ACTORS], const struct dying_process *by,

@@ -10,9 +10,10 @@
 #include "tape/tape-events.h"
 
 /*
- * Invariants: (1) an entry is alive (its kind is NONE), or dying and then counted in its kind; (2)
- * a kind's count is the number of its entries plus `beyond`, the cgroups without an entry; (3)
- * gauge rows belong to the tape of `tape_sequence`.
+ * Invariants:
+ * (1) an entry is alive (its kind is NONE); or the entry is dying, and its kind counts it;
+ * (2) a kind's count is the number of its entries plus `beyond`, the cgroups without an entry;
+ * (3) gauge rows belong to the tape of `tape_sequence`.
  */
 
 #define NONE DYING_NO_KIND
@@ -22,12 +23,12 @@
 #define GAUGE_NS (10 * NSEC_PER_SEC)
 #define EVENT_NS (60 * NSEC_PER_SEC)
 
-/* The counting starts over when more than one part in this many of the count is unsure. */
+/* The counting starts over when more than 1/UNSURE_PART of the count is unsure. */
 #define UNSURE_PART 10
 
 /*
- * Bounds the names of makers on a host where each process has its own name. Beyond it, the makers
- * of living cgroups are mixed up, which costs only a name.
+ * Bounds the names of makers on a host where each process has a different name. At this number, the
+ * object forgets the makers of all living cgroups.
  */
 #define COMMS_MAX 65536
 
@@ -35,7 +36,7 @@ struct entry {
 	struct dead_cgroups_key key;
 	uint64_t removed_ns;
 	uint32_t kind;
-	/* index into `comms`; 0: not seen */
+	/* the maker's name, as an index of `comms`; 0: not seen */
 	uint32_t maker;
 	uint32_t maker_pid;
 };
@@ -47,16 +48,16 @@ struct dead_cgroups {
 	struct dead_cgroups_kinds kinds;
 	/* names of makers */
 	struct strings comms;
-	/* + 1 */
+	/* the sequence number of the tape of the gauge rows, + 1 */
 	uint64_t tape_sequence;
 	uint64_t gauged_ns, event_ns;
-	/* counting began here; 0: it has not begun */
+	/* the begin of the counting; 0: not begun */
 	uint64_t since_ns;
 	/* records that were lost since the counting began */
 	uint64_t unsure;
-	/* lost records that made the counting start over; 0: it did not */
+	/* lost records that made the counting start over; 0: it did not start over */
 	uint64_t lost;
-	/* the state when the last gauges were put */
+	/* the state at the time of the last gauges */
 	struct dead_cgroups_report report;
 	char text[DEAD_CGROUPS_TEXT_SIZE];
 };
@@ -67,7 +68,9 @@ int dead_cgroups_new(struct dead_cgroups **ret_dying)
 	return *ret_dying ? 0 : -ENOMEM;
 }
 
-/* Writes no 0 to the gauges: what they counted is unknown now, not gone. */
+/*
+ * Forgets all cgroups. Does not put a 0 into the gauges, because these cgroups may still be dying.
+ */
 static void dead_cgroups_forget(struct dead_cgroups *dying)
 {
 	array_done(&dying->entries);
@@ -111,7 +114,7 @@ void dead_cgroups_lost(struct dead_cgroups *dying, uint64_t count, uint64_t time
 	dying->unsure += count;
 	if (dying->unsure <= count_all(dying) / UNSURE_PART)
 		return;
-	/* if nothing was counted, forgetting changes nothing that must be reported */
+	/* report the losses only if there were counts to forget */
 	dying->lost = count_all(dying) ? dying->unsure : dying->lost;
 	dead_cgroups_forget(dying);
 	dying->since_ns = time_ns;
@@ -140,7 +143,7 @@ static struct entry *dead_cgroups_find(const struct dead_cgroups *dying,
 	return at == TABLE_NONE ? NULL : &dying->entries.items[at];
 }
 
-/* Returns 1 with a new entry of that key, 0 when the table is full, or -ENOMEM. */
+/* Returns 1 with a new entry for the key, 0 when the table is full, or -ENOMEM. */
 static int dead_cgroups_add(struct dead_cgroups *dying, const struct dead_cgroups_key *key,
 			    struct entry **ret_entry)
 {
@@ -173,7 +176,7 @@ static void dead_cgroups_drop(struct dead_cgroups *dying, struct entry *entry)
 	dying->free_entries.items[dying->free_entries.count++] = at;
 }
 
-/* A new leak begins: forget the makers and removers of the one before. */
+/* Forgets the makers and removers of an earlier leak, because a new leak begins. */
 static void forget_actors(struct dying_kind *kind)
 {
 	memset(kind->makers, 0, sizeof(kind->makers));
@@ -207,13 +210,23 @@ static void end_entry(struct dead_cgroups *dying, struct entry *entry)
 	dead_cgroups_drop(dying, entry);
 }
 
-/* Kernels before 5.5 reuse a number at once, so the cgroup that had it is gone without an event. */
+/*
+ * Ends the entry of a dying cgroup whose number a new cgroup has. Kernels before 5.5 reuse a number
+ * at once, and the old cgroup is gone without an event.
+ */
 static void end_reused_number(struct dead_cgroups *dying, const struct dead_cgroups_key *key)
 {
 	struct entry *entry = dead_cgroups_find(dying, key);
 
 	if (entry && entry->kind != NONE)
 		end_entry(dying, entry);
+}
+
+static void forget_makers(struct dead_cgroups *dying)
+{
+	for (size_t i = 0; i < dying->entries.count; i++)
+		dying->entries.items[i].maker = 0;
+	strings_done(&dying->comms);
 }
 
 int dead_cgroups_made(struct dead_cgroups *dying, const struct dead_cgroups_key *key,
@@ -229,7 +242,7 @@ int dead_cgroups_made(struct dead_cgroups *dying, const struct dead_cgroups_key 
 	if (r <= 0)
 		return r;
 	if (strings_count(&dying->comms) >= COMMS_MAX)
-		strings_done(&dying->comms);
+		forget_makers(dying);
 	if (mutated("forget-maker"))
 		return 0;
 	entry->maker_pid = by->pid;
@@ -267,7 +280,7 @@ int dead_cgroups_removed(struct dead_cgroups *dying, const struct dead_cgroups_k
 	return 0;
 }
 
-/* Decreases `beyond` by one. Returns false when it is 0. */
+/* Decreases `beyond` of a kind by one. Returns false when `beyond` is 0 already. */
 static bool take_beyond(struct dead_cgroups *dying, uint32_t at)
 {
 	struct dying_kind *kind = at == NONE ? NULL : &dying->kinds.list.items[at];
@@ -289,15 +302,12 @@ void dead_cgroups_gone(struct dead_cgroups *dying, const struct dead_cgroups_key
 		end_entry(dying, entry);
 		return;
 	}
-	/*
-	 * a cgroup without an entry was removed before we started, or the table had no place for it
-	 * or its kind
-	 */
+	/* a cgroup without an entry was removed before this object began, or the table was full */
 	if (!take_beyond(dying, dead_cgroups_kinds_find(&dying->kinds, path)))
 		take_beyond(dying, dead_cgroups_kinds_others(&dying->kinds));
 }
 
-/* Sets when the oldest entry of each kind was removed; 0: no entry. */
+/* Sets the time at which the oldest dying cgroup of each kind was removed; 0: no entry. */
 static void find_oldest(const struct dead_cgroups *dying, uint64_t oldest[DEAD_CGROUPS_KINDS])
 {
 	memset(oldest, 0, DEAD_CGROUPS_KINDS * sizeof(*oldest));
@@ -317,7 +327,10 @@ static int compare_counts(const void *a, const void *b)
 	return (one->count < other->count) - (one->count > other->count);
 }
 
-/* Sorts by count, highest first. With `gauged`, takes only kinds whose gauges are not 0. */
+/*
+ * Sets `all` to the sums of the kinds, with the highest count first. With `gauged`, takes only
+ * kinds whose gauges are not 0.
+ */
 static size_t sum_up(const struct dead_cgroups *dying, bool gauged,
 		     struct dead_cgroups_sum all[DEAD_CGROUPS_KINDS])
 {
@@ -371,13 +384,19 @@ static int put_point(struct tape *tape, const struct dying_kind *kind, const cha
 	return tape_add_point(tape, *row - 1, time_ns, value);
 }
 
-/* The time of removal is not known for cgroups without an entry. */
+/*
+ * Returns whether a kind has been dying for at least SETTLE_NS. Cgroups without an entry count,
+ * because the time of their removal is not known.
+ */
 static bool is_settled(const struct dying_kind *kind, uint64_t since_ns, uint64_t now_ns)
 {
 	return since_ns ? now_ns >= since_ns + SETTLE_NS : kind->beyond > 0;
 }
 
-/* When the last dying cgroup of a kind is gone, puts one point of 0. */
+/*
+ * Puts points into the two gauges of a kind. When its last dying cgroup is gone, puts one point of
+ * 0.
+ */
 static int put_gauges(struct dying_kind *kind, struct tape *tape, uint64_t since_ns,
 		      uint64_t now_ns)
 {
@@ -396,9 +415,9 @@ static int put_gauges(struct dying_kind *kind, struct tape *tape, uint64_t since
 			 age_ns / NSEC_PER_SEC);
 }
 
-/* Puts a process: its name, which may be "", and its number if there is a name. */
-static int put_actor(struct tape *tape, const char *key, const char *pid_key,
-		     const struct dying_actor *actor)
+/* Puts the name of a process, which may be "", and its pid if the name is not "". */
+static int dead_cgroups_put_actor(struct tape *tape, const char *key, const char *pid_key,
+				  const struct dying_actor *actor)
 {
 	int r = tape_add_event_field(tape, key, actor->comm, strlen(actor->comm));
 
@@ -423,15 +442,18 @@ static int dead_cgroups_put_event(const struct dead_cgroups *dying, struct dying
 	    tape_add_event_field(tape, TAPE_DYING_PREFIX, kind->text, strlen(kind->text)) < 0 ||
 	    tape_add_event_number(tape, TAPE_DYING_COUNT, kind->count) < 0 ||
 	    tape_add_event_number(tape, TAPE_DYING_OLDEST, age_ns / NSEC_PER_SEC) < 0 ||
-	    put_actor(tape, TAPE_DYING_MADE_BY, TAPE_DYING_MADE_BY_PID, maker) < 0 ||
-	    put_actor(tape, TAPE_DYING_REMOVED_BY, TAPE_DYING_REMOVED_BY_PID, remover) < 0 ||
+	    dead_cgroups_put_actor(tape, TAPE_DYING_MADE_BY, TAPE_DYING_MADE_BY_PID, maker) < 0 ||
+	    dead_cgroups_put_actor(tape, TAPE_DYING_REMOVED_BY, TAPE_DYING_REMOVED_BY_PID,
+				   remover) < 0 ||
 	    tape_add_event_number(tape, TAPE_DYING_COUNTED, counted_ns / NSEC_PER_SEC) < 0 ||
 	    tape_add_event_number(tape, TAPE_DYING_UNSURE, dying->unsure) < 0)
 		return -ENOMEM;
 	return 0;
 }
 
-/* A leak that grows, or that has another maker, is reported at once, not at the end of the minute.
+/*
+ * Returns whether a leak has grown or has another maker, and so needs an event before the end of
+ * the minute.
  */
 static bool dead_cgroups_has_news(const struct dead_cgroups *dying)
 {
@@ -447,8 +469,8 @@ static bool dead_cgroups_has_news(const struct dead_cgroups *dying)
 }
 
 /*
- * Each tape begins with gauges and events, so that it tells by itself who made the cgroups: later
- * tapes may be lost, and earlier ones removed.
+ * Makes each tape begin with gauges and events. So each tape alone shows the makers of the cgroups,
+ * even if earlier and later tapes are removed or lost.
  */
 static void begin_tape(struct dead_cgroups *dying, const struct tape *tape)
 {
@@ -494,7 +516,7 @@ static void describe_lost(const struct dead_cgroups_report *report, struct buffe
 		      format_age(report, report->since_ns, age));
 }
 
-/* Describes what the gauges say. */
+/* Writes the report and the text for the present gauges. */
 static void dead_cgroups_describe(struct dead_cgroups *dying, uint64_t now_ns)
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 };

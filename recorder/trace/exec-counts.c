@@ -10,7 +10,7 @@
 #include "tape/tape-events.h"
 
 #define GIVE_NS (60 * NSEC_PER_SEC)
-/* Hierarchies of version 1, and the one of version 2. */
+/* The greatest number of hierarchies: those of version 1, and the one of version 2. */
 #define ROOTS 16
 
 struct counter {
@@ -18,7 +18,7 @@ struct counter {
 	uint32_t made[ROOTS];
 	/* the row of the gauge in the tape of `tape_sequence`, + 1 */
 	uint32_t row;
-	/* a point was put in any tape */
+	/* the gauge has a point in some tape */
 	bool has_points;
 };
 
@@ -28,9 +28,9 @@ struct exec_counts {
 	array_of(struct counter) counters;
 	uint64_t roots[ROOTS];
 	size_t root_count;
-	/* the name of the cgroup that is being counted */
+	/* room for the name of the present cgroup */
 	struct buffer name;
-	/* + 1 */
+	/* the sequence number of the tape of the rows, + 1 */
 	uint64_t tape_sequence;
 	uint64_t given_ns;
 };
@@ -130,7 +130,7 @@ static int exec_counts_give_one(const struct exec_counts *counts, uint32_t id, s
 		r = tape_add_gauge(tape, name, &counter->row);
 		counter->row = r == 0 ? counter->row + 1 : 0;
 	}
-	/* put a 0 first: no cgroups were made before */
+	/* put a 0 first, because the count was 0 until now */
 	if (r == 0 && !counter->has_points && before_ns < now_ns)
 		r = tape_add_point(tape, counter->row - 1, before_ns, 0);
 	counter->has_points = true;

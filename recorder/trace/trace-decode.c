@@ -5,7 +5,7 @@
 
 #include "base/bytes.h"
 
-/* At most this many elements of an array are shown: longer ones are memory dumps. */
+/* The greatest number of elements that are decoded: longer arrays are memory dumps. */
 #define ELEMENTS_MAX 64
 
 uint16_t trace_id(const struct trace_raw *raw)
@@ -16,7 +16,7 @@ uint16_t trace_id(const struct trace_raw *raw)
 	return reader_u16(&reader);
 }
 
-/* Finds the bytes of a field. Returns false when they are not all there. */
+/* Finds the bytes of a field. Returns false when the event is too short for the field. */
 static bool trace_decode_find(const struct trace_field *field, const struct trace_raw *raw,
 			      struct reader *ret_bytes)
 {

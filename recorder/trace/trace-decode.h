@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Decodes the fields of one trace event. A pure function of a format and bytes; it never reads
- * beyond these bytes.
+ * Decodes the fields of one trace event, from its format and its bytes. Never reads beyond these
+ * bytes, and does not have side effects.
  */
 
 #include "recorder/trace/trace-format.h"
@@ -16,21 +16,22 @@ struct trace_raw {
 	size_t size;
 };
 
-/* Returns the id of the event's kind; 0: too few bytes. */
+/* Returns the id of the event's kind; 0: the event is too short. */
 uint16_t trace_id(const struct trace_raw *raw);
 
 /*
  * Calls `give` with each field: a number in decimal, an address in hexadecimal, arrays with commas
- * between the elements. `value` is valid during the call. A negative result of `give` ends it and
- * is returned. Returns -EBADMSG, before any call, when a field lies beyond the bytes.
+ * between the elements. `value` is valid during the call. Stops when `give` returns a negative
+ * value, and returns that value. Returns -EBADMSG, without calling `give`, when a field lies beyond
+ * the bytes.
  */
 int trace_decode(const struct trace_format *format, const struct trace_raw *raw,
 		 int (*give)(void *context, const char *name, const char *value, size_t size),
 		 void *context);
 
 /*
- * Return one field; false when the field does not exist or has another type. The text points into
- * the bytes and does not end with a NUL.
+ * These functions get one field. They return false when the field does not exist or has another
+ * type. The text points into the bytes and does not end with a NUL.
  */
 bool trace_number(const struct trace_format *format, const struct trace_raw *raw, uint32_t field,
 		  uint64_t *ret_value);

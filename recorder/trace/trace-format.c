@@ -6,13 +6,13 @@
 #include <traceevent/event-parse.h>
 
 /*
- * The end of the file describes, as C, how the kernel would print an event. We do not need it, and
- * the library would most likely fail on this part.
+ * The last part of the file describes, as C code, how the kernel would print an event. We do not
+ * need that part, and the library would most likely fail on it.
  */
 #define PRINT "print fmt:"
 #define NO_PRINT "print fmt: \"\"\n"
 
-/* The kernel's events have at most 64 KB. */
+/* An event of the kernel has at most 64 KB. */
 #define RAW_MAX 65536
 #define FIELDS_MAX 128
 
@@ -41,7 +41,10 @@ static bool is_number_size(uint32_t size)
 	return size == 1 || size == 2 || size == 4 || size == 8;
 }
 
-/* The library also considers arrays of small numbers texts. */
+/*
+ * Returns whether a field is a text. The library's own flag is also set for arrays of small
+ * numbers.
+ */
 static bool trace_format_is_text(const struct tep_format_field *field)
 {
 	return (field->flags & (TEP_FIELD_IS_ARRAY | TEP_FIELD_IS_DYNAMIC)) &&
@@ -131,7 +134,10 @@ static size_t trace_format_word_size(const char *at)
 				"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
 }
 
-/* Reads a pair of brackets and its content, which may have nested brackets, within the line. */
+/*
+ * Reads a pair of brackets and its content, which may have nested brackets. Does not go beyond the
+ * line.
+ */
 static bool trace_format_take_brackets(const char **at, char open, char close)
 {
 	size_t depth = 0;
@@ -147,7 +153,7 @@ static bool trace_format_take_brackets(const char **at, char open, char close)
 	return false;
 }
 
-/* Skips an attribute that the kernel left in a type, because we do not need it. */
+/* Skips an attribute in a type. */
 static bool take_attribute(const char **at)
 {
 	*at += strspn(*at, " ");
@@ -156,7 +162,7 @@ static bool take_attribute(const char **at)
 }
 
 /* Reads a type such as "struct cred *". Returns the number of words and stars. */
-static size_t take_words(const char **at)
+static size_t trace_format_take_words(const char **at)
 {
 	size_t count = 0, size;
 
@@ -176,7 +182,7 @@ static size_t take_words(const char **at)
 static bool take_declaration(const char **at)
 {
 	bool dynamic = strncmp(*at, "__data_loc ", 11) == 0 || strncmp(*at, "__rel_loc ", 10) == 0;
-	size_t words = take_words(at);
+	size_t words = trace_format_take_words(at);
 	bool named = (*at)[-1] != '*' && (*at)[-1] != ' ';
 
 	if (dynamic) {
@@ -206,7 +212,10 @@ static bool take_field(const char **at)
 	return trace_format_take_text(at, ";\n");
 }
 
-/* The library trusts that the kernel wrote the file, and crashes on other texts. */
+/*
+ * Returns whether the text is a format file. The library expects a file from the kernel, and
+ * crashes on other texts.
+ */
 static bool is_format(const char *at)
 {
 	size_t name;
@@ -229,8 +238,8 @@ static bool is_format(const char *at)
 }
 
 /*
- * Sets *ret_cut to the text without the part about printing, in the form that the library needs.
- * Returns 0, -EBADMSG if the text does not describe a format, or -ENOMEM.
+ * Sets *ret_cut to the text with an empty PRINT part, which the library needs. Returns 0, -EBADMSG
+ * if the text does not describe a format, or -ENOMEM.
  */
 static int cut_text(const char *text, size_t size, char **ret_cut)
 {

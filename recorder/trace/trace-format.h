@@ -3,8 +3,8 @@
 
 /*
  * The layout of one kind of trace event: its fields, as the kernel's `format` file describes them.
- * Names, sizes and types differ between kernels, so nothing is known in advance. libtraceevent
- * reads the file; trace-format.c alone includes it.
+ * Names, sizes and types of fields differ between kernels. libtraceevent reads the file; only
+ * trace-format.c includes that library.
  */
 
 #include <stdbool.h>
@@ -15,11 +15,11 @@
 #include "base/cleanup.h"
 
 enum trace_type {
-	/* numbers of `element_size` bytes each; one number unless it is an array */
+	/* a number of `element_size` bytes, or an array of such numbers */
 	TRACE_NUMBERS,
 	/* a number that is shown as a kernel address */
 	TRACE_ADDRESS,
-	/* text up to its NUL, or to its end */
+	/* a text up to its NUL, or to the end of the field */
 	TRACE_TEXT,
 	/* anything else */
 	TRACE_BYTES,
@@ -29,21 +29,21 @@ struct trace_field {
 	char *name;
 	enum trace_type type;
 	bool is_signed;
-	/* its place holds a size and an offset to the value */
+	/* the field holds the size and the offset of its value */
 	bool dynamic;
-	/* the offset counts from the end of its place */
+	/* that offset counts from the end of the field */
 	bool relative;
 	uint32_t element_size;
-	/* its place in the event */
+	/* the field's position in the event, and its size */
 	uint32_t offset, size;
 };
 
 struct trace_format {
 	/* "cgroup:cgroup_mkdir" */
 	char *name;
-	/* the id of the kind, in the first two bytes of its events */
+	/* the id of the kind, as in the first two bytes of its events */
 	uint16_t id;
-	/* without the common fields of all kinds */
+	/* the fields, without those that all kinds have */
 	array_of(struct trace_field) fields;
 };
 

@@ -12,7 +12,7 @@ void trace_paths_done(struct trace_paths *paths)
 	*paths = (struct trace_paths){ 0 };
 }
 
-/* Finds the number of a path; 0: it has no place. */
+/* Finds or adds a path, and sets *ret_id to its number; 0: there are too many paths. */
 static int find_path(struct trace_paths *paths, const char *path, size_t size, uint32_t *ret_id)
 {
 	*ret_id = strings_find(&paths->paths, path, size);

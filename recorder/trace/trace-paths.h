@@ -2,8 +2,7 @@
 #pragma once
 
 /*
- * Counts how often something happened per path, for a bounded number of paths. Paths without a
- * place count under TAPE_EVENT_OTHERS.
+ * Counts events by path, for a bounded number of paths. Further paths count as TAPE_EVENT_OTHERS.
  */
 
 #include "base/intern.h"
@@ -12,10 +11,10 @@
 /* A zeroed struct is empty. */
 struct trace_paths {
 	struct strings paths;
-	/* indexed by the number of the path; at 0, paths without a place */
+	/* the counts by the number of the path; at 0, the count of all further paths */
 	array_of(uint64_t) counts;
 	uint64_t total;
-	/* time of the first one, or of the last trace_paths_put() */
+	/* time of the first event, or of the last trace_paths_put() */
 	uint64_t since_ns;
 };
 
@@ -24,8 +23,8 @@ void trace_paths_done(struct trace_paths *paths);
 /* Counts a path once. Returns 0 or -ENOMEM. */
 int trace_paths_count(struct trace_paths *paths, const char *path, size_t size, uint64_t time_ns);
 /*
- * Puts the counts into the tape as one event of that name, highest first, and starts over. Puts
- * nothing when all are 0. Returns 0 or -ENOMEM.
+ * Puts the counts into the tape as one event with the name `name`, highest count first, and starts
+ * over. Does not put an event when all counts are 0. Returns 0 or -ENOMEM.
  */
 int trace_paths_put(struct trace_paths *paths, const char *name, struct tape *tape,
 		    uint64_t time_ns);

@@ -80,7 +80,10 @@ bool trace_set_check(const char *asked)
 	}
 }
 
-/* Also returns -EBADMSG: the file does not describe an event. */
+/*
+ * Reads the format of an event. Returns 0, the error of the read, or -EBADMSG if the file does not
+ * describe an event.
+ */
 static int read_format(const struct tracefs *tracefs, const char *name,
 		       struct trace_format **ret_format)
 {
@@ -178,7 +181,7 @@ static int do_without_tracefs(int r, const char *asked, struct buffer *lacks, st
 	if (r == -ENOENT)
 		return error_set(error, r, "trace events need tracefs: mount -t tracefs tracefs %s",
 				 TRACEFS_PLACE);
-	return error_set(error, r, "%s may not be read; it needs root or CAP_DAC_READ_SEARCH",
+	return error_set(error, r, "%s: cannot read it; run as root or with CAP_DAC_READ_SEARCH",
 			 TRACEFS_PLACE);
 }
 

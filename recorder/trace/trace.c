@@ -26,11 +26,15 @@ static const char *const field_names[][FIELDS] = {
 struct kind {
 	const struct trace_event *event;
 	uint32_t fields[FIELDS];
-	/* a second of the perf clock, and how many events were kept in it */
+	/*
+	 * the present second of the perf clock, and the number of events that were kept in this
+	 * second
+	 */
 	uint64_t second;
 	uint64_t kept;
 	/*
-	 * events that were not kept, and their times, since that number was last put into the tape
+	 * the number of events that were not kept, and their times, since the tape last got this
+	 * number
 	 */
 	uint64_t dropped, dropped_from_ns, dropped_to_ns;
 };
@@ -99,7 +103,7 @@ const struct dead_cgroups *trace_dying(const struct trace *trace)
 	return trace->dying;
 }
 
-/* The event that is being handled. */
+/* The present event, and the objects that handle it. */
 struct turn {
 	struct trace *trace;
 	struct kind *kind;
@@ -185,7 +189,7 @@ static int count_exec(const struct turn *turn)
 	return trace_paths_count(&turn->trace->execs, path, size, turn->record->time_ns);
 }
 
-/* Counts and reports the event, whether it is kept or not. */
+/* Counts and reports the event according to its role. Called also for events that are not kept. */
 static int trace_count(const struct turn *turn)
 {
 	switch (turn->kind->event->role) {
@@ -225,7 +229,7 @@ struct putting {
 	struct tape *tape;
 	struct tape_event event;
 	const char *name;
-	/* the tape has the event: the first valid field adds it */
+	/* the tape already has the event, which the first valid field adds */
 	bool is_put;
 };
 
@@ -243,7 +247,7 @@ static int trace_put_field(void *context, const char *name, const char *value, s
 	return r == 0 ? tape_add_event_field(putting->tape, name, value, size) : r;
 }
 
-/* The event of an old kernel has only the pid of the victim. */
+/* Adds the name of the victim, because the event of an old kernel has only the pid. */
 static int name_victim(const struct turn *turn, struct tape *tape)
 {
 	const char *comm;
@@ -296,7 +300,7 @@ int trace_take(struct trace *trace, const struct perf_record *record, struct tap
 	return r == 0 && trace_admit(turn.kind, record->time_ns) ? trace_keep(&turn) : r;
 }
 
-/* Puts the number of events that were over the limit. */
+/* Puts the number of events over the limit into the tape and the losses. */
 static int give_dropped(struct kind *kind, struct tape *tape, struct losses *losses,
 			uint64_t time_ns)
 {

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Handles trace events, one after another. It puts them into the tape with their fields named, and
- * from time to time reports what they add up to. It withstands a storm: it keeps a limited number
- * of each kind per second. It counts the rest in the ledger of losses and in the tape
- * (TAPE_EVENT_COUNT). Starts of programs are only counted, by path.
+ * Handles trace events, one after another. It puts events into the tape, with the names of their
+ * fields, and regularly also sums of events. In a storm, it keeps a limited number of events of
+ * each kind per second. It counts the rest in the losses and in the tape (TAPE_EVENT_COUNT). It
+ * only counts starts of programs, by path.
  */
 
 #include "base/cleanup.h"
@@ -14,10 +14,12 @@
 #include "recorder/build/losses.h"
 #include "recorder/trace/trace-set.h"
 
-/* Per kind. */
+/* The greatest number of events of one kind that are kept per second. */
 #define TRACE_KEPT_A_SECOND 500
 
-/* At most this many paths of programs are counted apart per minute; the others count as one. */
+/*
+ * The greatest number of program paths with separate counts per minute; other paths have one count.
+ */
 #define TRACE_PATHS_MAX 256
 
 struct trace;
@@ -26,8 +28,8 @@ struct trace_options {
 	/* borrowed; must outlive the object */
 	const struct trace_set *set;
 	/*
-	 * Called when a network queue did not send for too long, with a line in the form of the
-	 * kernel's log. May be NULL.
+	 * The object calls it when a network queue did not send for too long. `line` has the form
+	 * of the kernel's log. May be NULL.
 	 */
 	void (*timeout)(void *context, uint64_t time_ns, const char *line);
 	void *context;
@@ -43,15 +45,15 @@ DEFINE_CLEANUP(trace, struct trace *, trace_free)
  * not match the format; -ENOMEM.
  */
 int trace_take(struct trace *trace, const struct perf_record *record, struct tape_builder *builder);
-/* Notes that the kernel lost `count` of the events that are always recorded. */
+/* Notes that the kernel lost `count` of the standard events. */
 void trace_lost(struct trace *trace, uint64_t count, uint64_t time_ns);
 
 /*
- * Puts into the tape what is due now, for the time up to `until_ns`. At the end of a tape (`last`),
- * puts all that is left. Returns 0 or -ENOMEM.
+ * Puts the sums that are due into the tape, for the time up to `until_ns`. At the end of a tape
+ * (`last`), puts all remaining sums. Returns 0 or -ENOMEM.
  */
 int trace_give(struct trace *trace, struct tape *tape, struct losses *losses, uint64_t until_ns,
 	       bool last);
 
-/* Returns the object that knows the dying cgroups. Valid as long as `trace`. */
+/* Returns the object that counts dying cgroups. Valid as long as `trace`. */
 const struct dead_cgroups *trace_dying(const struct trace *trace);

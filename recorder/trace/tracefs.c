@@ -8,12 +8,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The second path is the one below debugfs. */
+/* Usual places of tracefs; the second one is below debugfs. */
 static const char *const places[] = { TRACEFS_PLACE, "/sys/kernel/debug/tracing" };
 
 /*
- * Opens the folder, because access() ignores the capabilities of a process that is not root.
- * Returns 0 or a negative errno.
+ * Returns 0 if this process may read the folder, or a negative errno. Opens the folder, because
+ * access() ignores the capabilities of a process that is not root.
  */
 static int check_readable(const char *events)
 {
@@ -37,7 +37,7 @@ static int find_mounted(const char *root, struct tracefs *tracefs)
 	return result;
 }
 
-/* Makes a mount that is attached nowhere (Linux 5.2). */
+/* Mounts tracefs without attaching it to a folder (since Linux 5.2). */
 static int mount_own(struct tracefs *tracefs)
 {
 	_cleanup_close_ int context = syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC);

@@ -8,22 +8,22 @@
 
 #include "base/cleanup.h"
 
-/* systemd mounts it here. */
+/* The place at which systemd mounts tracefs. */
 #define TRACEFS_PLACE "/sys/kernel/tracing"
 
 struct tracefs {
-	/* the folder that has one folder per system */
+	/* the folder with one folder for each system of events */
 	char events[PATH_MAX];
-	/* it is a mount of our own, which nobody else sees */
+	/* `events` is in a private mount, which other processes do not see */
 	bool own;
-	/* descriptor of our own mount, or -1 */
+	/* descriptor of the private mount, or -1 */
 	int fd;
 };
 
 /*
- * Finds tracefs below `root` ("" for this host). If it is not mounted, this process mounts one for
- * itself, which ends with the process and changes nothing on the host. Returns -ENOENT when the
- * kernel does not have it, -EACCES when we may not read it. Call tracefs_close() in either case.
+ * Finds tracefs below `root` ("" for this host). If tracefs is not mounted, makes a private mount,
+ * which ends with the process and does not change the host. Returns 0; -ENOENT when the kernel
+ * lacks tracefs; -EACCES when this process may not read it. Call tracefs_close() in any case.
  */
 int tracefs_open(const char *root, struct tracefs *tracefs);
 void tracefs_close(struct tracefs *tracefs);
