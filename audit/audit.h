@@ -2,33 +2,34 @@
 #pragma once
 
 /*
- * Checks whether this host is well. It watches the host for some seconds, reads what was recorded
- * before, and reports what is wrong, with the numbers. It changes nothing and starts no process. It
- * reads no file for which the kernel would have to walk dying cgroups.
+ * Checks whether this host is well. The audit watches the host for some seconds, reads what the
+ * recorder stored before, and reports what is wrong, with the numbers. The audit does not change
+ * anything or start a process. It does not read files for which the kernel would have to walk dying
+ * cgroups.
  */
 
 #include "audit/report.h"
 #include "store/read/store-reader.h"
 
-/* A caller that waits longer may conclude that a read hangs. */
+/* A caller that waits longer than this for a part of the audit may conclude that a read hangs. */
 #define AUDIT_PATIENCE_S 10
 #define AUDIT_WATCH_NS (5 * 1000000000ull)
 #define AUDIT_HISTORY_NS (6 * 3600 * 1000000000ull)
 
 /* The state of the recorder and its store, from the caller. */
 struct audit_recorder {
-	/* there is a store */
+	/* the host has a store */
 	bool there;
-	/* the store that the user named; NULL: the default one */
+	/* the store that the user named; NULL: the default store */
 	const char *store;
 	bool running;
-	/* end of the recorded time, by the wall clock; 0: nothing was recorded */
+	/* end of the recorded time, on the wall clock; 0: the store is empty */
 	uint64_t reaches_ns;
 	/* how long ago the recorder last wrote its status */
 	uint64_t stalled_ns;
-	/* in Hz; 0: not known */
+	/* sampling rate in Hz; 0: not known */
 	uint64_t frequency;
-	/* how far the disk is behind the samples that were taken */
+	/* time from the newest sample on the disk to the newest sample that was taken */
 	uint64_t behind_ns;
 	/* lost samples, and all samples, since the recorder started */
 	uint64_t lost;
@@ -37,31 +38,34 @@ struct audit_recorder {
 	uint64_t throttled;
 	/* time since the recorder started */
 	uint64_t elapsed_ns;
-	/* the recorder's sentence about dying cgroups; NULL or "": none */
+	/* the recorder's sentence about dying cgroups; NULL or "": it wrote none */
 	const char *dying;
-	/* why the store cannot be written; NULL: it can */
+	/* why the recorder cannot write the store; NULL: it can write */
 	const char *blocked;
-	/* the file whose names are searched, and for how long; NULL: none */
+	/* the file whose symbols the recorder searches for names, and for how long; NULL: none */
 	const char *naming;
 	uint64_t naming_ns;
 };
 
 struct audit_options {
-	/* "" for this host; any other tree is a copy that does not change, and is read once */
+	/*
+	 * "" for this host; any other tree is a copy, which does not change, so the audit reads it
+	 * once
+	 */
 	const char *root;
-	/* 0: a single reading, and no rates */
+	/* how long to watch; 0: take a single reading, and report no rates */
 	uint64_t watch_ns;
 	/* The wall clock, and waiting; tests replace both. */
 	uint64_t (*now_ns)(void *context);
 	void (*wait)(void *context, uint64_t ns);
 	void *context;
 	/*
-	 * Called with a name before a part of the host is read, because a read in /proc or /sys may
-	 * hang. If it returns false, the audit skips that part. Called with NULL after the part was
-	 * read. May be NULL.
+	 * The audit calls this function with a name before it reads a part of the host, because a
+	 * read in /proc or /sys may hang. If the function returns false, the audit skips that part.
+	 * After the part, the audit calls the function with NULL. May be NULL.
 	 */
 	bool (*enter)(void *context, const char *what);
-	/* Reports how much of the watch, and of reading the history, is done. May be NULL. */
+	/* Reports the progress of the watch, and of reading the history. May be NULL. */
 	void (*progress)(void *context, uint64_t done, uint64_t of);
 	void *progress_context;
 	/* NULL: no history */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Containers that replace one another: each is seconds old, and soon another one comes. An agent or
- * an orchestrator starts them, so systemd does not count their restarts.
+ * Containers that replace one another: each of them runs only for seconds, and another one follows
+ * soon. An agent or an orchestrator starts them, so systemd does not count their restarts.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,7 +17,10 @@
 #define CONTAINERS_MAX 2048
 #define PROCESSES_MAX 64 /* per container */
 #define SHOWN_MAX 10
-/* An orchestrator that backs off starts a container every five minutes: twelve per hour. */
+/*
+ * An orchestrator that waits longer after each failure ends at one start in five minutes: twelve
+ * per hour.
+ */
 #define STARTS_HOUR_MIN 6
 #define STARTS_NOW_MIN 2
 #define YOUNG_NS (600 * NSEC_PER_SEC)
@@ -38,7 +41,7 @@ struct containers {
 	size_t running;
 };
 
-/* Returns NULL when there are too many groups, or without memory. */
+/* Returns NULL when the groups are too many, the name is too long, or memory ran out. */
 static struct group *check_containers_find_group(struct containers *containers, const char *name)
 {
 	struct group group = { .youngest_ns = AGE_UNKNOWN };
@@ -55,7 +58,7 @@ static struct group *check_containers_find_group(struct containers *containers, 
 
 /*
  * Reads how long ago a process started: field 22 of /proc/PID/stat, in ticks since boot. Returns
- * false when that is not known.
+ * false when the start is not known.
  */
 static bool read_age_of(const struct host *host, int64_t pid, uint64_t *ret_ns)
 {
@@ -174,7 +177,7 @@ static bool is_churning(const struct group *group)
 	       (group->starts.now >= STARTS_NOW_MIN || group->starts.hour >= STARTS_HOUR_MIN);
 }
 
-/* Returns whether no start was seen recently. */
+/* Returns whether no container of the group runs and the last known start is not recent. */
 static bool is_over(const struct host *host, const struct group *group)
 {
 	return !group->running && host_quiet_ns(host, &group->starts) > YOUNG_NS;
@@ -197,7 +200,7 @@ static void check_containers_describe(const struct host *host, const struct grou
 		host_put_quiet(host, &group->starts, text);
 	if (group->starts.hour_ns)
 		buffer_u8(text, ',');
-	/* put a semicolon after the numbers, or after the name if there are none */
+	/* put a semicolon after the numbers; without numbers, put it after the name */
 	if (!buffer_failed(text) && text->data[text->size - 1] == ',')
 		text->data[text->size - 1] = ';';
 	buffer_printf(text, " %zu run%s", group->running,

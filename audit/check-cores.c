@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Single cores that were saturated during the whole watch. A core that is saturated in the kernel
- * starves everything else on it, such as a network queue. It does so even if all other cores are
- * idle. A core that is saturated in user mode is often intended.
+ * starves everything else on that core, such as a network queue. This happens even if all other
+ * cores are idle. A core that is saturated in user mode is often intended.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -20,7 +20,6 @@
 #define KERNEL_MOST 90
 #define KERNEL_MUCH 50
 #define LOOKS_IDLE 50
-/* If more than half of the CPUs are this busy, the whole host is, and no single CPU stands out. */
 #define SHOWN_MAX 8
 
 enum part { USER, NICE, SYSTEM, IRQ, SOFTIRQ, STEAL, IDLE, IOWAIT, GUEST, PARTS };
@@ -42,8 +41,8 @@ struct cores {
 };
 
 /*
- * Stolen time says nothing about what the CPU would have done. If it is most of the time, too
- * little is left to judge by.
+ * Returns the time by which to judge a CPU. Stolen time does not show what the CPU would have done,
+ * so leave it out. If most of the time was stolen, the rest is too short to judge by, so keep it.
  */
 static int64_t judged_ms(const int64_t ms[PARTS], int64_t total)
 {
@@ -93,7 +92,10 @@ static int measure_all(const struct host *host, struct cores *cores)
 	return r;
 }
 
-/* Keeps cores that are saturated in the kernel; keeps the others only if they stand out. */
+/*
+ * Keeps cores that are saturated in the kernel; keeps the others only if they stand out. If more
+ * than half of the CPUs are saturated, the whole host is busy, and single CPUs do not stand out.
+ */
 static void drop_usual(struct cores *cores)
 {
 	bool most = 2 * cores->saturated.count > cores->count;
@@ -125,8 +127,8 @@ static const char *name_of(const struct interrupt *one)
 }
 
 /*
- * Returns whether the queue is listed already: a queue may have two interrupts, to send and to
- * receive.
+ * Returns whether the list already has the queue. A queue may have two interrupts: one to send and
+ * one to receive.
  */
 static bool check_cores_is_listed(const struct interrupts *served, size_t at)
 {
@@ -346,7 +348,7 @@ int check_cores(const struct host *host, struct report *report)
 	r = measure_all(host, &cores);
 	if (r == 0 && !cores.count) {
 		array_done(&cores.saturated);
-		return report_unread(report, NAME, "/proc/stat has no CPU's time");
+		return report_unread(report, NAME, "/proc/stat does not show the time of any CPU");
 	}
 	drop_usual(&cores);
 	sort_cores(&cores);

@@ -17,7 +17,7 @@
 #define LOG "/dev/kmsg"
 #define NOW_MIN 2
 #define HOUR_MIN 6
-/* If there was no crash within this time, the loop may be over. */
+/* If no program crashed within this time, the loop may be over. */
 #define RECENT_NS (600 * NSEC_PER_SEC)
 #define SHOWN_MAX 10
 /* Larger than any record of the log; each read returns one record. */
@@ -134,7 +134,7 @@ static int check_crashes_find(const struct host *host, const struct crashes *cra
 	report_sentence(&finding->means, "Something starts the program again after each crash.");
 	report_sentence(&finding->means, "Each start and each core dump costs time in the kernel.");
 	report_line(&finding->confirm, "dmesg -T | grep -F %s | tail", word);
-	/* the program ends too soon for ps to show its parent */
+	/* ps cannot show the parent, because the program ends too soon */
 	report_line(&finding->confirm, "%s", RECORD_STARTS);
 	report_line(&finding->confirm, "perf script -i /tmp/forks | grep -F -B1 %s", word);
 	report_sentence(&finding->fix,

@@ -13,15 +13,18 @@
 
 #define NAME "memory cgroups"
 #define DYING_MANY 2000
-/* The recorder writes an event once per minute, so one of this age is current. */
+/* The recorder writes an event once per minute, so an event that is at most this old is current. */
 #define FRESH_NS (90 * NSEC_PER_SEC)
 #define TIMES_IN_USE 5
 #define DAY_NS (24 * 3600 * NSEC_PER_SEC)
-/* A shorter stretch does not allow an estimate per day. */
+/* A history shorter than this does not allow an estimate per day. */
 #define SLOPE_MIN_NS (30 * 60 * NSEC_PER_SEC)
 #define PREFIXES_SHOWN 5
 
-/* An early leak: this many consecutive stretches of this length, each with at least this growth. */
+/*
+ * An early leak: `count` consecutive stretches of `length_ns`, each with a growth of at least
+ * `least`.
+ */
 static const struct {
 	uint64_t length_ns;
 	size_t count;
@@ -129,7 +132,7 @@ static void put_prefix(const struct host_dying *dying, struct finding *finding)
 	json_close(json, '}');
 }
 
-/* The recorder knows only cgroups that were removed while it ran. */
+/* Puts how long the recorder has counted. It knows only cgroups that were removed while it ran. */
 static void check_memory_cgroups_put_counted(const struct host *host, struct finding *finding)
 {
 	char counted[32];
@@ -241,7 +244,7 @@ static int check_memory_cgroups_find(const struct host *host, const struct level
 	return 0;
 }
 
-/* Reports why the memory cgroups were not counted, as far as an absent file explains it. */
+/* Reports why the audit did not count the memory cgroups, as far as an absent file explains it. */
 static int check_memory_cgroups_report_unread(const struct host *host, struct report *report)
 {
 	static const char mounts[] = "/proc/self/mountinfo", rows[] = "/proc/cgroups";

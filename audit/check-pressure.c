@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Pressure stall information. A finding needs pressure above the limit in the last minute and
- * during the watch, so that the start of a build is not a finding. The kernel's documentation
- * watches for 15 % of "some" memory stall and 5 % of "full"; the other limits are ours. CPU
- * pressure is normal on a fully used host.
+ * Pressure stall information. A finding needs pressure above the limit both in the last minute and
+ * during the watch. So the start of a build is not a finding. The kernel's documentation uses
+ * limits of 15 % of "some" memory stall and 5 % of "full". The other limits are ours. CPU pressure
+ * is normal on a fully used host.
  */
 #include <stdio.h>
 #include <string.h>
@@ -35,7 +35,10 @@ static const struct limit {
 	  "/proc/interrupts shows the busy CPU; /proc/irq/N/smp_affinity moves interrupts." },
 };
 
-/* Reads the last minute from "full avg10=0.00 avg60=1.25 avg300=0.00 total=1234". */
+/*
+ * Reads the average of the last minute (avg60) from "full avg10=0.00 avg60=1.25 avg300=0.00
+ * total=1234".
+ */
 static bool read_minute(const struct host *host, const struct limit *limit, double *ret_percent)
 {
 	struct source_file file;
@@ -95,7 +98,8 @@ static int check_pressure_find(const struct host *host, const struct limit *limi
 }
 
 /*
- * Reports only the resources that were read as checked. Kernels before 6.1 do not have interrupts.
+ * Reports a resource as checked only if its file was read. Omits interrupts on kernels before 6.1,
+ * which do not have this file.
  */
 static int check_pressure_report_checked(const struct host *host,
 					 const bool read[ARRAY_SIZE(limits)], struct report *report)
@@ -144,12 +148,12 @@ int check_pressure(const struct host *host, struct report *report)
 		read[i] = true;
 		snprintf(name, sizeof(name), "pressure/%s_%s_us", limit->resource,
 			 limit->full ? "full" : "some");
-		/* microseconds per second */
+		/* from microseconds per second to per cent */
 		now = host_rate(host, name) / 1e4;
 		if (!(minute >= limit->percent && minute <= 100) ||
 		    (host->watched_ns && now < limit->percent))
 			continue;
-		/* a finding for "full" already covers "some" */
+		/* a finding for "full" already covers "some" of the same resource */
 		if (found && strcmp(found, limit->resource) == 0)
 			continue;
 		found = limit->resource;

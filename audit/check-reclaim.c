@@ -94,8 +94,8 @@ static int check_strain(const struct host *host, const struct strain *strain, st
 }
 
 /*
- * Returns the growth between the last recorded reading and our first one; 0 if the recorded reading
- * is not from this boot.
+ * Returns the growth from the recorder's last reading to the audit's first one; 0 if the recorder's
+ * reading is not from this boot.
  */
 static int64_t check_reclaim_between(const struct host *host, const struct host_figure *figure)
 {
@@ -105,7 +105,10 @@ static int64_t check_reclaim_between(const struct host *host, const struct host_
 	return MAX(figure->first - figure->recorded_last, (int64_t)0);
 }
 
-/* The kernel's counter starts at boot, so only kills that were seen to happen count as recent. */
+/*
+ * Reports OOM kills. The kernel's counter starts at boot, so only growth between two readings
+ * counts as recent.
+ */
 static int check_kills(const struct host *host, struct report *report)
 {
 	const struct host_figure *kills = host_find(host, "vmstat/oom_kill");
@@ -146,7 +149,8 @@ static int check_kills(const struct host *host, struct report *report)
 	report_line(&finding->confirm, "dmesg -T | grep -i -e oom-kill -e 'Killed process'");
 	report_sentence(&finding->fix,
 			"CONSTRAINT_MEMCG in the log means that a cgroup reached its limit.");
-	report_sentence(&finding->fix, "Raise the limit, or give the work less to hold.");
+	report_sentence(&finding->fix,
+			"Raise the limit, or make the programs in the cgroup use less memory.");
 	return 0;
 }
 

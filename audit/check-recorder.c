@@ -12,7 +12,7 @@
 #define BEHIND_NS (10 * NSEC_PER_SEC)
 #define NAMING_NS (10 * NSEC_PER_SEC)
 #define LOST_SHARE 0.001
-/* Fewer throttlings of a CPU do not matter. */
+/* A smaller number of throttlings does not matter. */
 #define THROTTLED_MIN 10
 #define HOUR_NS (3600 * NSEC_PER_SEC)
 
@@ -49,7 +49,7 @@ static int check_stopped(const struct host *host, struct report *report)
 		    "There is a store, but no recorder: the next incident will have no stacks.");
 	if (booted && !recorder->store)
 		report_line(&finding->confirm, "systemctl status perftape");
-	/* a command has no full stop, because people paste it */
+	/* write a command without a full stop, because people paste it */
 	report_line(&finding->fix, "%s",
 		    booted && !recorder->store ? "systemctl enable --now perftape"
 					       : "perftape record");
@@ -116,7 +116,8 @@ static int check_naming(const struct host *host, struct report *report)
 	report_i64(finding, "naming_ns", recorder->naming_ns);
 	report_line(&finding->means,
 		    "Segments wait for it. It is made to be slow, or its disk hangs.");
-	report_line(&finding->fix, "Restart the recorder: it does not name that segment again.");
+	report_line(&finding->fix,
+		    "Restart the recorder. The next one stores that segment without names.");
 	return 0;
 }
 

@@ -12,11 +12,11 @@
 #define NAME "sampling limits"
 #define RATE_USUAL 97
 /*
- * If the allowed rate is less than this many times the wanted rate, the limit is near, because the
- * kernel continues to lower it.
+ * The allowed rate should be at least RATE_NEAR times the wanted rate. A lower rate is a warning
+ * sign, because the kernel may lower the allowed rate further.
  */
 #define RATE_NEAR 10
-/* Two rings per CPU, one descriptor per event of each CPU, and some for threads and files. */
+/* Open files per CPU: two rings and one descriptor per event. */
 #define FILES_A_CPU 8
 #define FILES_MORE 256
 #define CAP_SYS_ADMIN_BIT 21
@@ -97,7 +97,7 @@ static int check_rate(const struct host *host, struct report *report)
 	return 0;
 }
 
-/* 0 and 100 turn the limit off. */
+/* Checks the share of a CPU's time that samples may take. 0 and 100 turn the kernel's limit off. */
 static int check_share(const struct host *host, struct report *report)
 {
 	struct finding *finding;
@@ -178,8 +178,8 @@ static int64_t count_cpus(const struct host *host)
 }
 
 /*
- * Checks the limit of open files. Does nothing beside a recorder, which has limits of its own and
- * all the files that it needs.
+ * Checks the limit of open files. Does nothing while a recorder runs, because the recorder has its
+ * own limit and has opened its files.
  */
 static int check_files(const struct host *host, struct report *report)
 {
@@ -225,7 +225,7 @@ static int check_locked(const struct host *host, struct report *report)
 	return 0;
 }
 
-/* Reports the settings that the checks above could not read, other than the rate. */
+/* Reports the settings, except the rate, that the checks above could not read. */
 static int check_sampling_report_unread(const struct host *host, struct report *report)
 {
 	static const char *const paths[] = { "/proc/sys/kernel/perf_cpu_time_max_percent",

@@ -13,17 +13,17 @@
 #include "base/number.h"
 
 #define NAME "units"
-/* This many restarts are a loop. */
+/* Fewer restarts than this are not a loop. */
 #define RESTARTS_MIN 3
 #define STARTS_NOW_MIN 2
 #define YOUNG_NS (600 * NSEC_PER_SEC)
-/* At least one restart per this time, on average. */
+/* A loop restarts at least once per this time, on average. */
 #define OFTEN_NS (1200 * NSEC_PER_SEC)
 #define SHOWN_MAX 10
 
 /*
- * systemd has counted at most since boot. The count is a loop if it is high for that time; a few
- * restarts in weeks are not.
+ * Returns whether the restarts since boot are frequent. systemd's count begins at boot or later; a
+ * few restarts in weeks are not a loop.
  */
 static bool is_often(const struct host *host, const struct service *service)
 {
@@ -32,9 +32,9 @@ static bool is_often(const struct host *host, const struct service *service)
 
 /*
  * Returns whether a service restarts in a loop. systemd's own counter proves restarts, but not when
- * they happened. Without this counter, a timer explains repeated starts. Units of users' managers,
- * and of managers in containers, are known by their cgroups alone, so what starts them is not
- * known.
+ * they happened. Without this counter, a timer explains repeated starts. We know units of users'
+ * managers, and of managers in containers, only by their cgroups. So we do not know what starts
+ * these units.
  */
 static bool is_looping(const struct host *host, const struct service *service)
 {

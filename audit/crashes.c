@@ -15,7 +15,7 @@
  */
 #define LEVELS 8
 
-/* Every form has the program and its pid, "worker[1234", before `after`. */
+/* In every form, the program and its pid, "worker[1234", stand between `before` and `after`. */
 static const struct {
 	const char *before, *after;
 } forms[] = {
@@ -38,7 +38,7 @@ static struct crash_program *crashes_find(struct crashes *crashes, const char *c
 	return NULL;
 }
 
-/* Parses "worker[1234" and the text after it. */
+/* Counts a crash from "worker[1234" and the text after it. */
 static int crashes_count(struct crashes *crashes, struct words name, struct words text,
 			 uint64_t stamp_ns)
 {

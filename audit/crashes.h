@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Programs that crashed, as the kernel's log says it: "worker[1234]: segfault at 0 ip ...". On x86
- * the kernel logs deaths by SIGSEGV, SIGBUS, SIGILL and SIGFPE, at most ten in five seconds. So
- * numbers are lower bounds.
+ * Programs that crashed, from lines of the kernel's log: "worker[1234]: segfault at 0 ip ...". On
+ * x86 the kernel logs deaths by SIGSEGV, SIGBUS, SIGILL and SIGFPE, at most ten in five seconds. So
+ * the numbers are lower bounds.
  */
 
 #include <stdint.h>
@@ -15,7 +15,7 @@
 #define CRASHES_TEXT_SIZE 160
 
 struct crash_program {
-	/* Its first 15 bytes, with the escapes of the log. */
+	/* The first 15 bytes of the program's name, with the escapes of the log. */
 	char comm[CRASHES_COMM_SIZE];
 	/* The end of the last crash's line. */
 	char text[CRASHES_TEXT_SIZE];
@@ -27,7 +27,7 @@ struct crash_program {
 };
 
 struct crashes {
-	/* Stamps of the log: the present, and when the watch began. */
+	/* Times on the clock of the log's stamps: now, and the begin of the watch. */
 	uint64_t now_ns;
 	uint64_t watched_ns;
 	array_of(struct crash_program) list;

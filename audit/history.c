@@ -9,12 +9,15 @@
 #include "tape/tape-events.h"
 
 #define HOUR_NS (3600 * NSEC_PER_SEC)
-/* The recorder writes such an event at least once per minute. */
+/*
+ * The recorder writes events about dying cgroups at least once per minute. Older events are out of
+ * date.
+ */
 #define DYING_NS (150 * NSEC_PER_SEC)
 
 /*
- * The recorded figures that the audit reads. Most figures are of single CPUs, which do not help
- * here.
+ * The recorded figures that the audit reads. Most other figures are those of single CPUs, which do
+ * not help here.
  */
 static const char *const wanted[] = { "memory_cgroups/", "unit/", "containers/", "net/",
 				      "vmstat/oom_kill" };
@@ -29,8 +32,8 @@ static bool history_wants(void *context, const char *name)
 }
 
 /*
- * When a level falls by half, reclaim removed what it counts, or the host was rebooted. Older
- * readings then say nothing about its trend.
+ * When a level falls by half, reclaim freed what the level counts, or the host was rebooted. Older
+ * readings then do not show the level's trend.
  */
 static void history_restart(struct host_figure *figure, const struct series_step *step)
 {
@@ -73,34 +76,19 @@ static int see_step(void *context, const struct series_step *step)
 	return r;
 }
 
-static int64_t number_field(const struct tape *tape, const struct tape_event *event,
-			    const char *key)
-{
-	const char *text = tape_event_field(tape, event, key);
-
-	return text ? strtoll(text, NULL, 10) : 0;
-}
-
-static void copy_field(const struct tape *tape, const struct tape_event *event, const char *key,
-		       char *to, size_t size)
-{
-	const char *text = tape_event_field(tape, event, key);
-
-	snprintf(to, size, "%s", text ? text : "");
-}
-
 static int see_dying(struct host *host, const struct tape *tape, const struct tape_event *event)
 {
 	struct host_dying dying = {
-		.count = number_field(tape, event, TAPE_DYING_COUNT),
-		.oldest_s = number_field(tape, event, TAPE_DYING_OLDEST),
+		.count = tape_event_number(tape, event, TAPE_DYING_COUNT),
+		.oldest_s = tape_event_number(tape, event, TAPE_DYING_OLDEST),
 	};
 
-	host->dying_counted_s = number_field(tape, event, TAPE_DYING_COUNTED);
-	host->dying_unsure = number_field(tape, event, TAPE_DYING_UNSURE);
-	copy_field(tape, event, TAPE_DYING_PREFIX, dying.prefix, sizeof(dying.prefix));
-	copy_field(tape, event, TAPE_DYING_MADE_BY, dying.made_by, sizeof(dying.made_by));
-	copy_field(tape, event, TAPE_DYING_REMOVED_BY, dying.removed_by, sizeof(dying.removed_by));
+	host->dying_counted_s = tape_event_number(tape, event, TAPE_DYING_COUNTED);
+	host->dying_unsure = tape_event_number(tape, event, TAPE_DYING_UNSURE);
+	tape_event_copy(tape, event, TAPE_DYING_PREFIX, dying.prefix, sizeof(dying.prefix));
+	tape_event_copy(tape, event, TAPE_DYING_MADE_BY, dying.made_by, sizeof(dying.made_by));
+	tape_event_copy(tape, event, TAPE_DYING_REMOVED_BY, dying.removed_by,
+			sizeof(dying.removed_by));
 	return array_push(&host->dying, dying);
 }
 
@@ -142,8 +130,8 @@ static void sort_dying(struct host *host)
 }
 
 /*
- * The recorder writes events as long as any cgroup is dying. If the last event is old, no cgroup is
- * dying any more.
+ * Drops the dying cgroups if the last event is old. The recorder writes events as long as any
+ * cgroup is dying, so no cgroup is dying any more.
  */
 static void drop_ended(struct host *host)
 {

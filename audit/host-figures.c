@@ -86,7 +86,7 @@ bool host_started(const char *name, const char *begin, char part[HOST_PART_SIZE]
 }
 
 #define HOUR_NS (3600 * NSEC_PER_SEC)
-/* Two consecutive recorded readings may be this far apart. */
+/* Two consecutive readings of the recorder are at most this far apart. */
 #define READINGS_NS (150 * NSEC_PER_SEC)
 
 void host_add_starts(const struct host *host, const struct host_figure *figure,
@@ -126,7 +126,7 @@ void host_put_search(const struct host *host, const char *name, struct buffer *c
 
 	if (!host->has_cgroups)
 		return;
-	/* escapes the pattern characters of find; names of systemd units contain backslashes */
+	/* escape the pattern characters of find; names of systemd units contain backslashes */
 	for (; *name && used + 3 < sizeof(pattern); name++) {
 		if (strchr("[?\\", *name))
 			pattern[used++] = '\\';
@@ -139,8 +139,11 @@ void host_put_search(const struct host *host, const char *name, struct buffer *c
 		    shell_word(pattern, word));
 }
 
-/* Returns a negative errno when it may not be read. Does not open the file, as that may hang. */
-static int check_readable(const struct host *host, const char *path)
+/*
+ * Returns 0 if we may read the file, or a negative errno. Does not open the file, because that may
+ * hang.
+ */
+static int host_check_readable(const struct host *host, const char *path)
 {
 	char below[PATH_MAX];
 
@@ -151,12 +154,12 @@ static int check_readable(const struct host *host, const char *path)
 
 bool host_has(const struct host *host, const char *path)
 {
-	return check_readable(host, path) == 0;
+	return host_check_readable(host, path) == 0;
 }
 
 const char *host_lack(const struct host *host, const char *path, char text[HOST_LACK_SIZE])
 {
-	int r = check_readable(host, path);
+	int r = host_check_readable(host, path);
 
 	if (r == 0)
 		snprintf(text, HOST_LACK_SIZE, "%s has no such figures", path);
@@ -201,7 +204,7 @@ bool host_enter(struct host *host, const char *what)
 
 	if (!options->enter || options->enter(options->context, what))
 		return true;
-	/* add each part once, however often it is entered */
+	/* add each part once, even if the audit enters it again */
 	host->failed |= strings_add(&host->hung, what, strlen(what), &id) < 0;
 	return false;
 }
@@ -232,8 +235,8 @@ static void host_figures_show_progress(const struct audit_options *options, uint
 }
 
 /*
- * Reads all sources each second, because every source is due at tick 0. Frequent reads are
- * necessary, because a unit that starts and ends between two reads is not seen.
+ * Reads all sources each second: every source is due at second 0. Reads often, because a read does
+ * not see a unit that starts and ends between two reads.
  */
 static int host_figures_watch(struct host *host, struct gauges *gauges)
 {

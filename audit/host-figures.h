@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The host's figures (gauges/gauges.h): as they were while the audit watched, and as they were
- * recorded before.
+ * The host's figures (gauges/gauges.h): as the audit read them while it watched, and as the
+ * recorder stored them before.
  */
 
 #include "audit/audit.h"
@@ -11,15 +11,21 @@
 #include "gauges/cgroups.h"
 
 struct host_figure {
-	/* while watching */
+	/* readings of the audit */
 	bool read;
 	int64_t first, last;
-	/* recorded; from_ns is 0 without a record, and equals to_ns with a single one */
+	/*
+	 * readings of the recorder; from_ns is 0 if none exists, and equals to_ns if only one
+	 * exists
+	 */
 	uint64_t from_ns, to_ns;
 	int64_t recorded_first, recorded_last;
-	/* growth of a counter without its resets: over the whole history, and in the last hour */
+	/*
+	 * growth of a counter in the recorder's readings, without resets: over the whole history,
+	 * and in the last hour
+	 */
 	int64_t grown, grown_hour;
-	/* when a reading last showed growth; 0: never */
+	/* when a reading of the recorder last showed growth; 0: never */
 	uint64_t grew_ns;
 };
 
@@ -56,23 +62,23 @@ struct host {
 	array_of(struct host_point) dying_points;
 	/* the highest count first */
 	array_of(struct host_dying) dying;
-	/* wall clock of these events */
+	/* wall clock of the recorder's last events about dying cgroups */
 	uint64_t dying_ns;
 	/*
-	 * for how long the recorder had counted at dying_ns; it does not know cgroups that were
-	 * removed before; 0: not known
+	 * for how long the recorder had counted at dying_ns; 0: not known. The recorder does not
+	 * know cgroups that were removed before it ran.
 	 */
 	int64_t dying_counted_s;
-	/* the counts may be off by this many */
+	/* the counts may be wrong by at most this number */
 	int64_t dying_unsure;
 	bool has_cgroups, has_memory;
-	/* the hierarchy with the memory controller, or else any */
+	/* the hierarchy with the memory controller; if the host lacks it, any hierarchy */
 	struct cgroups cgroups;
 };
 
 /*
- * Watches the host as the options say. Returns 0 or -ENOMEM; a figure that does not exist is left
- * out.
+ * Watches the host as the options say, and leaves out figures that do not exist. Returns 0 or
+ * -ENOMEM.
  */
 int host_watch(const struct audit_options *options, struct host *host);
 void host_done(struct host *host);
@@ -82,15 +88,18 @@ bool host_enter(struct host *host, const char *what);
 void host_leave(struct host *host);
 
 /*
- * Finds the figure of a name, or makes it. Returns 0 or -ENOMEM. Valid until the next new figure.
+ * Finds the figure of a name, or makes it. Returns 0 or -ENOMEM. *ret_figure is valid until the
+ * next new figure.
  */
 int host_name(struct host *host, const char *name, struct host_figure **ret_figure);
-/* Returns a figure that was read or recorded; NULL: the figure does not exist. */
+/* Returns a figure that the audit or the recorder read; NULL: the figure does not exist. */
 const struct host_figure *host_find(const struct host *host, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Returns the growth of a figure while the host was watched; 0 when it was not read. */
+/*
+ * Returns the growth of a figure while the audit watched the host; 0 if the audit did not read it.
+ */
 int64_t host_growth(const struct host *host, const char *name);
-/* Returns this growth per second. */
+/* Returns the growth of a figure per second while the audit watched the host. */
 double host_rate(const struct host *host, const char *name);
 
 /*
@@ -102,19 +111,19 @@ bool host_name_part(const char *name, const char *begin, const char *end,
 		    char part[HOST_PART_SIZE]);
 
 /*
- * Copies the part out of the name of a figure that counts starts, like host_part(). There are two
- * kinds: starts that a read once per minute found, and cgroups that were made, which includes all
- * starts whose events the kernel delivered.
+ * Like host_name_part(), but only for the name of a figure that counts starts. Such a figure counts
+ * the starts that a read once per minute found, or the cgroups that were made. The number of
+ * cgroups includes all starts whose events the kernel delivered.
  */
 bool host_started(const char *name, const char *begin, char part[HOST_PART_SIZE]);
 
-/* The starts that were seen; there may be more. */
+/* The starts that the audit or the recorder saw; more may have happened. */
 struct host_starts {
-	/* while watching */
+	/* while the audit watched */
 	int64_t now;
 	/* recorded in the last hour */
 	int64_t hour;
-	/* the part of the last hour that has readings */
+	/* the part of the last hour for which the recorder has readings */
 	uint64_t hour_ns;
 	/* when a reading last showed a start; 0: never */
 	uint64_t last_ns;
@@ -122,25 +131,31 @@ struct host_starts {
 /* Adds the starts of one figure. */
 void host_add_starts(const struct host *host, const struct host_figure *figure,
 		     struct host_starts *starts);
-/* Returns how long ago the last start was, at least; UINT64_MAX: no start was seen. */
+/* Returns how long ago the last start was, at least; UINT64_MAX: nobody saw a start. */
 uint64_t host_quiet_ns(const struct host *host, const struct host_starts *starts);
 /*
- * Puts ", the last of them 18 min ago"; nothing when the last start is as recent as readings once
- * per minute can show.
+ * Puts ", the last of them 18 min ago". Puts nothing when the last start is more recent than
+ * readings once per minute can show.
  */
 void host_put_quiet(const struct host *host, const struct host_starts *starts, struct buffer *text);
 
 /*
- * Adds a command that shows cgroups of that name as they are made; a star in the name matches
- * anything. Adds nothing on a host without cgroups.
+ * Adds a command that shows new cgroups of a name; a star in the name matches anything. Adds
+ * nothing on a host without cgroups.
  */
 void host_put_search(const struct host *host, const char *name, struct buffer *confirm);
 
-/* Returns whether a file or folder below the root may be read, without opening it. */
+/*
+ * Returns whether we may read a file or folder below the root. Does not open it, because that may
+ * hang.
+ */
 bool host_has(const struct host *host, const char *path);
 /* Returns why a file has no data: "/proc/vmstat is not in the copy". */
 #define HOST_LACK_SIZE 240
 const char *host_lack(const struct host *host, const char *path, char text[HOST_LACK_SIZE]);
 
-/* Reads a number from a small file below the root. Returns false when that is not possible. */
+/*
+ * Reads a number from a small file below the root. Returns false if the file cannot be read or does
+ * not hold a number.
+ */
 bool host_number(const struct host *host, const char *path, int64_t *ret_value);

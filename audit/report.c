@@ -193,8 +193,7 @@ const char *shell_word(const char *name, char text[SHELL_WORD_SIZE])
 	}
 	text[at++] = '\'';
 	/*
-	 * for a quote in the word, end the quoted part, write an escaped quote, and begin a new
-	 * quoted part
+	 * a quote in the word ends the quoted part; write it escaped, and begin a new quoted part
 	 */
 	for (; *name && at + 6 < SHELL_WORD_SIZE; name++)
 		at += snprintf(text + at, SHELL_WORD_SIZE - at, *name == '\'' ? "'\\''" : "%c",

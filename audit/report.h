@@ -11,13 +11,13 @@
 enum severity {
 	/* worth knowing, and possibly intended */
 	SEVERITY_NOTICE,
-	/* does some harm, or will */
+	/* does some harm now, or will later */
 	SEVERITY_WARNING,
 	/* does harm now, or nearly so */
 	SEVERITY_CRITICAL,
 };
 
-/* A finding. Texts end with a NUL once the report is finished; a newline separates lines. */
+/* A finding. report_finish() ends the texts with a NUL; a newline separates lines. */
 struct finding {
 	/* stable, for programs: "zombie_memory_cgroups" */
 	const char *kind;
@@ -26,9 +26,9 @@ struct finding {
 	struct buffer means;
 	/* the numbers, for people */
 	struct buffer lines;
-	/* the same as a JSON object, which report_finish() closes */
+	/* the numbers as a JSON object, which report_finish() closes */
 	struct buffer numbers;
-	/* standard commands, one per line */
+	/* standard commands that confirm the finding, one per line */
 	struct buffer confirm;
 	struct buffer fix;
 };
@@ -54,7 +54,10 @@ struct report {
 
 void report_done(struct report *report);
 
-/* Adds a finding with its title. Returns NULL without memory. Valid until the next finding. */
+/*
+ * Adds a finding with its title. Returns NULL if memory ran out. The pointer is valid until the
+ * next finding.
+ */
 struct finding *report_find(struct report *report, const char *kind, enum severity severity,
 			    const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* Adds one line. */
@@ -63,14 +66,14 @@ void report_line(struct buffer *lines, const char *format, ...)
 /* Adds one sentence to a paragraph. */
 void report_sentence(struct buffer *paragraph, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Add a check that was done, or one that could not be done. Return 0 or -ENOMEM. */
+/* Add a check that was done, or a check that could not be done. Return 0 or -ENOMEM. */
 int report_checked(struct report *report, const char *name, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 int report_unread(struct report *report, const char *name, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /*
  * Sorts the findings by severity, the worst first, and ends all texts. Returns 0, or -ENOMEM, also
- * for a text that ran out of memory before.
+ * if an earlier text ran out of memory.
  */
 int report_finish(struct report *report);
 
@@ -80,7 +83,7 @@ const char *shell_word(const char *name, char text[SHELL_WORD_SIZE]);
 
 void report_i64(struct finding *finding, const char *key, int64_t value);
 void report_double(struct finding *finding, const char *key, double value);
-/* In whole seconds; UINT64_MAX becomes null. */
+/* Puts whole seconds; UINT64_MAX becomes null. */
 void report_age(struct finding *finding, const char *key, uint64_t age_ns);
 void report_string(struct finding *finding, const char *key, const char *value);
 

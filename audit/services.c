@@ -21,7 +21,7 @@ void services_done(struct services *services)
 	array_done(&services->list);
 }
 
-/* Returns NULL when there are too many services, the name is too long, or without memory. */
+/* Returns NULL when the services are too many, the name is too long, or memory ran out. */
 static struct service *find_service(struct services *services, const char *name)
 {
 	struct service service = { .age_ns = AGE_UNKNOWN, .restarts = -1 };
@@ -75,8 +75,8 @@ static void see_start(const struct host *host, struct services *services, struct
 }
 
 /*
- * A timer or a path unit shows that its service is meant to come and go; other kinds of units do
- * not matter.
+ * A timer or a path unit shows that its service starts repeatedly on purpose. Ignores other kinds
+ * of units.
  */
 static void services_see_link(const struct host *host, struct services *services, int dir_fd,
 			      const char *link)
@@ -150,7 +150,9 @@ static void ask_systemd(const struct host *host, struct services *services)
 		r = systemd_restarts(systemd, service->name, &count);
 		if (r == 0)
 			service->restarts = count;
-		/* a late answer would be mistaken for the answer to the next question */
+		/*
+		 * after a timeout, we would take a late answer for the answer to the next question
+		 */
 		else if (r != -EOPNOTSUPP)
 			break;
 	}

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * The services of systemd: since when each one runs, and how often it was started, from all sources
+ * The services of systemd: how long each one runs, and how often it was started, from all sources
  * that know.
  */
 
@@ -14,9 +14,9 @@ struct service {
 	char name[256];
 	/* age of the present run */
 	uint64_t age_ns;
-	/* a timer or a path unit starts it, so repeated starts are normal */
+	/* a timer or a path unit starts the service, so repeated starts are normal */
 	bool timed;
-	/* it runs, or was seen to run */
+	/* the service exists: a link, a figure or systemd names it */
 	bool there;
 	/* systemd reports it as failed */
 	bool failed;
@@ -31,7 +31,7 @@ struct services {
 	array_of(struct service) list;
 	/* systemd answered */
 	bool asked;
-	/* there was any source at all */
+	/* at least one source could be read */
 	bool any;
 };
 

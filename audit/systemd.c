@@ -14,12 +14,13 @@
 #include "base/clock.h"
 
 /*
- * Bounds for one call, and for all of them together, so that the audit does not hang with systemd.
+ * Bounds for one call, and for all calls together, so that the audit does not hang when systemd
+ * hangs.
  */
 #define WAIT_S 2
 #define WAIT_ALL_NS (3 * NSEC_PER_SEC)
 #define MESSAGE_MAX (4u << 20)
-/* At most this many signals may come before the answer. */
+/* The most signals to skip before the answer. */
 #define SIGNALS_MAX 1000
 
 /*
@@ -39,7 +40,7 @@ enum field { FIELD_PATH = 1, FIELD_INTERFACE = 2, FIELD_MEMBER = 3, FIELD_TO = 6
 struct systemd {
 	int fd;
 	uint32_t serial;
-	/* CLOCK_MONOTONIC */
+	/* when all calls must be done, on CLOCK_MONOTONIC */
 	uint64_t until_ns;
 };
 
@@ -383,7 +384,7 @@ int systemd_each_troubled(struct systemd *systemd,
 	return r < 0 ? r : systemd_parse_units(body.data, body.size, see, context);
 }
 
-/* Writes "ecs.service" as ".../unit/ecs_2eservice". */
+/* Appends the path of a unit's object: ".../unit/ecs_2eservice" for "ecs.service". */
 static void put_unit_path(struct buffer *path, const char *unit)
 {
 	buffer_text(path, SYSTEMD_PATH "/unit/");

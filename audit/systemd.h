@@ -22,16 +22,16 @@ struct systemd *systemd_close(struct systemd *systemd);
 DEFINE_CLEANUP(systemd, struct systemd *, systemd_close)
 
 /*
- * Calls `see` with each unit that failed or waits for a restart. A negative result of `see` ends it
- * and is returned.
+ * Calls `see` with each unit that failed or waits for a restart. A negative result of `see` ends
+ * the walk, and the function returns this result.
  */
 int systemd_each_troubled(struct systemd *systemd,
 			  int (*see)(void *context, const char *name, const char *active,
 				     const char *sub),
 			  void *context);
 /*
- * Returns how often systemd restarted a service by itself; -EOPNOTSUPP: it does not know the
- * service.
+ * Returns how often systemd restarted a service by itself. Returns -EOPNOTSUPP if systemd does not
+ * know the service.
  */
 int systemd_restarts(struct systemd *systemd, const char *unit, uint32_t *ret_count);
 

@@ -11,8 +11,8 @@
 
 #define THREADS_MAX 20000
 /*
- * Bounds CPU time, not real time: when threads wait long for a CPU, the pass takes longer and must
- * still be complete.
+ * Limits the CPU time of the pass, not its real time: when our thread waits long for a CPU, the
+ * pass takes longer and must still be complete.
  */
 #define TIME_MAX_NS (NSEC_PER_SEC / 2)
 #define WAIT_NS NSEC_PER_SEC
@@ -23,7 +23,7 @@ struct thread {
 	int pid, tid;
 	char comm[32];
 	char state;
-	/* ticks */
+	/* CPU time in ticks */
 	int64_t user, kernel;
 	/* the CPU on which it ran last */
 	int64_t cpu;
@@ -41,7 +41,7 @@ struct threads {
 
 /*
  * Parses "PID (comm) S ppid ...", where comm may contain any bytes. utime and stime are fields 14
- * and 15, the processor is 39.
+ * and 15, and the processor is field 39.
  */
 static bool parse_stat(const char *text, size_t size, struct thread *thread)
 {
@@ -132,7 +132,8 @@ static int each_number(struct threads *threads, int pid)
 }
 
 /*
- * Per cent of a CPU, between the two readings of this thread: a pass over many threads takes time.
+ * Returns the share of a CPU in per cent. Uses the times of this thread's two readings, because a
+ * pass over many threads takes time.
  */
 static double percent_of(int64_t ticks, const struct thread *before, const struct thread *now)
 {

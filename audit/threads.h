@@ -17,7 +17,7 @@ struct thread_share {
 };
 
 /*
- * Fills in the shares of the given CPUs. Reads /proc twice, with a pause between, and at most a
- * bounded number of threads. Returns 0 or -ENOMEM.
+ * Fills in the shares of the given CPUs. Reads /proc twice, with a pause between, and only a
+ * limited number of threads. Returns 0 or -ENOMEM.
  */
 int threads_find(const struct host *host, struct thread_share *shares, size_t count);

@@ -12,7 +12,7 @@
 #include "import/import-clock.h"
 #include "import/importer.h"
 
-/* How far off each source may be; docs/IMPORT.md gives the reasons. */
+/* The largest error of each source; docs/IMPORT.md gives the reasons. */
 #define FILE_ERROR_NS (1 * NSEC_PER_MSEC)
 #define END_NAME_ERROR_NS (1 * NSEC_PER_SEC)
 #define BEGIN_NAME_ERROR_NS (3 * NSEC_PER_SEC)
@@ -54,7 +54,7 @@ static int import_clock_number(const char *text, size_t size)
 	return value;
 }
 
-/* Takes fourteen digits of date and time, as local time or UTC. */
+/* Converts fourteen digits of date and time, as local time or UTC. */
 static bool date_of(const char digit[14], bool utc, uint64_t *ret_ns)
 {
 	struct tm tm = {
@@ -79,8 +79,9 @@ static bool date_of(const char digit[14], bool utc, uint64_t *ret_ns)
 }
 
 /*
- * Takes a date at this place of a name, with or without marks between its parts: 20251118T031207,
- * 2025-11-18_03:12:07. Returns its size; 0: it is not a date.
+ * Takes a date at the beginning of a text, with or without marks between its parts:
+ * 20251118T031207, 2025-11-18_03:12:07. Returns the date's size; 0: the text does not begin with a
+ * date.
  */
 static size_t import_clock_take_date(const char *text, char digit[14])
 {
@@ -222,8 +223,8 @@ void import_clock_align(struct import_file *files, size_t count)
 				    clock->error_ns + other->error_ns)
 				continue;
 			/*
-			 * use the more precise clock, and the first of equally precise ones, so
-			 * that all files use the same
+			 * use the most precise clock; of equally precise clocks, use the first one,
+			 * so that all files use the same
 			 */
 			if (other->error_ns < clock->error_ns ||
 			    (other->error_ns == clock->error_ns && j < i && clock->error_ns)) {

@@ -7,13 +7,14 @@ struct import_file;
 struct import_options;
 
 /*
- * Finds the offset of a file's times from the wall clock; the file's times must be known. Returns 0
- * or the errno of stat(2).
+ * Finds the offset of a file's times from the wall clock. The caller must have found the file's
+ * times before. Returns 0 or the errno of stat(2).
  */
 int import_clock_find(struct import_file *file, const struct import_options *options);
 
 /*
- * Files of one host whose clocks agree within their errors were recorded in one boot, on one clock.
- * All of them take the most precise offset, so that the gaps between them stay as they were.
+ * Aligns the clocks of files. Files of one host whose clocks agree within their errors come from
+ * one boot and one clock. So all of them take the most precise offset, and the gaps between them
+ * stay as they were.
  */
 void import_clock_align(struct import_file *files, size_t count);

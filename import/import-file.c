@@ -13,10 +13,7 @@
 #include "pack/zstd.h"
 #include "import/import-clock.h"
 
-/*
- * Looks at a file before it is imported: its identity, its times, and which of its events to
- * import.
- */
+/* Reads a file before its import, to find its identity, its times, and the event to import. */
 
 /* A file that unpacks to more than this is a bomb. */
 #define UNPACK_LIMIT (1ull << 38)
@@ -33,7 +30,7 @@ void import_file_done(struct import_file *file)
 	*file = (struct import_file){ .fd = -1 };
 }
 
-/* Identifies the contents by size, beginning and end, wherever the file lies. */
+/* Identifies the contents by size, beginning and end, so that the path does not matter. */
 static int import_file_identify(struct import_file *file)
 {
 	_cleanup_free_ uint8_t *part = malloc(ID_PART);
@@ -61,7 +58,7 @@ static bool is_dummy(const struct perf_data_event *event)
 	return event->type == PERF_TYPE_SOFTWARE && event->config == PERF_COUNT_SW_DUMMY;
 }
 
-/* "cycles" also means "cycles:u": the text before the colon is enough. */
+/* "cycles" also means "cycles:u": compare only the text before the colon. */
 static bool import_file_is_named(const struct perf_data_event *event, const char *name)
 {
 	return strcmp(event->name, name) == 0 ||
@@ -99,8 +96,8 @@ static int choose_event(struct import_file *file, const struct import_options *o
 
 /*
  * Collects the times of a file's samples. If the header has times that include the first sample,
- * these are enough. Otherwise reads all samples. Reads a file that continues another one to its
- * end, because the next file needs its stream.
+ * stops there and takes these times. A file that continues another one is read to its end, because
+ * the next file needs its stream.
  */
 static int note_time(void *context, const uint8_t *record, size_t size, uint64_t offset)
 {
@@ -172,7 +169,7 @@ int import_file_follow(struct import_file *file, struct import_file *before,
 	return find_clock(file, options, error);
 }
 
-/* Finds the file's times, and whether they can be read without the file before it. */
+/* Finds the file's times, and whether the file can be read without the file before it. */
 static int look_through(struct import_file *file, const struct import_options *options,
 			struct error *error)
 {

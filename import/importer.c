@@ -10,12 +10,14 @@
 #include "pack/zstd.h"
 #include "recorder/pipeline/pipeline.h"
 #include "import/import-clock.h"
+#include "import/import-stacks.h"
 
 /*
- * perf writes the rings one after another, and a mark (FINISHED_ROUND) after each round of them.
- * Records after the mark are not older than the newest record of the round before. So each mark
- * applies everything up to that record. A file without marks is applied when this many bytes have
- * gathered.
+ * perf writes the rings one after another, and a mark (FINISHED_ROUND) after each round. Records
+ * after the mark are not older than the newest record of the round before. So each mark applies
+ * everything up to that record. Without a sample, the importer applies records only when GATHER_MAX
+ * bytes wait. Without marks, it applies them at the file's end, or when four times GATHER_MAX bytes
+ * wait.
  */
 #define GATHER_MAX (64u << 20)
 
@@ -29,6 +31,7 @@ struct run {
 	const struct import_options *options;
 	struct pipeline pipeline;
 	struct pipeline_options pipeline_options;
+	struct import_stacks stacks;
 	struct sealer_options sealer_options;
 	/* one per event */
 	array_of(struct pipeline_source) sources;
@@ -36,16 +39,16 @@ struct run {
 	const struct perf_data_event *synthesized;
 	struct pipeline_fact facts[16];
 	char boot_id[64], rate[24], cpus[16], clock[64], kernel_text[24], kernel_end[24];
-	/* times of the samples that were added so far; UINT64_MAX: none */
+	/* first and last time of the samples so far; UINT64_MAX: no sample yet */
 	uint64_t first_ns;
 	uint64_t last_ns;
 	/* time of the newest record */
 	uint64_t newest_ns;
 	/* newest_ns at the last mark */
 	uint64_t round_ns;
-	/* everything before this was applied */
+	/* the importer applied everything before this time */
 	uint64_t flushed_ns;
-	/* lost samples by perf's count at the end of the file */
+	/* lost samples, from perf's counts at the end of the file */
 	uint64_t counted;
 	bool begun;
 	/* the offset of the last call of `progress` */
@@ -102,7 +105,8 @@ static int importer_begin(struct run *run, uint64_t begin_ns)
 }
 
 /*
- * Returns the memory of waiting records; each has an entry, and a second one while they are sorted.
+ * Returns the memory of waiting records. Each record has an entry, and a second entry during the
+ * sort.
  */
 static size_t importer_gathered(const struct run *run)
 {
@@ -127,8 +131,8 @@ static int importer_flush(struct run *run, uint64_t before_ns)
 }
 
 /*
- * Handles a mark. No record that follows is older than the newest record of the round before, so
- * applies everything up to that record.
+ * Handles a mark. Applies everything up to the newest record of the round before, because no later
+ * record is older.
  */
 static int finish_round(struct run *run)
 {
@@ -140,7 +144,8 @@ static int finish_round(struct run *run)
 
 /*
  * Notes the addresses of the kernel's code at the time of the recording. Naming compares them with
- * the running kernel: equal addresses identify it, others show how far it was moved.
+ * those of the running kernel. Equal addresses identify the kernel; different addresses show by how
+ * much the kernel was moved (KASLR).
  */
 static void note_kernel(struct run *run, const uint8_t *record, size_t size, uint32_t source)
 {
@@ -183,7 +188,7 @@ static int add_record(struct run *run, const struct perf_data_event *event,
 
 /*
  * At the end of a file, perf writes the kernel's count of lost samples: one record for each CPU,
- * without its time and its number. LOST records have reported most of these samples before.
+ * without a time or the CPU's number. LOST records have reported most of these samples before.
  */
 static bool is_total(uint32_t type, const struct perf_record_place *place)
 {
@@ -206,7 +211,7 @@ static int take_total(struct run *run, const struct perf_data_event *event, cons
 	return 0;
 }
 
-/* Adds the lost samples that no LOST record reported. They may be anywhere in the file. */
+/* Adds the lost samples that no LOST record reported. Their place in the file is unknown. */
 static int add_unreported(struct run *run, uint64_t end_ns)
 {
 	uint64_t reported = run->pipeline.losses.counts.lost;
@@ -241,8 +246,8 @@ static int importer_take_record(void *context, const uint8_t *record, size_t siz
 	place = perf_data_place(&run->file->perf, record, size);
 	event = perf_data_event(&run->file->perf, place.id);
 	/*
-	 * records that perf synthesized have no id, and the layout of any event; a sample of an
-	 * unknown event is added, to be counted as damaged
+	 * records that perf synthesized do not have an id, and have the layout of any event; add a
+	 * sample of an unknown event, so that the pipeline counts it as damaged
 	 */
 	if (!event)
 		event = type == PERF_TYPE_MMAP2 ? run->synthesized : run->file->event;
@@ -260,8 +265,8 @@ static int importer_prepare(struct run *run, struct store_writer *writer, struct
 	run->synthesized = run->file->event;
 	for (size_t i = 0; r == 0 && i < perf->events.count; i++) {
 		/*
-		 * perf puts build-ids into its own records when it asks the kernel for them, in any
-		 * event
+		 * if an event asks the kernel for build-ids, perf puts build-ids into its own
+		 * records, too
 		 */
 		if (perf->events.items[i].layout.build_id)
 			run->synthesized = &perf->events.items[i];
@@ -273,6 +278,9 @@ static int importer_prepare(struct run *run, struct store_writer *writer, struct
 		r = modules_add_build_id(&run->pipeline.tracker.modules,
 					 perf->build_ids.items[i].path, perf->build_ids.items[i].id,
 					 perf->build_ids.items[i].size);
+	if (r == 0)
+		r = import_stacks_init(&run->stacks, run->file, run->options,
+				       &run->pipeline.tracker);
 	if (r < 0)
 		return error_set(error, r, "out of memory");
 	run->pipeline_options = (struct pipeline_options){
@@ -280,6 +288,7 @@ static int importer_prepare(struct run *run, struct store_writer *writer, struct
 		.sources = run->sources.items,
 		.facts = run->facts,
 		.imported = true,
+		.dumps = run->stacks.dumps,
 	};
 	run->sealer_options.finder.debug_dir = run->options->debug_dir;
 	return sealer_start(writer, &run->sealer_options, &run->pipeline_options.sealer, error);
@@ -313,8 +322,8 @@ static int importer_read_all(struct run *run, struct zstd_stream **stream,
 }
 
 /*
- * Adds a note when the header's times were wrong, because the wall clock was derived from these
- * times.
+ * Adds a note when the header's times were wrong, because import-clock.c derives the wall clock
+ * from these times.
  */
 static void note_times(const struct run *run, struct import_result *result)
 {
@@ -351,6 +360,7 @@ int import_file_run(struct import_file *file, const struct import_options *optio
 	result.bytes = status.bytes;
 	if (result.samples)
 		note_times(&run, &result);
+	import_stacks_done(&run.stacks);
 	pipeline_done(&run.pipeline);
 	array_done(&run.sources);
 	if (r == 0)

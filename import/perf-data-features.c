@@ -8,6 +8,7 @@ enum feature {
 	FEATURE_HOSTNAME = 3,
 	FEATURE_OSRELEASE = 4,
 	FEATURE_VERSION = 5,
+	FEATURE_ARCH = 6,
 	FEATURE_NRCPUS = 7,
 	FEATURE_EVENT_DESC = 12,
 	FEATURE_SAMPLE_TIME = 21,
@@ -25,6 +26,7 @@ bool perf_feature_wanted(unsigned int feature)
 	case FEATURE_HOSTNAME:
 	case FEATURE_OSRELEASE:
 	case FEATURE_VERSION:
+	case FEATURE_ARCH:
 	case FEATURE_NRCPUS:
 	case FEATURE_EVENT_DESC:
 	case FEATURE_SAMPLE_TIME:
@@ -35,7 +37,7 @@ bool perf_feature_wanted(unsigned int feature)
 	}
 }
 
-/* Reads a length, and that many bytes with at least one NUL among them. */
+/* Reads a length and a text of that length with at least one NUL. */
 static int perf_data_features_read_text(struct reader *bytes, char *text, size_t size)
 {
 	uint32_t length = reader_u32(bytes);
@@ -150,6 +152,8 @@ int perf_feature_read(struct perf_data *file, unsigned int feature, const uint8_
 	case FEATURE_VERSION:
 		return perf_data_features_read_text(&bytes, file->perf_version,
 						    sizeof(file->perf_version));
+	case FEATURE_ARCH:
+		return perf_data_features_read_text(&bytes, file->machine, sizeof(file->machine));
 	case FEATURE_NRCPUS:
 		reader_u32(&bytes); /* possible CPUs */
 		file->cpus = reader_u32(&bytes);

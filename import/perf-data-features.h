@@ -10,7 +10,7 @@
 #include "import/perf-data.h"
 
 /*
- * Reads bytes of the file. Returns 0, -EBADMSG when they are not all there, or another negative
+ * Reads bytes of the file. Returns 0, -EBADMSG when the file ends before them, or another negative
  * errno.
  */
 int perf_data_load(const struct perf_data *file, uint64_t offset, uint64_t size,
@@ -22,7 +22,7 @@ int perf_data_add_event(struct perf_data *file, const struct perf_data_event *ev
 			struct reader *ids);
 
 bool perf_feature_wanted(unsigned int feature);
-/* Reads one feature. Returns 0, -EBADMSG when its bytes are wrong, -ENOMEM. */
+/* Reads one feature. Returns 0, -EBADMSG when its bytes are wrong, or -ENOMEM. */
 int perf_feature_read(struct perf_data *file, unsigned int feature, const uint8_t *bytes,
 		      size_t size);
 /*

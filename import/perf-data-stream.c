@@ -11,13 +11,13 @@
 /*
  * Reads the records of a file in two similar layers. `outer` holds bytes of the file. `inner` holds
  * the unpacked bytes of compressed records. A record in `inner` may begin in one compressed record
- * and end in the next. Both keep only unused bytes.
+ * and end in the next. Both buffers keep only bytes that are not used yet.
  */
 #define PIECE_SIZE (1u << 20)
 
 /*
- * A compressed record that expands to more than this is a bomb: real records contain times, which
- * do not pack that well.
+ * If a file expands by more than this factor, it is a bomb: real records contain times, which do
+ * not compress that well.
  */
 #define EXPAND_RATIO 2000
 #define EXPAND_ALWAYS (64u << 20)
@@ -29,14 +29,14 @@ struct stream {
 	struct zstd_stream **zstd;
 	/* the file's first compressed record was seen */
 	bool started;
-	/* its first compressed frame began in another file */
+	/* the file's first compressed frame began in another file */
 	bool continues;
 	int (*give)(void *context, const uint8_t *record, size_t size, uint64_t offset);
 	void *context;
 	struct error *error;
-	/* in the file: the end of the current record */
+	/* offset of the current record's end in the file */
 	uint64_t offset;
-	/* bytes after it that are not records */
+	/* number of bytes after the current record that are not records */
 	uint64_t skip;
 	struct buffer inner;
 	/* number of all bytes that were unpacked */
@@ -82,8 +82,8 @@ static int give_records(struct buffer *bytes, struct stream *stream,
 }
 
 /*
- * Only records of the kernel are compressed. Other bytes show that the file was unpacked after the
- * wrong one.
+ * perf compresses only records of the kernel. Other bytes show that the stream is that of a wrong
+ * file.
  */
 static int take_inner(struct stream *stream, const uint8_t *record, size_t size)
 {
@@ -108,14 +108,14 @@ static int perf_data_stream_unpacked(void *context, const uint8_t *data, size_t 
 	if (buffer_failed(&stream->inner))
 		return -ENOMEM;
 	/*
-	 * 1 is a damaged record inside, which ends the reading; zstd passes on only negative
-	 * results
+	 * a result of 1 means a damaged record inside and must end the reading; zstd passes on only
+	 * negative results
 	 */
 	r = give_records(&stream->inner, stream, take_inner);
 	return r == 1 ? -EBADE : r;
 }
 
-/* Starts compression, or continues that of the file before. */
+/* Starts decompression, or continues that of the file before. */
 static int start_compression(struct stream *stream, const uint8_t *data, size_t size)
 {
 	bool fresh = size >= 4 && memcmp(data, ZSTD_MAGIC, 4) == 0;

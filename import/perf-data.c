@@ -9,7 +9,8 @@
 #include "import/perf-data-features.h"
 
 /*
- * A header of 104 bytes. The file of a pipe has 16 bytes, and the rest of the header as records:
+ * A header of 104 bytes. A file from a pipe has only the first 16 bytes; the rest of the header
+ * comes as records:
  *
  *   0   8  "PERFILE2"
  *   8   8  size of the header
@@ -78,7 +79,9 @@ int perf_data_read_attr(struct reader *attr, struct perf_data_event *event)
 	event->by_frequency = flags & ATTR_FREQ;
 	event->layout.sample_id_all = flags & ATTR_SAMPLE_ID_ALL;
 	event->layout.build_id = flags & ATTR_BUILD_ID;
-	reader_take(attr, 44);
+	reader_take(attr, 32);
+	event->layout.regs_user = reader_u64(attr);
+	reader_u32(attr); /* the size of the stack's copy, which each sample states, too */
 	if (flags & ATTR_USE_CLOCKID)
 		event->clock = (int32_t)reader_u32(attr);
 	snprintf(event->name, sizeof(event->name), "%s",
@@ -196,7 +199,7 @@ static int perf_data_read_header(struct perf_data *file, const struct buffer *he
 	return r < 0 ? error_set(error, r, "%s", strerror(-r)) : 0;
 }
 
-/* Reads one of the first records of a pipe's file, which contain the header. */
+/* Reads one of the first records of a file from a pipe, which replace the header. */
 static int take_pipe_record(void *context, const uint8_t *record, size_t size, uint64_t offset)
 {
 	struct perf_data *file = context;
@@ -278,8 +281,9 @@ const struct perf_data_event *perf_data_event(const struct perf_data *file, uint
 }
 
 /*
- * With PERF_SAMPLE_IDENTIFIER the id is the first field of a sample and the last of any other
- * record. The fields between may differ from event to event, so the event's own layout finds them.
+ * With PERF_SAMPLE_IDENTIFIER, the id is the first field of a sample and the last field of any
+ * other record. The fields between may differ from event to event, so the event's own layout finds
+ * them.
  */
 struct perf_record_place perf_data_place(const struct perf_data *file, const uint8_t *record,
 					 size_t size)

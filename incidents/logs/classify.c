@@ -49,8 +49,9 @@ static bool classify_number_of(const struct fields *fields, const char *name, ui
 }
 
 /*
- * ENA 2.17.0 swaps the CPU and the queue in the second line of its pair, and the pattern swaps them
- * back. If the first line shows that this driver prints them correctly, undo the pattern's swap.
+ * ENA 2.17.0 swaps the CPU and the queue in the second line of a pair, and the pattern swaps the
+ * values back. If the first line shows that this driver prints the values in the right order,
+ * undoes the pattern's swap.
  */
 static void check_swap(struct classify *classify, struct incident *incident)
 {
@@ -131,8 +132,8 @@ static bool kernel_word(const char *text, size_t size)
 }
 
 /*
- * Matches again, with the text before the message, because that text may be a part of the message
- * and not its writer.
+ * Matches again, together with the text before the message. This text may belong to the message
+ * instead of naming its writer.
  */
 static const struct kind *classify_match_from(const struct catalogue *catalogue,
 					      const struct log_prefix *prefix, const char *text,
@@ -163,7 +164,9 @@ const struct kind *classify_match(const struct classify *classify, const struct 
 	return kind;
 }
 
-/* Returns whether the message is that of a user, be it that the kernel only quotes the user. */
+/*
+ * Returns whether a user wrote the message, or only the text that the kernel quotes in the message.
+ */
 static bool is_of_user(const struct classify *classify, const struct log_prefix *prefix,
 		       const struct kind *kind, const struct fields *fields)
 {

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Classifies one message after the other: its kind, its time, and whether the kernel wrote it. The
- * scanner and the reader of the live kernel log use it.
+ * Classifies messages one after the other: finds the kind, the time, and whether the kernel wrote
+ * the message. The scanner and the reader of the live kernel log use this.
  */
 
 #include "incidents/logs/scanner.h"

@@ -5,11 +5,14 @@
 
 #include "incidents/patterns/queue-cpu.h"
 
-/* An incident is compared with at most this many episodes; if none fits, it starts a new one. */
+/*
+ * Compares an incident with at most this number of episodes; if none of them fits, the incident
+ * starts a new one.
+ */
 #define LOOK_BACK 64
 /*
- * Without a clock, at most this many incidents lie between two of an episode. A dump of counters
- * has fewer.
+ * Without times, at most this number of incidents lies between two incidents of an episode. A dump
+ * of counters has fewer.
  */
 #define ORDER_GAP 2000
 
@@ -24,7 +27,7 @@ static size_t family_size(const char *kind)
 	return strcspn(kind, ".");
 }
 
-/* The kernel's network watchdog reports the same fault as the device's driver. */
+/* The kernel's network watchdog reports the same faults as the device's driver. */
 static bool is_network(const char *kind)
 {
 	return !strncmp(kind, "ena.", 4) || !strncmp(kind, "net.", 4);
@@ -189,7 +192,7 @@ int episodes_add(struct episodes *episodes, const struct incident *incident, siz
 				   .quoted = incident->fields.quoted,
 				   .line_number = incident->line_number };
 
-	/* a user set the mark for exactly this moment */
+	/* a mark is for exactly this moment, so it does not join an episode */
 	if (!strcmp(incident->kind->name, "mark"))
 		least = episodes->list.count;
 	for (size_t i = episodes->list.count; i-- > least;) {

@@ -23,7 +23,7 @@ struct episode {
 	uint64_t start_ns;
 	uint64_t start_uptime_ns;
 	char device[64];
-	/* The device's interface, if a line names it; or "". */
+	/* The device's interface, if a line names the interface; or "". */
 	char ifname[32];
 	/* The task, if a line names one; or "". */
 	char comm[32];
@@ -33,16 +33,16 @@ struct episode {
 	bool has_queue;
 	uint64_t queue;
 	uint64_t incidents;
-	/* All its lines are quoted; see struct fields. */
+	/* All lines of the episode are quoted; see struct fields. */
 	bool quoted;
-	/* The number of resets that began. */
+	/* Number of resets that began. */
 	uint64_t resets;
 	uint32_t boot;
 	/* The line of the first incident. */
 	uint64_t line_number;
 	/*
-	 * The number of the last incident in the log. Without times, these numbers are compared
-	 * instead.
+	 * The number of the last incident in the log. If times are absent, these numbers decide how
+	 * far apart incidents are.
 	 */
 	uint64_t order;
 };

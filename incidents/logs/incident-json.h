@@ -5,7 +5,7 @@
 
 #include "incidents/logs/scanner.h"
 
-/* How much of the time from the start of the stall to the line is covered by samples. */
+/* Whether samples cover the time from the start of the stall to the line. */
 enum covered {
 	COVERED_NOT,
 	COVERED_PARTLY,

@@ -25,7 +25,7 @@ struct kmsg_record {
 	uint64_t sequence;
 	/* The time on the clock of perf's samples. */
 	uint64_t stamp_ns;
-	/* This is a continuation line, which the kernel did not join with the line before. */
+	/* The record is a continuation that the kernel did not join with the line before. */
 	bool fragment;
 	/* 'T': a task, 'C': a CPU, 0: unknown. */
 	char caller;

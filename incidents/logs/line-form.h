@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The form of a line of a log, by its first characters. */
+/* Recognises the form of a log line by its first characters. */
 #pragma once
 
 #include <stdbool.h>

@@ -9,12 +9,15 @@
 #include "base/clock.h"
 
 #define DAY_SECONDS 86400
-/* CPUs stamp out of order by less than this, a new boot by more. */
+/*
+ * A stamp that goes back by less than this comes from another CPU; a stamp that goes back by more
+ * comes from a new boot.
+ */
 #define BACK_NS (10 * NSEC_PER_SEC)
 #define DRIFT 10000 /* uptime and wall clock drift apart by less than one part in this */
 /* A larger lateness means that the clock was set. */
 #define LATE_MAX_NS (120 * (int64_t)NSEC_PER_SEC)
-/* A lateness that lasts longer also means that the clock was set. */
+/* If all lines are late for longer than this, the clock was set, too. */
 #define LATE_FOR_NS (300 * NSEC_PER_SEC)
 #define ZONE_STEP 900 /* zones are multiples of a quarter of an hour */
 #define ZONE_NEAR 300 /* a larger delay of a shipper counts as another zone */
@@ -43,9 +46,9 @@ static long log_clock_offset_at(const struct log_clock *clock, time_t seconds)
 }
 
 /*
- * Returns the epoch second at which this host's clock shows `wall`. If `wall` occurs twice, the
- * uptimes decide between the two seconds. Without uptimes, the first one counts, unless time would
- * then go back. If both remain possible, *ret_apart is their distance.
+ * Returns the epoch second at which this host's clock shows `wall`. If the clock shows `wall`
+ * twice, the uptimes decide between the two seconds. Without uptimes, the first second counts,
+ * unless time would then go back. If both seconds remain possible, *ret_apart is their distance.
  */
 static int64_t log_clock_local_seconds(const struct log_clock *clock,
 				       const struct log_prefix *prefix, int64_t wall,
@@ -71,7 +74,7 @@ static int64_t log_clock_local_seconds(const struct log_clock *clock,
 
 		if (llabs(first - last - passed) > llabs(second - last - passed))
 			first = second;
-		/* this choice is as certain as that for the previous line */
+		/* this choice is as certain as the choice for the previous line */
 		*ret_apart = first == second ? 0 : clock->wall_apart_s;
 		return first;
 	}
@@ -128,7 +131,7 @@ void log_clock_span(struct log_clock *clock, const struct stamp *first, const st
 	clock->last_month = first->month;
 }
 
-/* Returns the year of a stamp without one: the year advances where December turns to January. */
+/* Returns the year of a stamp without a year. The year advances where December turns to January. */
 static int running_year(struct log_clock *clock, const struct stamp *stamp)
 {
 	int64_t seconds;
@@ -142,7 +145,7 @@ static int running_year(struct log_clock *clock, const struct stamp *stamp)
 			clock->year++;
 		clock->last_month = stamp->month;
 	} else if (stamp->month > clock->last_month + 6) {
-		/* a late line of the old year */
+		/* this is a late line of the old year */
 		return clock->year - 1;
 	}
 	clock->last_month = stamp->month;
@@ -222,8 +225,8 @@ static bool wall_time(struct log_clock *clock, const struct log_prefix *prefix,
 }
 
 /*
- * If a line was logged late, moves its time back to that of the kernel's stamp. Lines that were not
- * late set the offset.
+ * If a logger wrote a line late, moves the line's time back to the kernel's stamp. Lines that were
+ * not late set the offset.
  */
 static void log_clock_correct(struct log_clock *clock, const struct log_prefix *prefix,
 			      struct moment *moment, uint64_t passed_ns)

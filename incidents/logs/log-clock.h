@@ -4,13 +4,13 @@
 /*
  * Finds the time of log lines, which must come in the log's order. Other lines supply the parts
  * that a stamp lacks. The year comes from the end of the log, and the zone from a shipper's stamp
- * or from this host. If an hour occurs twice, the order of lines tells which one is meant. The
- * kernel's own stamp shows how late a logger was: a starved host writes its log late, but the
+ * or from this host. If an hour occurs twice, the order of lines tells which of the two is meant.
+ * The kernel's own stamp shows how late a logger was: a starved host writes its log late, but the
  * kernel's stamp is right.
  *
  * Within a boot, wall clock minus uptime is nearly constant, and a late logger only makes the
- * difference larger. So its minimum is the true offset, as long as it drifts no faster than a clock
- * can be slewed.
+ * difference larger. So the minimum of the difference is the true offset, if the offset drifts no
+ * faster than a clock can be slewed.
  */
 
 #include <stdbool.h>
@@ -33,7 +33,7 @@ struct log_clock_options {
 
 struct log_clock {
 	struct log_clock_options options;
-	/* The year of the last stamp without a year; 0: no such stamp was seen. */
+	/* The year that the last stamp without a year got; 0: no such stamp came. */
 	int year;
 	int last_month;
 	bool has_uptime;
@@ -42,7 +42,7 @@ struct log_clock {
 	bool has_offset;
 	/* Wall clock minus uptime of a line that was not late. */
 	int64_t offset_ns;
-	/* All lines since this uptime were late; 0: the last line was not. */
+	/* All lines since this uptime were late; 0: the last line was not late. */
 	uint64_t late_since_ns;
 	bool has_wall;
 	/* The wall clock time of the last line. */
@@ -63,19 +63,20 @@ struct log_clock {
 struct moment {
 	bool has_time;
 	uint64_t realtime_ns;
-	/* realtime_ns may be wrong by this much. */
+	/* Error of realtime_ns. */
 	uint64_t error_ns;
 	bool has_uptime;
 	uint64_t uptime_ns;
-	/* The stamp names a zone that is not clear, such as "PST", so the time is not known; or "".
+	/*
+	 * The stamp names a zone that is not clear, such as "PST", so the time is unknown; or "".
 	 */
 	char unclear[ZONE_NAME_MAX + 1];
 };
 
 void log_clock_init(struct log_clock *clock, const struct log_clock_options *options);
 /*
- * Sets the first and the last stamp without a year in the log. They determine the year in which the
- * log begins. Call it before the first log_clock_take().
+ * Sets the first and the last stamp without a year in the log. These stamps determine the year in
+ * which the log begins. Call it before the first log_clock_take().
  */
 void log_clock_span(struct log_clock *clock, const struct stamp *first, const struct stamp *last);
 /* Finds the time of the next line. The caller may omit lines, but must keep their order. */

@@ -78,8 +78,8 @@ static bool take_uptime(struct text_cursor *cursor, uint64_t *ret_ns)
 }
 
 /*
- * Takes "<    0.004711>". journalctl has a blank or a star before its end, and only blanks in the
- * first line.
+ * Takes "<    0.004711>". In journalctl's form, a blank or a star stands before the closing
+ * bracket, and the first line has only blanks.
  */
 static bool take_delta(struct text_cursor *cursor, uint64_t *ret_ns)
 {
@@ -128,7 +128,7 @@ static bool take_bracketed(struct log_prefix *prefix, struct text_cursor *cursor
 		take_delta(cursor, &ns);
 		return true;
 	}
-	/* T1234 or C3, the caller; Tuesday and Thursday also begin with T */
+	/* the kernel's caller: thread T1234 or CPU C3; Tuesday and Thursday also begin with T */
 	if ((text_cursor_is(cursor, 'T') || text_cursor_is(cursor, 'C')) &&
 	    text_cursor_left(cursor) > 1 && isdigit((unsigned char)cursor->at[1])) {
 		cursor->at++;
@@ -156,7 +156,7 @@ static bool valid_writer(const char *at, size_t size)
 	return true;
 }
 
-/* Returns the end of a word such as "kernel:", "systemd[1]:" or "kernel:[75215.9...", or NULL. */
+/* Returns the end of a tag such as "kernel:", "systemd[1]:" or "kernel:[75215.9...", or NULL. */
 static const char *tag_end(const char *at, const char *end, size_t *ret_size, bool *ret_sure)
 {
 	const char *colon = at, *bracket = NULL;
@@ -229,9 +229,9 @@ static bool take_tag(struct log_prefix *prefix, struct text_cursor *cursor, bool
 }
 
 /*
- * Takes the word between two stamps. Returns true if the second stamp is a logger's. The word is
- * then the name of a stream, and the first stamp is a shipper's. Skips a host's name before the
- * kernel's stamp.
+ * Takes the word between two stamps. If the second stamp is a logger's, returns true: the word is
+ * then the name of a stream, and the first stamp is a shipper's. If the second stamp is the
+ * kernel's, skips the word, which is a host's name.
  */
 static bool take_word_before_stamp(struct log_prefix *prefix, struct text_cursor *cursor,
 				   const struct stamp *outer)
@@ -282,8 +282,8 @@ static void take_after_stamp(struct log_prefix *prefix, struct text_cursor *curs
 	log_prefix_offer_wall(prefix, stamp,
 			      stamp->year || stamp->epoch ? WALL_DATED : WALL_TRADITIONAL);
 	/*
-	 * dmesg writes neither host nor tag; a [ directly after the stamp begins the kernel's own
-	 * stamp
+	 * dmesg does not write a host or a tag; a [ directly after the stamp begins the kernel's
+	 * own stamp
 	 */
 	if (!stamp->comma && !prefix->writer && at.at == cursor->at && !text_cursor_is(cursor, '['))
 		take_tag(prefix, cursor, true);
@@ -537,7 +537,7 @@ static bool log_prefix_resync(struct text_cursor *cursor)
 }
 
 /*
- * Skips the tag in fluentd's "STAMP TAG: {...}" and "STAMP\tTAG\t{...}", which does not name a
+ * Skips fluentd's tag in "STAMP TAG: {...}" and "STAMP\tTAG\t{...}". This tag does not name a
  * program.
  */
 static void skip_tag_of_json(struct log_prefix *prefix, struct text_cursor *cursor)
@@ -565,8 +565,8 @@ bool log_prefix_read(struct log_prefix *prefix, const char *text, size_t size)
 	bool found = false, known;
 
 	/*
-	 * reserve memory for all layers, so that the scratch does not move; no layer makes its copy
-	 * longer
+	 * reserve memory for all layers, so that the scratch does not move; each layer copies at
+	 * most the size of the text
 	 */
 	if (!buffer_room(&prefix->scratch, (2 * LAYERS_MAX + 6) * (size + 1)))
 		return false;

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * The parts that loggers put around a message. log_prefix_read() removes them layer by layer from
- * the left and keeps what each layer says. It also reads a journal entry that a log shipper wrapped
- * into JSON and put after its own stamp.
+ * Parses the parts that loggers put around a message. log_prefix_read() removes them layer by layer
+ * from the left and keeps what each layer says. It also reads a journal entry that a log shipper
+ * wrapped into JSON and put after the shipper's own stamp.
  */
 
 #include <stdbool.h>
@@ -48,8 +48,8 @@ struct log_prefix {
 	/* The best stamp so far. */
 	struct wall wall;
 	/*
-	 * The first stamp of a shipper. It supplies the year and the zone if the best stamp lacks
-	 * them.
+	 * The first stamp of a shipper, which supplies the year and the zone if the best stamp
+	 * lacks them.
 	 */
 	struct wall shipper;
 	/* The time since the previous line. */
@@ -58,7 +58,7 @@ struct log_prefix {
 	/* -1: unknown. */
 	int facility, level;
 	/*
-	 * The line claims to be the kernel's, but a field that users cannot forge shows another
+	 * The line looks like the kernel's, but a field that users cannot forge shows another
 	 * writer.
 	 */
 	bool forged;
@@ -88,10 +88,10 @@ void log_prefix_init(struct log_prefix *prefix);
 void log_prefix_done(struct log_prefix *prefix);
 
 /*
- * Takes apart one line, without its newline, or the message of a record whose fields are in
- * `prefix` already. Returns true if the message had any prefix. A text that begins with { stays as
- * it is, because log-record.h reads it: prefix->text points to it. `prefix` points into `text` and
- * into its own scratch.
+ * Parses one line, without its newline, or the message of a record whose fields are in `prefix`
+ * already. Returns true if the message had any prefix. A text that begins with { stays as it is,
+ * and prefix->text points to it, because log-record.h reads such a text. `prefix` points into
+ * `text` and into its own scratch.
  */
 bool log_prefix_read(struct log_prefix *prefix, const char *text, size_t size);
 /* Offers a stamp to the prefix, which keeps the best stamp and the first one of a shipper. */

@@ -106,8 +106,8 @@ static bool in_array(const struct log_record *record)
 }
 
 /*
- * Returns the number of brackets around the message within its entry. It is 1 for one of several
- * values, or for {"field": ..., "value": ...}.
+ * Returns the number of brackets around the message within its entry. The number is 1 for a message
+ * that is one of several values, or that comes as {"field": ..., "value": ...}.
  */
 static unsigned int brackets_around_message(const struct log_record *record)
 {
@@ -294,8 +294,8 @@ static void log_record_set_text(const struct log_record *record, enum log_record
 }
 
 /*
- * Sets the journal's times. Subtracts the delay until journald received the line, because the
- * result is the time when the kernel wrote it.
+ * Sets the journal's times. Subtracts the time until journald received the line, so that the result
+ * is the time when the kernel wrote the line.
  */
 static void set_journal_times(const struct log_record *record, struct log_prefix *prefix)
 {

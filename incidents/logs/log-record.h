@@ -36,7 +36,7 @@ struct log_record {
 		size_t at, size;
 		bool given;
 	} fields[LOG_RECORD_FIELDS];
-	/* Its depth stays the same from one piece to the next. */
+	/* Keeps its depth from one piece to the next. */
 	struct json_reader reader;
 	/* The depth of the object that contains the message, or of one around it. */
 	unsigned int message_depth;
@@ -64,7 +64,7 @@ static inline bool log_record_has(const struct log_record *record, enum log_reco
 
 /*
  * Reads a piece of JSON. Calls give() at the end of each entry with a message, then drops the
- * entry. Returns 0, or -EBADMSG if the text is not JSON; then the record is as new.
+ * entry. Returns 0, or -EBADMSG if the text is not JSON; the record is then empty.
  * log_record_json_open() tells whether the entry continues.
  */
 int log_record_json(struct log_record *record, const char *text, size_t size,

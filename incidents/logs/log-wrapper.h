@@ -32,7 +32,7 @@ bool take_quoted_stamp(struct text_cursor *cursor, struct stamp *ret_stamp);
 bool take_columns(struct buffer *scratch, struct text_cursor *cursor);
 /*
  * Takes logfmt, `time="2025-03-12T07:41:09Z" level=error msg="..."`. The cursor then covers the
- * value of msg. *ret_stamp is unchanged if the text contains no time.
+ * value of msg. *ret_stamp is unchanged if the text does not contain a time.
  */
 bool take_logfmt(struct buffer *scratch, struct text_cursor *cursor, struct stamp *ret_stamp);
 /*

@@ -78,7 +78,7 @@ static void take_message(const struct entry *entry, const struct log_record *rec
 {
 	struct scanner *scanner = entry->scanner;
 	const struct log_prefix *outer = scanner->outer;
-	_cleanup_(log_prefix_done) struct log_prefix prefix;
+	_cleanup_(log_prefix_done) struct log_prefix prefix = { 0 };
 	struct line line = { .number = entry->line->number };
 
 	log_prefix_init(&prefix);
@@ -162,7 +162,7 @@ static bool take_announcement(struct scanner *scanner, const struct line *line)
 
 static void take_text_line(struct scanner *scanner, const struct line *line, bool may_wrap)
 {
-	_cleanup_(log_prefix_done) struct log_prefix prefix;
+	_cleanup_(log_prefix_done) struct log_prefix prefix = { 0 };
 
 	log_prefix_init(&prefix);
 	log_prefix_read(&prefix, line->text, line->size);
@@ -191,7 +191,10 @@ static void take_text_line(struct scanner *scanner, const struct line *line, boo
 	classify_take(&scanner->classify, &prefix, line);
 }
 
-/* Takes the waiting line, and the next line if that continues it. Returns true in that case. */
+/*
+ * Takes the waiting line, together with the next line if the next line continues it. Returns true
+ * if it does.
+ */
 static bool scanner_finish_wrapped(struct scanner *scanner, const struct line *next)
 {
 	struct line line = { (const char *)scanner->wrapped.data, scanner->wrapped.size,
@@ -369,7 +372,10 @@ static bool take_verbose_head(struct scanner *scanner, const struct line *line)
 	return true;
 }
 
-/* Takes a later line of such an entry. Four blanks indent a field; more blanks continue a value. */
+/*
+ * Takes a later line of an entry of journalctl -o verbose. Four blanks indent a field; more blanks
+ * continue a value.
+ */
 static bool take_verbose_line(struct scanner *scanner, const struct line *line)
 {
 	struct line field = { line->text + 4, line->size - 4, line->number };
@@ -417,8 +423,8 @@ static void scanner_take_line(struct scanner *scanner, const struct line *line, 
 
 /*
  * Takes a binary field of an export: its name alone on a line, eight bytes of size, the value, a
- * newline. Returns its size from the name on, 0 if the text is not a binary field, or SIZE_MAX if
- * bytes are missing.
+ * newline. Returns the field's size from the name on. Returns 0 if the text is not a binary field,
+ * or SIZE_MAX if bytes are missing.
  */
 static size_t take_binary(struct scanner *scanner, const char *text, size_t size, size_t name)
 {

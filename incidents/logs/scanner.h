@@ -3,11 +3,11 @@
 
 /*
  * Finds the incidents in a log of any form. The caller feeds bytes in pieces of any size. give()
- * receives the incidents in the order of their lines. Each line's form is detected anew, because
- * pasted text mixes forms.
+ * receives the incidents in the order of their lines. The scanner detects the form of each line
+ * anew, because pasted text mixes forms.
  *
- * The scanner searches most lines only for the anchors that every incident's line contains
- * (anchors.h). It parses other lines only to follow the log's clock.
+ * The scanner first searches each line for the anchors that every incident's line contains
+ * (anchors.h). It parses lines without an anchor only if the log's clock needs them.
  */
 
 #include "incidents/patterns/catalogue.h"
@@ -21,7 +21,7 @@ struct incident {
 	struct fields fields;
 	struct moment moment;
 	bool has_stall;
-	/* The stall began this long before the line. */
+	/* Time from the start of the stall to the line. */
 	uint64_t stall_ns;
 	/* The PCI address, disk or interface that the incident affects; or "". */
 	const char *device;
@@ -44,8 +44,9 @@ struct scanner_options {
 	/* Treat lines that users wrote into the kernel's log as the kernel's. */
 	bool trust_users;
 	/*
-	 * Only the kernel's own words are incidents. Text that it quotes counts as forged. Without
-	 * it, the fields of such an incident say that it is quoted.
+	 * Only the kernel's own words are incidents: an incident within text that the kernel quotes
+	 * counts as forged. Without this option, the fields of such an incident say that it is
+	 * quoted.
 	 */
 	bool own_words;
 	void (*give)(void *context, const struct incident *incident);
@@ -64,17 +65,17 @@ struct scanner *scanner_free(struct scanner *scanner);
 DEFINE_CLEANUP(scanner, struct scanner *, scanner_free)
 
 /*
- * Passes the first and the last bytes of the log, so that stamps without a year get the right one.
- * Call it before the first scanner_feed(); without it, the year follows from the clock options
- * alone.
+ * Passes the first and the last bytes of the log, from which stamps without a year get their year.
+ * Call it before the first scanner_feed(). Without this call, the year follows from the clock
+ * options alone.
  */
 void scanner_span(struct scanner *scanner, const char *head, size_t head_size, const char *tail,
 		  size_t tail_size);
 /* Scans the next piece of the log. Returns 0 or -ENOMEM. */
 int scanner_feed(struct scanner *scanner, const void *data, size_t size);
 /*
- * Passes on what waits for a next line, because this line may not come for a while. Returns 0 or
- * -ENOMEM.
+ * Handles a line that waits for the next line, because the next line may not come for a while.
+ * Returns 0 or -ENOMEM.
  */
 int scanner_flush(struct scanner *scanner);
 /* Ends the scan; the last line may lack its newline. Returns 0. */

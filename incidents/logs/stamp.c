@@ -47,7 +47,7 @@ static bool take_weekday(struct text_cursor *cursor)
 	return stamp_take_name(cursor, "MonTueWedThuFriSatSun", &day);
 }
 
-/* Takes AM or PM, but not "PM:", because that begins messages about suspending. */
+/* Takes AM or PM, but not "PM:", which begins messages about suspending. */
 static void take_half_day(struct text_cursor *cursor, struct stamp *stamp)
 {
 	struct text_cursor at = *cursor;
@@ -107,7 +107,7 @@ static bool take_named_zone(struct text_cursor *cursor, struct stamp *stamp)
 }
 
 /* Takes Z, +01:00, +0100, +01, " UTC", " +0100", or nothing. */
-static void take_zone(struct text_cursor *cursor, struct stamp *stamp)
+static void stamp_take_zone(struct text_cursor *cursor, struct stamp *stamp)
 {
 	struct text_cursor at = *cursor;
 	int sign, hours, minutes = 0;
@@ -164,7 +164,7 @@ static bool take_iso(struct text_cursor *cursor, struct stamp *stamp)
 		return false;
 	if (!stamp_take_clock(cursor, stamp))
 		return false;
-	take_zone(cursor, stamp);
+	stamp_take_zone(cursor, stamp);
 	return true;
 }
 
@@ -207,7 +207,7 @@ static bool take_traditional(struct text_cursor *cursor, struct stamp *stamp)
 		return false;
 	if (!stamp->year && take_year(cursor, stamp))
 		return true;
-	take_zone(cursor, stamp);
+	stamp_take_zone(cursor, stamp);
 	if (stamp->year || take_year(cursor, stamp))
 		return true;
 	/* before a year, any word is a zone */
@@ -234,7 +234,7 @@ static bool take_mail(struct text_cursor *cursor, struct stamp *stamp)
 	take_char(cursor, ',');
 	if (!take_char(cursor, ' ') || !stamp_take_clock(cursor, stamp))
 		return false;
-	take_zone(cursor, stamp);
+	stamp_take_zone(cursor, stamp);
 	return true;
 }
 
@@ -311,7 +311,7 @@ static bool take_web(struct text_cursor *cursor, struct stamp *stamp)
 	    !take_int(cursor, 4, 4, &stamp->year) || !take_char(cursor, ':') ||
 	    !stamp_take_clock(cursor, stamp))
 		return false;
-	take_zone(cursor, stamp);
+	stamp_take_zone(cursor, stamp);
 	return true;
 }
 

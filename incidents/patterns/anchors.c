@@ -33,8 +33,8 @@ static inline uint32_t anchors_block_at(const char *at)
 }
 
 /*
- * Returns the block that ends at `end`, with a single load. At least four bytes precede `end`, and
- * the shift drops the first of the four.
+ * Returns the block that ends at `end`, with a single load. At least four bytes precede `end`; the
+ * shift drops the first of them.
  */
 static inline uint32_t block_before(const char *end)
 {
@@ -45,8 +45,7 @@ static inline uint32_t block_before(const char *end)
 }
 
 /*
- * Returns roughly how common a byte is in logs, because the search compares the rarest part of an
- * anchor.
+ * Returns roughly how common a byte is in logs. The search compares the rarest part of an anchor.
  */
 static unsigned int anchors_commonness(char c)
 {

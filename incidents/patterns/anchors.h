@@ -3,8 +3,8 @@
 
 /*
  * Finds many short texts in one pass, by the algorithm of Wu and Manber. The search examines a
- * window of bytes from its right end: a table indexed by the last three bytes says how far the
- * window may move. Most bytes of a log are never read.
+ * window of bytes from its right end. A table indexed by the last three bytes says how far the
+ * window may move. The search never reads most bytes of a log.
  */
 
 #include <stddef.h>
@@ -18,7 +18,7 @@ struct anchor {
 	/* Set by the caller. */
 	const char *text;
 	uint32_t size;
-	/* The offset of the part of the text that is compared with the window. */
+	/* The offset within `text` of the part that the search compares with the window. */
 	uint32_t window;
 	/* Set by the caller. */
 	uint32_t value;
@@ -39,7 +39,7 @@ struct anchors {
  * -ENOMEM.
  */
 int anchors_add(struct anchors *anchors, const char *text, size_t size, uint32_t value);
-/* Call it after the last anchors_add() and before the first search. */
+/* Builds the tables. Call it after the last anchors_add() and before the first search. */
 void anchors_build(struct anchors *anchors);
 void anchors_done(struct anchors *anchors);
 

@@ -22,8 +22,8 @@ struct catalogue {
 };
 
 /*
- * Texts for which the scanner searches besides the anchors: messages spelled as numbers contain no
- * anchor, and the first line of a boot matters to the clock.
+ * Texts for which the scanner searches besides the anchors. A message that is an array of numbers
+ * does not contain an anchor. The first line of a boot matters to the clock.
  */
 static const char *const other_anchors[] = { "\"MESSAGE\":[", "\"MESSAGE\": [", "\"MESSAGE\" :[",
 					     "\"MESSAGE\" : [", "Linux version " };
@@ -128,7 +128,7 @@ static int parse_kind(struct source *source, char *line)
 	return r;
 }
 
-/* Parses [kernel]. */
+/* Parses the heading of a section, such as [kernel]. */
 static int parse_writer(struct source *source, char *line)
 {
 	size_t size = strcspn(line, "]");
@@ -300,13 +300,21 @@ static size_t find_candidates(const struct catalogue *catalogue, const struct me
 	return count;
 }
 
-/* Tries the candidates in their order. A kind of another writer than the kernel is never quoted. */
+/* Returns whether a match within a kernel message may consist of a user's words. */
+static bool catalogue_is_quoted(const struct kind *kind, const struct message *message,
+				size_t begin)
+{
+	if (kernel_words_quote_path(message->text, message->size) ||
+	    !kernel_words_only(message->text, begin))
+		return true;
+	return !kind->pattern.near && kernel_words_name_task(message->text, message->size);
+}
+
+/* Tries the candidates in their order. Only a match of a kernel kind can be quoted. */
 static const struct kind *match_one(const struct catalogue *catalogue,
 				    const struct message *message, const uint32_t *candidates,
 				    bool quoted, bool truncated, struct fields *ret_fields)
 {
-	bool of_task = kernel_words_name_task(message->text, message->size);
-
 	for (; *candidates != UINT32_MAX; candidates++) {
 		const struct kind *kind = &catalogue->kinds.items[*candidates];
 		struct fields fields;
@@ -315,7 +323,7 @@ static const struct kind *match_one(const struct catalogue *catalogue,
 				   truncated, &fields))
 			continue;
 		fields.quoted = !strcmp(kind->writer, "kernel") &&
-				(of_task || !kernel_words_only(message->text, fields.begin));
+				catalogue_is_quoted(kind, message, fields.begin);
 		if (fields.quoted && !quoted)
 			continue;
 		*ret_fields = fields;

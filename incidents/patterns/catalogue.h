@@ -27,7 +27,7 @@ struct kind {
 	/* The program that writes these lines: "kernel", "systemd", "*" for any. */
 	char *writer;
 	enum severity severity;
-	/* The stall began at least this long before its line; 0: unknown. */
+	/* The stall began at least this time before its line; 0: unknown. */
 	uint64_t stall_ns;
 	struct pattern pattern;
 };
@@ -47,8 +47,9 @@ struct catalogue *catalogue_free(struct catalogue *catalogue);
 DEFINE_CLEANUP(catalogue, struct catalogue *, catalogue_free)
 
 /*
- * Returns the texts to search for in raw bytes: a piece of text without any of them contains no
- * incident. Their values belong to the catalogue. Valid until the catalogue is freed.
+ * Returns the texts to search for in raw bytes: a piece of text without any of them does not
+ * contain an incident. Their values are private to the catalogue. Valid until the catalogue is
+ * freed.
  */
 const struct anchors *catalogue_anchors(const struct catalogue *catalogue);
 
@@ -71,7 +72,7 @@ struct message {
 /*
  * Returns the kind of a message and its fields, or NULL if the message matches no kind. The fields
  * are valid as long as the text and the catalogue. With `truncated`, also accepts a message that
- * ends too early. A match in the kernel's own words comes before one that is quoted.
+ * ends too early. A match in the kernel's own words takes precedence over a match in quoted text.
  */
 const struct kind *catalogue_match(const struct catalogue *catalogue, const struct message *message,
 				   bool truncated, struct fields *ret_fields);

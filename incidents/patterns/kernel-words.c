@@ -6,10 +6,12 @@
 
 #include "incidents/patterns/text-cursor.h"
 
-/* The kernel cuts a task's name to this many bytes. */
+/* The most bytes that the kernel keeps of a task's name. */
 #define COMM_MAX 15
 
-/* What pr_fmt() and the like of the kernel put in front of messages that are incidents. */
+/*
+ * The words that pr_fmt() and similar macros of the kernel put before messages that are incidents.
+ */
 static const char *const words[] = {
 	"NMI watchdog:",       "watchdog:",	   "rcu:",	   "mce:",	 "clocksource:",
 	"blk_update_request:", "print_req_error:", "end_request:", "infiniband", "[sched_delayed]",
@@ -35,6 +37,13 @@ bool kernel_words_name_task(const char *text, size_t size)
 			return true;
 	}
 	return false;
+}
+
+bool kernel_words_quote_path(const char *text, size_t size)
+{
+	struct text_cursor cursor = { text, text + size };
+
+	return take_text(&cursor, "process '");
 }
 
 bool kernel_words_only(const char *text, size_t size)

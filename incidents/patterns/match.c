@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Matches the pieces of a pattern against a message from left to right. If a piece can also have
- * another length, it goes back and tries that length. It limits its steps, so that a line crafted
- * to take very long does not match.
+ * another length, the matcher goes back and tries that length. The number of steps is limited, so a
+ * line that is crafted to take very long does not match.
  */
 #include <ctype.h>
 #include <string.h>
@@ -94,11 +94,8 @@ static bool match_accepts(enum piece_type type, char c)
 	case PIECE_PART:
 		return c != ',' && c != '\n';
 	case PIECE_COMM:
-		/*
-		 * the kernel puts what it quotes into quotation marks: "process '/tmp/x' started"
-		 * begins with what would pass for a task's name
-		 */
-		return c != '\n' && !strchr("'\"`", c);
+		/* a task's name may contain any bytes, so only the words behind the name end it */
+		return true;
 	default:
 		return c != '\n';
 	}
@@ -155,7 +152,7 @@ static const char *take_literal(const struct match *match, const char *literal, 
 /*
  * Returns whether the text may end within this piece, after the bytes before `done` have matched.
  */
-static bool may_end(const struct match *match, size_t index, const char *done)
+static bool match_may_end(const struct match *match, size_t index, const char *done)
 {
 	const struct pattern *pattern = match->pattern;
 
@@ -190,7 +187,7 @@ static bool match_literal(struct match *match, size_t index, const char *at)
 		 */
 		size_t matched = MIN((size_t)(after - at), piece->size);
 
-		if (may_end(match, index, piece->text + matched))
+		if (match_may_end(match, index, piece->text + matched))
 			return match_from(match, index + 1, after) || end_truncated(match);
 		if (matched < piece->size)
 			return false;
@@ -236,8 +233,8 @@ static const char *take_pci(const char *at, const char *end)
 }
 
 /*
- * Takes the prefix of a PCI device's netdev messages, such as "ena 0000:00:05.0 eth0: ". The
- * interface may be absent.
+ * Takes the prefix of a network device's messages, such as "ena 0000:00:05.0 eth0: ". The interface
+ * may be absent.
  */
 static const char *match_take_device(struct match *match, const char *at)
 {
@@ -339,7 +336,7 @@ static bool match_from(struct match *match, size_t index, const char *at)
 		return true;
 	if (++match->steps > STEPS_MAX)
 		return false;
-	if (at == match->end && may_end(match, index, NULL) &&
+	if (at == match->end && match_may_end(match, index, NULL) &&
 	    pattern->pieces.items[index].type != PIECE_OPTION &&
 	    pattern->pieces.items[index].type != PIECE_LINE &&
 	    pattern->pieces.items[index].type != PIECE_END)
@@ -383,7 +380,7 @@ static bool is_boundary(const char *text, const char *at)
 	return !isalnum(before) && before != '_' && before < 0x80;
 }
 
-/* a name before the anchor is the nearest word, because any text may precede that word */
+/* any text may precede the name before the anchor, so the name is the nearest word */
 static bool search_back(struct match *match)
 {
 	const struct pattern *pattern = match->pattern;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Parses the text of a pattern into pieces, and chooses its anchor. match.c matches them. */
+/* Parses the text of a pattern into pieces, and chooses its anchor. match.c matches the pieces. */
 #include "incidents/patterns/pattern.h"
 
 #include <errno.h>
@@ -9,14 +9,16 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
-/* {ena:bdf} requires this, because every known instance has its device in PCI domain 0. */
+/*
+ * {ena:bdf} requires this text, because on every known EC2 instance the device is in PCI domain 0.
+ */
 #define ENA_ANCHOR "ena 0000:"
 
 struct parser {
 	struct pattern *pattern;
 	char *at;
 	struct error *error;
-	/* How deeply {?...} is nested at this place. */
+	/* The depth of nested {?...} at this place. */
 	unsigned int depth;
 };
 
@@ -40,7 +42,7 @@ static const struct type {
 	{ "comm", PIECE_COMM },
 };
 
-/* Returns the unit that a name ends with, in nanoseconds; 0 without a unit. */
+/* Returns the unit at the end of a name, in nanoseconds; 0 without a unit. */
 static uint64_t unit_of(const char *name)
 {
 	static const struct {
@@ -171,8 +173,8 @@ static int parse_pieces(struct parser *parser)
 
 /*
  * Makes the longest run of bytes in a text the anchor, if the run is longer than the present
- * anchor. Excludes the bytes that JSON escapes, because a log in JSON would not contain them as
- * such.
+ * anchor. A run excludes the bytes that JSON escapes, because a log in JSON contains them only
+ * escaped.
  */
 static void offer_anchor(struct pattern *pattern, size_t index, const char *text, size_t size)
 {
@@ -217,6 +219,28 @@ static void find_anchor(struct pattern *pattern)
 	}
 }
 
+static bool pattern_is_near(const struct pattern *pattern)
+{
+	bool names_task = false;
+
+	for (size_t i = 0; i < pattern->anchor_piece; i++) {
+		switch (pattern->pieces.items[i].type) {
+		case PIECE_COMM:
+			names_task = true;
+			break;
+		case PIECE_LITERAL:
+		case PIECE_NUMBER:
+		case PIECE_AGE:
+		case PIECE_CHOICE:
+		case PIECE_OPTION:
+			break;
+		default:
+			return false;
+		}
+	}
+	return names_task;
+}
+
 int pattern_init(struct pattern *pattern, const char *text, struct error *error)
 {
 	struct parser parser = { .pattern = pattern, .error = error };
@@ -229,6 +253,7 @@ int pattern_init(struct pattern *pattern, const char *text, struct error *error)
 	r = parse_pieces(&parser);
 	if (r == 0) {
 		find_anchor(pattern);
+		pattern->near = pattern_is_near(pattern);
 		if (pattern->anchor_size < ANCHOR_MIN)
 			r = error_set(error, -EINVAL,
 				      "pattern needs at least %d consecutive bytes of fixed text",

@@ -40,7 +40,7 @@
 #define FIELDS_MAX 16
 #define ANCHOR_MIN 6 /* in bytes; shorter texts are in every other line */
 
-/* Valid as long as the pattern and the line. */
+/* A field of a match. The pointers are valid as long as the pattern and the line. */
 struct field {
 	const char *name;
 	const char *value;
@@ -58,7 +58,7 @@ struct fields {
 	bool truncated;
 	/* Where the match begins in the message. */
 	size_t begin;
-	/* It begins within words that are not the kernel's own; see kernel-words.h. */
+	/* The match begins within words that a user may have chosen; see kernel-words.h. */
 	bool quoted;
 };
 
@@ -105,6 +105,11 @@ struct pattern {
 	const char *anchor;
 	size_t anchor_size;
 	size_t anchor_piece;
+	/*
+	 * The name of a task stands before the anchor, and all pieces before the anchor have a
+	 * bounded length. So text that the kernel quotes cannot reach the anchor.
+	 */
+	bool near;
 };
 
 /* Parses `text`. Returns 0, -ENOMEM, or -EINVAL with a message that names the faulty place. */

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * The CPU that served the network queue of a line. Most drivers do not print this CPU; it comes
- * from records of the CPU to which the queue's interrupt was delivered at that time. It is a
- * separate field, because a line may also name a CPU itself.
+ * Adds the CPU that served the network queue of a line. Most drivers do not print this CPU. The CPU
+ * comes from records of which CPU received the queue's interrupt at that time. It has its own
+ * field, because a line may also name a CPU itself.
  */
 
 #include "incidents/patterns/pattern.h"
