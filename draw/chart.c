@@ -15,7 +15,7 @@
 #define NUMBER_WIDTH 11
 #define NUMBERS 4
 #define CELLS_MIN 8
-/* A terminal that has no room for a plot of this width shows fewer numbers. */
+/* A terminal that lacks room for plots of this width shows fewer numbers. */
 #define CELLS_USUAL 16
 /* The mark in front of a name, and a blank. */
 #define MARK_WIDTH 2
@@ -51,7 +51,7 @@ static unsigned int name_width(const struct chart *chart, const struct terminal 
 
 enum number { NUMBER_LEAST, NUMBER_MEAN, NUMBER_MOST, NUMBER_USUAL };
 
-/* A narrow terminal shows only the first of these. */
+/* The numbers in the order of their worth. A narrow terminal shows only the first of these. */
 static const enum number by_worth[NUMBERS] = { NUMBER_MEAN, NUMBER_USUAL, NUMBER_MOST,
 					       NUMBER_LEAST };
 
@@ -101,7 +101,9 @@ static const char *scale_seconds(double *seconds)
 	return "s";
 }
 
-/* Puts a share as in all answers, and other numbers with about three significant digits. */
+/*
+ * Puts a share in the format of all answers, and other numbers with about three significant digits.
+ */
 static void chart_put_number(double value, const char *unit, struct buffer *text)
 {
 	static const char *const powers[] = { "", "k", "M", "G", "T" };
@@ -149,14 +151,15 @@ static void chart_put_cell(const struct terminal *terminal, double value, double
 		buffer_u8(text, level ? ascii[level] : '_');
 }
 
-static void chart_put_mark(const struct terminal *terminal, bool unusual, struct buffer *text)
+static void chart_put_mark(const struct chart_row *row, const struct terminal *terminal,
+			   struct buffer *text)
 {
-	if (!unusual) {
+	if (!row->unusual) {
 		buffer_printf(text, "%*s", MARK_WIDTH, "");
 		return;
 	}
 	terminal_style(terminal, STYLE_ALERT, text);
-	buffer_printf(text, "%s ", terminal->unicode ? "▲" : "!");
+	buffer_printf(text, "%s ", !terminal->unicode ? "!" : row->below ? "▼" : "▲");
 	terminal_style(terminal, STYLE_PLAIN, text);
 }
 
@@ -172,7 +175,7 @@ static void chart_put_name(const struct chart *chart, const struct chart_row *ro
 {
 	unsigned int width = name_width(chart, terminal);
 
-	chart_put_mark(terminal, row->unusual, text);
+	chart_put_mark(row, terminal, text);
 	if (has_own_line(chart, terminal, row->name)) {
 		text_put_middle(terminal, row->name,
 				terminal->wrap > MARK_WIDTH ? terminal->wrap - MARK_WIDTH : 1,
@@ -255,7 +258,7 @@ static void chart_put_head(const struct chart *chart, const struct terminal *ter
 	buffer_u8(text, '\n');
 }
 
-/* Formats "03:12:07", with fractions in a short window, or "11-18T03" in one of several days. */
+/* Formats "03:12:07", with fractions in a short window, or "11-18T03" in a window of over a day. */
 static void chart_time_label(const struct chart *chart, uint64_t ns, char label[16])
 {
 	uint64_t length_ns = chart->to_ns - chart->from_ns;
@@ -300,7 +303,7 @@ static unsigned int chart_row_lines(const struct chart *chart, const struct term
 }
 
 /* Returns how many rows fit beside the head, the axis and the list of marks. */
-static size_t rows_that_fit(const struct chart *chart, const struct terminal *terminal)
+static size_t chart_rows_that_fit(const struct chart *chart, const struct terminal *terminal)
 {
 	size_t listed = MIN(chart->mark_count, (size_t)MARKS_SHOWN + 1), rows = 0;
 	unsigned int used = 1 + (chart->from_ns != chart->to_ns) + listed;
@@ -318,7 +321,7 @@ static size_t rows_that_fit(const struct chart *chart, const struct terminal *te
 
 size_t chart_draw(const struct chart *chart, const struct terminal *terminal, struct buffer *text)
 {
-	size_t rows = rows_that_fit(chart, terminal);
+	size_t rows = chart_rows_that_fit(chart, terminal);
 
 	chart_put_head(chart, terminal, text);
 	for (size_t i = 0; i < rows; i++)

@@ -25,8 +25,8 @@ struct chart_row {
 	double full;
 	/* `mean` is the number of events; `least` and `most` are unused. */
 	bool is_count;
-	/* The row stands out and has a mark. */
-	bool unusual;
+	/* The row stands out and has a mark, which says whether it is below its usual value. */
+	bool unusual, below;
 	/* The colour of the plot. */
 	enum terminal_style style;
 };
@@ -37,7 +37,7 @@ struct chart {
 	unsigned int cells;
 	/*
 	 * The begin of the first cell and the end of the last. An axis below the plots shows these
-	 * times if they fit. If they are equal, there is no axis.
+	 * times if they fit. If both times are equal, the chart has no axis.
 	 */
 	uint64_t from_ns, to_ns;
 	bool utc;
@@ -46,11 +46,14 @@ struct chart {
 	size_t mark_count;
 	/* The requested moment, or 0. */
 	uint64_t at_ns;
-	/* The number of lines for all of it; 0: no limit. The first rows remain, at least three. */
+	/*
+	 * The number of lines that the whole chart may take; 0: no limit. The chart omits its last
+	 * rows, but shows at least three.
+	 */
 	unsigned int lines;
 };
 
 /* Returns the number of cells that fit into a plot. */
 unsigned int chart_cells(const struct terminal *terminal);
-/* Returns the number of rows that it puts. */
+/* Draws the chart. Returns the number of rows that it shows. */
 size_t chart_draw(const struct chart *chart, const struct terminal *terminal, struct buffer *text);

@@ -12,7 +12,10 @@
 #define SPACE 2
 #define REMARK_INDENT 4
 
-/* How a table is drawn on a terminal: which texts each column shows, and how wide it is. */
+/*
+ * The layout of a table on a terminal: the columns that it shows, their widths, and the columns
+ * that show brief texts.
+ */
 struct columns_plan {
 	unsigned int widths[COLUMNS_MAX];
 	bool shown[COLUMNS_MAX];
@@ -139,7 +142,7 @@ static void columns_plan(const struct columns *columns, const struct terminal *t
 		}
 }
 
-/* Puts a cell; does not pad the last one of a line. Returns the columns used. */
+/* Puts a cell, and pads it unless it is the last one of a line. Returns the columns used. */
 static unsigned int columns_put_cell(const struct columns_column *column,
 				     const struct terminal *terminal, unsigned int width,
 				     const char *text, bool last, struct buffer *to)

@@ -12,12 +12,12 @@
 #include "base/bytes.h"
 #include "draw/terminal.h"
 
-/* How a column changes if rows are too wide. */
+/* The change of a column if rows are too wide. */
 enum columns_yield {
 	COLUMNS_STAYS,
-	/* It shows the brief texts of its cells. */
+	/* The column shows the brief texts of its cells. */
 	COLUMNS_SHORTENS,
-	/* It becomes narrower; ".." replaces the middle of its texts. */
+	/* The column becomes narrower; ".." replaces the middle of its texts. */
 	COLUMNS_SHRINKS,
 	COLUMNS_LEAVES,
 };
@@ -32,7 +32,7 @@ struct columns_column {
 	unsigned int turn;
 	/* The least width of a column that shrinks. */
 	unsigned int least;
-	/* Its cells have the style of their row. */
+	/* The cells of the column have the style of their row. */
 	bool styled;
 };
 
@@ -46,8 +46,8 @@ struct columns {
 	const char *remark_title;
 	size_t rows;
 	/*
-	 * Texts that end with a NUL, and where each begins: two for each cell, and the remark of
-	 * each row.
+	 * The texts, each with a NUL, and the offset of each text: two texts for each cell, then
+	 * the remark of the row.
 	 */
 	struct buffer texts;
 	array_of(size_t) starts;

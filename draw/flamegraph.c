@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Positions are in per cent of the width, so the graph fills any window; the script truncates the
- * names anew. The script needs only the number of a frame's samples and of the samples left of the
- * frame. Only the titles contain the full names, as text.
+ * names anew. For each frame, the script needs only the number of its samples, and the number of
+ * samples to its left. Only the titles contain the full names, as text.
  *
  * The colours of the kinds differ in lightness. People who see few colours can tell them apart,
  * also in print. tests/browser/colours.py computes how much they differ.
@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -19,6 +20,7 @@
 #include "draw/flamegraph-controls.h"
 #include "draw/flamegraph-script.h"
 #include "draw/flamegraph-style.h"
+#include "draw/lines.h"
 
 #define ROW 16
 #define HEAD_ROW 15
@@ -27,6 +29,11 @@
 #define WIDTH 1200 /* names are truncated and rows folded for this width until the script runs */
 #define CHARACTER 6.6
 #define SHADES 4
+/*
+ * The width at which lines of the head break, because SVG does not break them. Such lines fit a
+ * window of 900 pixels.
+ */
+#define HEAD_COLUMNS 130
 
 static const char letters[FLAME_KINDS] = { 'a', 'c', 'k', 'p', 'g', 'j', 'v', 'u' };
 static const char *const kind_names[FLAME_KINDS] = { "",   "thread", "kernel", "program",
@@ -52,7 +59,7 @@ static void put_character(struct buffer *text, const char *at, size_t size, uint
 	}
 }
 
-/* Puts at most characters_max characters. If it truncates the name, the last two are dots. */
+/* Puts at most characters_max characters. A truncated name ends in two dots. */
 static void flamegraph_put_name(struct buffer *text, const char *name, size_t characters_max)
 {
 	const char *end = name + strlen(name), *at = name;
@@ -73,12 +80,54 @@ static void flamegraph_put_name(struct buffer *text, const char *name, size_t ch
 		}
 		characters--;
 		if (foreign_is_hidden(code))
-			buffer_text(text, "\ufffd");
+			buffer_u8(text, FOREIGN_INSTEAD);
 		else
 			put_character(text, at, size, code);
 		at += size;
 	}
 }
+
+/*
+ * The steps of a change, from a frame that only the earlier window has to one that only the later
+ * one has. Blue and orange differ for all who see few colours, and the signs are in the titles.
+ */
+#define STEPS 7
+#define STEP_SAME 3
+/* The least change of each step, as a part of both windows together. */
+#define STEP_LITTLE 0.05
+#define STEP_MUCH 0.4
+
+static const char *const step_names[STEPS] = { "gone", "much less", "less", "same",
+					       "more", "much more", "new" };
+
+static unsigned int step_of(const struct flame_frame *frame)
+{
+	uint64_t later = frame->samples - frame->earlier;
+	double change = ((double)later - frame->earlier) / MAX(frame->samples, 1ull);
+	unsigned int steps = fabs(change) < STEP_LITTLE ? 0 : fabs(change) < STEP_MUCH ? 1 : 2;
+
+	if (!frame->earlier || !later)
+		steps = 3;
+	return change < 0 ? STEP_SAME - steps : STEP_SAME + steps;
+}
+
+/* Puts a width in the unit of the graph, such as "0.420", and with `sign` "+0.420". */
+static void put_amount(const struct flamegraph *graph, double samples, bool sign,
+		       struct buffer *text)
+{
+	double amount = samples / (graph->compared == FLAMEGRAPH_PARTS ? 1e4 : 1e6);
+	char shown[32];
+
+	snprintf(shown, sizeof(shown), "%.3f", amount);
+	buffer_printf(text, "%s%s", sign && amount > 0 ? "+" : "", shown);
+}
+
+static const char *const unit_names[] = {
+	[FLAMEGRAPH_ONE] = "",
+	[FLAMEGRAPH_CPUS] = " CPUs",
+	[FLAMEGRAPH_RATES] = " samples/s",
+	[FLAMEGRAPH_PARTS] = " %",
+};
 
 static double flamegraph_percent(const struct flame *flame, uint64_t samples)
 {
@@ -151,10 +200,15 @@ static void flamegraph_put_legend(const struct flamegraph *graph, struct buffer 
 	for (size_t i = 0; i < graph->flame->frames.count; i++)
 		present[graph->flame->frames.items[i].kind] = true;
 	buffer_printf(text, "<text class=\"head\" x=\"10\" y=\"%u\">", top_of(graph) - 26);
-	for (int kind = FLAME_COMM; kind < FLAME_KINDS; kind++)
+	for (int kind = FLAME_COMM; !graph->compared && kind < FLAME_KINDS; kind++)
 		if (present[kind])
 			buffer_printf(text, "<tspan class=\"%c0\">\u25a0</tspan> %s  ",
 				      letters[kind], kind_names[kind]);
+	for (unsigned int step = 0; graph->compared && step < STEPS; step++)
+		buffer_printf(text, "<tspan class=\"d%u\">\u25a0</tspan> %s  ", step,
+			      step_names[step]);
+	if (graph->compared)
+		buffer_text(text, "width: before and after together; ");
 	buffer_text(text, graph->reverse ? "below a function: its callers"
 					 : "below a function: what it calls");
 	buffer_text(text, "</text>\n");
@@ -179,26 +233,51 @@ static unsigned int shade_of(const char *name)
 	return hash_bytes(name, strlen(name)) % SHADES;
 }
 
-static void put_group(const struct flame_frame *frame, bool folded, struct buffer *text)
+static void put_group(const struct flamegraph *graph, const struct flame_frame *frame, bool folded,
+		      struct buffer *text)
 {
 	buffer_printf(text,
 		      "<g class=\"%c%u\" data-s=\"%" PRIu64 "\" data-n=\"%" PRIu64
 		      "\" role=\"treeitem\" aria-level=\"%" PRIu32 "\"%s%s>",
-		      letters[frame->kind], shade_of(frame->name), frame->start, frame->samples,
-		      frame->depth + 1, frame->depth ? "" : " tabindex=\"0\"",
+		      graph->compared ? 'd' : letters[frame->kind],
+		      graph->compared ? step_of(frame) : shade_of(frame->name), frame->start,
+		      frame->samples, frame->depth + 1, frame->depth ? "" : " tabindex=\"0\"",
 		      folded ? " display=\"none\"" : "");
 }
 
-/* the title contains the kind, because not everybody sees colours */
-static void put_frame_title(const struct flame_frame *frame, double share, struct buffer *text)
+static void put_samples(const struct flame_frame *frame, double share, struct buffer *text)
 {
 	char shown[SHARE_TEXT_SIZE];
 
-	buffer_text(text, "<title>");
-	flamegraph_put_name(text, frame->name, SIZE_MAX);
 	buffer_printf(text, "\n%" PRIu64 " sample%s, ", frame->samples, plural(frame->samples));
 	/* a small share is "<0.1 %", which must be escaped in XML */
 	flamegraph_put_name(text, share_format(share, shown), SIZE_MAX);
+}
+
+static void put_change(const struct flamegraph *graph, const struct flame_frame *frame,
+		       struct buffer *text)
+{
+	double later = frame->samples - frame->earlier;
+
+	buffer_u8(text, '\n');
+	put_amount(graph, later - frame->earlier, true, text);
+	buffer_printf(text, "%s: %s, ", unit_names[graph->compared], step_names[step_of(frame)]);
+	put_amount(graph, frame->earlier, false, text);
+	buffer_text(text, " before, ");
+	put_amount(graph, later, false, text);
+	buffer_text(text, " after");
+}
+
+/* the title contains the kind and the change, because not everybody sees colours */
+static void put_frame_title(const struct flamegraph *graph, const struct flame_frame *frame,
+			    double share, struct buffer *text)
+{
+	buffer_text(text, "<title>");
+	flamegraph_put_name(text, frame->name, SIZE_MAX);
+	if (graph->compared)
+		put_change(graph, frame, text);
+	else
+		put_samples(frame, share, text);
 	buffer_printf(text, "%s%s</title>", frame->depth ? ", " : "", kind_names[frame->kind]);
 }
 
@@ -211,8 +290,8 @@ static void flamegraph_put_frame(const struct flamegraph *graph, const struct fl
 	unsigned int y = top_of(graph) + ROW * frame->depth;
 	size_t room = width / 100 * WIDTH > 6 ? (width / 100 * WIDTH - 6) / CHARACTER : 0;
 
-	put_group(frame, frame->depth > depth_max, text);
-	put_frame_title(frame, width / 100, text);
+	put_group(graph, frame, frame->depth > depth_max, text);
+	put_frame_title(graph, frame, width / 100, text);
 	buffer_printf(text, "<rect x=\"%.4f%%\" y=\"%u\" width=\"%.4f%%\" height=\"%d\"/>", x, y,
 		      width, ROW - 1);
 	buffer_printf(text, "<text x=\"%.4f%%\" y=\"%u\">", x, y + 11);
@@ -221,7 +300,7 @@ static void flamegraph_put_frame(const struct flamegraph *graph, const struct fl
 	buffer_text(text, "</text></g>\n");
 }
 
-/* a browser shows the first title as that of the document, and a screen reader reads it first */
+/* a browser shows the first title as the title of the document; a screen reader reads it first */
 static void put_document(const struct flamegraph *graph, struct buffer *text)
 {
 	unsigned int height = height_of(graph);
@@ -240,7 +319,7 @@ static void put_document(const struct flamegraph *graph, struct buffer *text)
 		      flamegraph_style, height);
 }
 
-static void put_frames(const struct flamegraph *graph, struct output *output)
+static void flamegraph_put_frames(const struct flamegraph *graph, struct output *output)
 {
 	const struct flame *flame = graph->flame;
 	uint32_t depth_max = shown_depth(flame);
@@ -255,15 +334,30 @@ static void put_frames(const struct flamegraph *graph, struct output *output)
 	buffer_text(&output->text, "</svg>\n");
 }
 
-int flamegraph_write(const struct flamegraph *graph, struct output *output)
+static void flamegraph_break_head(const char *head, struct buffer *text)
 {
+	static const struct terminal picture = { .wrap = HEAD_COLUMNS, .unicode = true };
+
+	if (*head)
+		lines_put(&picture, (struct lines_shape){ .indent = 0 }, head, text);
+	buffer_u8(text, 0);
+}
+
+int flamegraph_write(const struct flamegraph *given, struct output *output)
+{
+	_cleanup_(buffer_done) struct buffer head = { 0 };
+	struct flamegraph graph = *given;
 	struct buffer *text = &output->text;
 
-	put_document(graph, text);
-	flamegraph_put_head(graph, text);
-	flamegraph_put_legend(graph, text);
-	put_frames(graph, output);
-	put_folded(graph, text);
+	flamegraph_break_head(given->head, &head);
+	if (buffer_failed(&head))
+		return -ENOMEM;
+	graph.head = buffer_shown(&head);
+	put_document(&graph, text);
+	flamegraph_put_head(&graph, text);
+	flamegraph_put_legend(&graph, text);
+	flamegraph_put_frames(&graph, output);
+	put_folded(&graph, text);
 	/* SVG has no input field, so the search field is HTML. The script makes it visible. */
 	buffer_text(text, flamegraph_controls);
 	buffer_printf(text, "<script><![CDATA[\n%s]]></script>\n</svg>\n", flamegraph_script);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Each cell of a row of several CPUs shows the busiest of them, not their mean: one saturated core
- * among hundreds stays a solid line.
+ * A cell in a row of several CPUs shows the busiest of these CPUs, not their mean. One saturated
+ * CPU among hundreds therefore stays a solid line.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static enum stack_class_kind dominant_kind(const struct stack_class *class)
 	return most;
 }
 
-/* Returns how much of a line of a row is filled, 0 to 8. Rows grow from their lowest line, 0. */
+/* Returns how many eighths of a line of a row are filled. Rows grow from their lowest line, 0. */
 static int heat_cpus_eighths(const struct drawing *drawing, double value, unsigned int line)
 {
 	int steps = 8 * drawing->cpus.row_lines;
@@ -67,7 +67,7 @@ static void put_cpu_cell(const struct drawing *drawing, enum stack_class_kind ki
 	terminal_style(drawing->terminal, STYLE_PLAIN, drawing->text);
 }
 
-/* Considers only those CPUs of the row whose cell was recorded. */
+/* Puts the cell of the busiest CPU in the row. Considers only CPUs whose cell was recorded. */
 static void put_row_cell(const struct drawing *drawing, const uint32_t *cpus, size_t count,
 			 uint32_t column, unsigned int line)
 {
@@ -193,7 +193,7 @@ int drawing_find_cpus(const struct heat *heat, struct drawing_cpus *cpus)
 
 /*
  * Returns the number of CPUs in a row. Prefers a power of two, because hosts mostly have such a
- * number of CPUs, unless that wastes more than a quarter of the lines.
+ * number of CPUs. If more than a quarter of the lines would then be unused, takes any number.
  */
 size_t drawing_cpus_of_row(size_t count, size_t lines)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* The state of a heat map while it is drawn: the parts that both kinds of rows share. */
+/* The state of a heat map while perftape draws it: the parts that both kinds of rows share. */
 
 #include "draw/heat-map.h"
 
@@ -29,7 +29,7 @@ struct drawing {
 	struct drawing_cpus cpus;
 	/* The greatest number of incidents to list. */
 	size_t listed;
-	/* The number of busy CPUs in the cell with the most. */
+	/* The largest number of busy CPUs in a cell. */
 	double most;
 };
 
@@ -40,12 +40,12 @@ extern const char *const heat_letters[HEAT_LETTERS];
 /* Returns the level of a value, 0 to levels - 1. A value above 0 never gets level 0. */
 size_t drawing_level(const struct drawing *drawing, double value, size_t levels);
 void drawing_put_cell(const struct drawing *drawing, const char *symbol);
-/* Puts a cell that was not recorded. */
+/* Puts the sign for a cell that was not recorded. */
 void drawing_put_unknown(const struct drawing *drawing);
 /* Ends a line and removes the blanks at its end. */
 void drawing_end_line(const struct drawing *drawing);
 
-/* Finds the CPUs with samples, one in each row. Returns 0 or -ENOMEM. */
+/* Finds the CPUs with samples, and puts one into each row. Returns 0 or -ENOMEM. */
 int drawing_find_cpus(const struct heat *heat, struct drawing_cpus *cpus);
 /* Returns how many CPUs a row must hold so that `count` CPUs fit into `lines` lines. */
 size_t drawing_cpus_of_row(size_t count, size_t lines);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * More fractions are read than drawn, because the text around the grid decides how many lines
- * remain. A cell is one or more characters wide. Two rows of fractions share a line if the terminal
- * has half blocks and colours. A column that was not recorded never looks like an idle one.
+ * The caller reads more fractions than heat_draw() draws, because the text around the grid decides
+ * how many lines remain. A cell is one or more characters wide. Two rows of fractions share a line
+ * if the terminal has half blocks and colours. A column that was not recorded never looks like an
+ * idle one.
  */
 #include "draw/heat-drawing.h"
 
@@ -48,7 +49,7 @@ uint32_t heat_fractions(void)
 	return FRACTIONS;
 }
 
-/* Returns the largest number of rows that fits and divides the fractions that were read. */
+/* Returns the largest number of rows that fits and that divides the number of fractions read. */
 static uint32_t rows_that_fit(const struct drawing *drawing)
 {
 	unsigned int lines = drawing->lines ? MIN(drawing->lines, LINES_MAX) : LINES_USUAL;
@@ -364,8 +365,8 @@ static void put_foot(const struct drawing *drawing)
 }
 
 /*
- * Finds how many lines are available for rows, with one left for the prompt. On a low terminal,
- * lists fewer incidents.
+ * Finds how many lines are available for rows, with one left for the prompt. If the terminal has
+ * too few lines, lists fewer incidents.
  */
 static void fit_lines(struct drawing *drawing, size_t above)
 {
@@ -385,8 +386,8 @@ static void fit_lines(struct drawing *drawing, size_t above)
 }
 
 /*
- * Makes as many rows as fit. The height of a row changes the length of the text below, and that
- * text changes the height. Two rounds suffice.
+ * Makes as many rows as fit. The number of rows changes the length of the text below, and the
+ * length of that text changes the number of rows. Two rounds suffice.
  */
 static int fit_fractions(struct drawing *drawing, size_t above, struct heat **ret_coarse)
 {

@@ -29,8 +29,8 @@ struct heat_picture {
 };
 
 /*
- * Returns the number of columns that fit, and the number of fractions of a second to read.
- * heat_draw() merges fractions until they fit.
+ * heat_columns_max() returns the number of columns that fit. heat_fractions() returns the number of
+ * fractions of a second to read; heat_draw() merges fractions until they fit.
  */
 uint32_t heat_columns_max(const struct terminal *terminal, enum heat_rows by);
 uint32_t heat_fractions(void);

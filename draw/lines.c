@@ -66,9 +66,7 @@ static bool is_number(const char *word, size_t size)
 	       word[size - 1] >= '0' && word[size - 1] <= '9';
 }
 
-/*
- * Returns the size of the next word, or, for a number, the size together with the words after it.
- */
+/* Returns the size of the next chunk: a word, or a number together with the word after it. */
 static size_t chunk_size(const char *text)
 {
 	size_t size = strcspn(text, " \n"), begin = 0;

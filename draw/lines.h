@@ -31,7 +31,7 @@ unsigned int lines_put(const struct terminal *terminal, struct lines_shape shape
 		       struct buffer *to);
 /*
  * Puts a shell command, with a newline. The command breaks at blanks outside of quotes. Each line
- * but the last then ends with a backslash, and the next one begins with the indent.
+ * but the last then ends with a backslash, and the line after it begins with the indent.
  */
 void lines_put_command(const struct terminal *terminal, struct lines_shape shape,
 		       const char *command, struct buffer *to);

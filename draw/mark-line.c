@@ -49,7 +49,10 @@ static void mark_line_set(uint8_t *signs, size_t at, enum sign sign)
 	signs[at] = MAX(signs[at], (uint8_t)sign);
 }
 
-/* A stall may begin before the line, and the incident may come behind it. */
+/*
+ * Adds the signs of a mark. A stall may begin before the line, and its incident may come behind the
+ * line.
+ */
 static void mark_line_add(const struct mark_line *line, const struct mark *mark, uint8_t *signs)
 {
 	bool behind = mark->time_ns >= line->to_ns;

@@ -12,7 +12,7 @@
 struct mark {
 	/* The time of the incident on the wall clock. */
 	uint64_t time_ns;
-	/* When the stall began that the incident reports; 0: unknown. */
+	/* The begin of the stall that the incident reports; 0: unknown. */
 	uint64_t stall_ns;
 	const char *what;
 };

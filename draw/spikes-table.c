@@ -27,7 +27,7 @@
 /* A row without the numbers of interrupts and the machine. */
 #define BUSY_WIDTH 49
 #define INDENT 4
-/* On a narrower terminal the lines are too long. */
+/* The smallest width that the table uses. On a narrower terminal, the lines are too long. */
 #define WIDTH_MIN 20
 
 struct sheet {
@@ -207,6 +207,24 @@ static void put_names_below(const struct sheet *sheet, const struct spike *spike
 	buffer_u8(sheet->text, '\n');
 }
 
+/*
+ * Puts ": kubelet in mem_cgroup_iter". Puts the two names apart if the function may belong to
+ * another thread.
+ */
+static void put_stretch_names(const struct sheet *sheet, const struct spike_stretch *stretch,
+			      struct buffer *text)
+{
+	const char *comm = spike_stretch_comm(sheet->spikes, stretch);
+	const char *function = strings_at(&sheet->spikes->names, stretch->function);
+
+	if (stretch->is_pair)
+		buffer_printf(text, ": %s in %s", comm, function);
+	else if (stretch->function)
+		buffer_printf(text, ": %s", function);
+	if (comm && !stretch->is_pair)
+		buffer_printf(text, ", busiest %s", comm);
+}
+
 /* Puts the stretch of the spike that was almost entirely in the kernel. */
 static void spikes_table_put_stretch(const struct sheet *sheet, const struct spike *spike,
 				     struct buffer *text)
@@ -222,8 +240,7 @@ static void spikes_table_put_stretch(const struct sheet *sheet, const struct spi
 	buffer_printf(text, "; %s in the kernel for %s from %.8s on",
 		      share_format(stretch->kernel, shown),
 		      duration_format(ns, length, sizeof(length)), time + 11);
-	if (stretch->function)
-		buffer_printf(text, ": %s", strings_at(&sheet->spikes->names, stretch->function));
+	put_stretch_names(sheet, stretch, text);
 }
 
 /*
@@ -240,17 +257,20 @@ static void put_hottest(const struct sheet *sheet, const struct spike *spike, st
 			      strings_at(&sheet->spikes->names, spike->function));
 }
 
-/* Puts why the row's samples may be too few, and other remarks. */
+/* Puts remarks, such as why the row's samples may be too few. */
 static void put_remarks(const struct sheet *sheet, const struct spike *spike, struct buffer *text)
 {
 	const char *incident = spikes_table_incident(sheet, spike);
 	double difference = spike->gauges - spike->busy;
-	char shown[SHARE_TEXT_SIZE];
+	char shown[SHARE_TEXT_SIZE], part[32];
 
+	spikes_table_put_stretch(sheet, spike, text);
 	if (incident && !spikes_table_is_full(sheet))
 		buffer_printf(text, "; incident %s", incident);
 	put_hottest(sheet, spike, text);
-	spikes_table_put_stretch(sheet, spike, text);
+	if (spike->leader.part_ns)
+		buffer_printf(text, "; thread and function are those of %s of it",
+			      duration_format(spike->leader.part_ns, part, sizeof(part)));
 	if (spike->unseen >= 0.01)
 		buffer_printf(text,
 			      spike->gauges < 0 ? "; sampling timer late for %s of it"
@@ -306,6 +326,8 @@ static void spikes_table_put_row(const struct sheet *sheet, const struct spike *
 		put_names_below(sheet, spike);
 	if (sheet->width && remarks.size > 1)
 		put_indented(sheet, (const char *)remarks.data + 2);
+	if (spike->reason)
+		put_indented(sheet, strings_at(&sheet->spikes->names, spike->reason));
 }
 
 static bool has_incidents(const struct spikes_table *table)

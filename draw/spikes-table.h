@@ -12,7 +12,7 @@
 
 struct spikes_table {
 	const struct spikes *spikes;
-	/* For each spike a text or NULL. The whole array may be NULL. */
+	/* A text or NULL for each spike. The whole array may be NULL. */
 	char *const *incidents;
 	bool utc;
 };

@@ -54,8 +54,8 @@ enum depth {
 };
 
 /*
- * Terminals whose names begin like this have colours. Use only colours that a terminal certainly
- * has: instead of others, it may show wrong colours or a blank screen.
+ * Terminals whose names begin with these texts have colours. The table contains only colours that a
+ * terminal certainly has. With other colours, a terminal may show wrong colours or a blank screen.
  */
 static const struct {
 	const char *name;
@@ -90,7 +90,9 @@ static bool is_set(const char *variable)
 	return value && *value;
 }
 
-/* Tells whether colours are wanted whatever the terminal can do. https://bixense.com/clicolors/ */
+/*
+ * Returns whether the user forces colours. https://bixense.com/clicolors/ describes the variables.
+ */
 static bool are_colors_forced(enum terminal_color color)
 {
 	return color == TERMINAL_COLOR_ALWAYS ||

@@ -15,7 +15,7 @@
 
 #define SECTIONS_MAX 3
 #define ROWS_MIN 1
-/* Without a terminal. */
+/* The number of rows of a section without a terminal. */
 #define ROWS_USUAL 20
 #define BAR_WIDTH 10
 #define SHARE_WIDTH 7
@@ -67,7 +67,7 @@ static void top_put_share(const struct drawing *drawing, double share)
 	buffer_printf(drawing->text, " %6s", share_cell(share, shown));
 }
 
-/* Returns the number of columns used. */
+/* Puts the usual share if it fits. Returns the number of columns used. */
 static unsigned int put_usual(const struct drawing *drawing, bool compared, double share)
 {
 	if (drawing->terminal->width < WIDTH_USUAL)
@@ -101,7 +101,7 @@ static void put_styled_share(const struct drawing *drawing, enum terminal_style 
 	terminal_style(drawing->terminal, STYLE_PLAIN, drawing->text);
 }
 
-/* The bar's full length is one CPU: user, kernel, interrupts. */
+/* Puts a bar of user, kernel and interrupt time. Its full length is one CPU. */
 static void put_bar(const struct drawing *drawing, const struct ranking_share *share)
 {
 	static const enum terminal_style styles[] = { STYLE_USER, STYLE_KERNEL, STYLE_IRQ };
@@ -190,8 +190,10 @@ static void top_put_core(const struct drawing *drawing, size_t row)
 	top_put_name(drawing, name, used);
 }
 
-/* Puts a call path from the leaf to its callers, because the end of a long line is cut off. */
-static void put_path(const char *path, struct buffer *text)
+/*
+ * Puts a call path from the leaf to its callers, so that a long line loses its outermost callers.
+ */
+static void top_put_path(const char *path, struct buffer *text)
 {
 	const char *end = path + strlen(path);
 
@@ -206,7 +208,7 @@ static void put_path(const char *path, struct buffer *text)
 	}
 }
 
-/* Puts what stands behind a group's name. */
+/* Puts the text behind a group's name: its IDs, or its busiest thread. */
 static void put_group_remark(const struct ranking_group *group, struct buffer *text)
 {
 	char share[SHARE_TEXT_SIZE];
@@ -226,7 +228,7 @@ static void put_group_name(const struct drawing *drawing, const struct ranking_g
 	enum tally_by by = drawing->ranking->by;
 
 	if (by == TALLY_BY_PATH)
-		put_path(group->name, text);
+		top_put_path(group->name, text);
 	else
 		buffer_text(text, group->name);
 	if (by == TALLY_BY_THREAD)
@@ -296,7 +298,7 @@ struct sections {
 	size_t count;
 };
 
-/* Gives each section the rows that the user wants. */
+/* Gives each section at most `rows` rows. */
 static void plan_rows(size_t rows, struct sections *sections)
 {
 	for (size_t i = 0; i < sections->count; i++)
@@ -307,7 +309,7 @@ static void top_plan(const struct drawing *drawing, unsigned int other_lines,
 		     struct sections *sections)
 {
 	size_t count = sections->count;
-	/* a blank line and a heading for each section, and the prompt */
+	/* subtract a blank line and a heading for each section, and the prompt */
 	int left = (int)drawing->terminal->height - (int)other_lines - 2 * (int)count - 1;
 	size_t room = MAX(left, (int)count * ROWS_MIN), share = room / count;
 
@@ -355,8 +357,8 @@ static void choose_sections(const struct ranking *ranking, struct sections *sect
 			    count_rows(&ranking->functions, total));
 }
 
-static unsigned int put_lines(const struct terminal *terminal, const char *lines,
-			      struct buffer *text)
+static unsigned int top_put_lines(const struct terminal *terminal, const char *lines,
+				  struct buffer *text)
 {
 	return lines_put(terminal, (struct lines_shape){ .indent = HEAD_INDENT }, lines, text);
 }
@@ -368,9 +370,9 @@ void top_draw(const struct top_screen *screen, const struct terminal *terminal, 
 	unsigned int lines;
 
 	terminal_style(terminal, STYLE_BOLD, text);
-	lines = put_lines(terminal, screen->first, text);
+	lines = top_put_lines(terminal, screen->first, text);
 	terminal_style(terminal, STYLE_PLAIN, text);
-	lines += put_lines(terminal, screen->head, text);
+	lines += top_put_lines(terminal, screen->head, text);
 	choose_sections(screen->ranking, &sections);
 	if (screen->rows || !terminal->height)
 		plan_rows(screen->rows ? screen->rows : ROWS_USUAL, &sections);

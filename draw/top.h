@@ -19,9 +19,11 @@ struct top_screen {
 };
 
 /*
- * Draws the groups of the ranking, or with groups by name also CPUs and functions. Unless `rows`
- * says otherwise, draws at most as many lines as the terminal has, with one left for the prompt,
- * but at least one row of each section. Without a terminal, draws at most 20 rows of each section.
+ * Draws the groups of the ranking. If the groups are by name, also draws CPUs and functions; if
+ * they are by function, draws only functions.
+ *
+ * If `rows` is 0, draws at most as many lines as the terminal has, with one left for the prompt.
+ * Each section has at least one row. Without a terminal, a section has at most 20 rows.
  */
 void top_draw(const struct top_screen *screen, const struct terminal *terminal,
 	      struct buffer *text);

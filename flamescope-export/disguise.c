@@ -10,9 +10,9 @@
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-"
 
 /*
- * Words with which lines of programs begin. libmagic expects a blank behind such a word, and in the
- * text a blank follows every comm. Versions of libmagic differ, so this list contains the words of
- * all versions, and more.
+ * Words that begin lines of source code. libmagic recognises such a word if a blank follows, and in
+ * the text a blank follows every comm. Versions of libmagic differ, so this list contains the words
+ * of all versions, and more.
  */
 static const char *const words[] = {
 	"begin",  "BEGIN",     "call",	    "char",    "class",	    "const",	  "def",
@@ -29,12 +29,12 @@ static const char *const words[] = {
 	"REF",	  "FLEX",      "SUBDIRS",
 };
 
-/* Words that are also known as the first part of a longer comm. */
+/* Words that libmagic also recognises at the start of a longer comm. */
 static const char *const starts[] = { "CFLAGS", "LDFLAGS", "VPATH", "sisu" };
 
 /*
- * Words that libmagic knows at one place behind the header, mostly byte 1080. An attacker can
- * repeat such a word in a name until it stands at that place.
+ * Words that libmagic recognises at one fixed offset behind the header, mostly byte 1080. An
+ * attacker can repeat such a word in a name until one copy stands at that offset.
  */
 static const char *const placed_words[] = { "M.K.",    "FLT4",	    "FLT8", "CHN",   "CD81",
 					    "OKTA",    "16CN",	    "32CN", "SEGA",  "EAGN",
@@ -51,8 +51,8 @@ static bool has_placed_word(const char *name)
 }
 
 /*
- * Nearly everything that libmagic knows contains a blank or a sign. So some version of libmagic may
- * know a name with a sign that is not in `signs`.
+ * Nearly every pattern of libmagic contains a blank or a punctuation mark. A name with a mark that
+ * is not in `signs` may therefore match a pattern of some version.
  */
 static bool is_harmless(const char *name, const char *signs)
 {
@@ -63,9 +63,9 @@ static bool is_harmless(const char *name, const char *signs)
 }
 
 /*
- * A comm begins its line. There, libmagic takes a dot for a command of troff, and a word with a
- * colon for a label of C++ such as `public:`. A kernel thread is safe, because its colon follows a
- * number.
+ * A comm stands at the start of a line. There, libmagic takes a dot for a command of troff, and a
+ * word with a colon for a label of C++ such as `public:`. The name of a kernel thread is harmless,
+ * because its colon follows a number.
  */
 static bool comm_is_harmless(const char *comm)
 {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * docs/FLAMESCOPE.md describes the text. flamescope_write() passes over the rows twice. The first
- * pass makes the text of every name and counts for the header; the second pass copies. The first
- * line of a sample is written without printf(), which would take longer than everything else.
+ * pass makes the text of every name and counts for the header; the second pass copies. The second
+ * pass formats the first line of a sample without printf(), which would take longer than everything
+ * else.
  */
 #include "flamescope-export/flamescope.h"
 
@@ -32,7 +33,10 @@ struct writer {
 	struct buffer event;
 	uint64_t last_us;
 	int moved_us;
-	/* Pads the text, because the names in the first bytes would mislead libmagic. */
+	/*
+	 * The names in the first bytes would mislead libmagic, so the writer puts padding before
+	 * them.
+	 */
 	bool disguised;
 };
 
@@ -51,10 +55,10 @@ static const struct tape_sample *row_sample(const struct selection *selection,
 }
 
 /*
- * Flamescope fails if the last event lies on a full second, or so close before one that it rounds
- * the time up to that second. In the first case the last sample moves 1 us later. In the second,
- * all samples of the last microsecond move 1 us earlier, so that all stay inside the window and in
- * order.
+ * Flamescope fails if the last event lies on a full second, or in the last microsecond before one,
+ * because it rounds that time up. In the first case the last sample moves 1 us later. In the second
+ * case, all samples of the last microsecond move 1 us earlier, so that all stay inside the window
+ * and in order.
  */
 static void plan_last_time(struct writer *writer)
 {
@@ -80,7 +84,7 @@ static uint64_t row_time_us(const struct writer *writer, size_t row)
 	return us;
 }
 
-/* Prefetches the row this many rows ahead. */
+/* The distance in rows between the current row and the row that prefetch_row() prefetches. */
 #define ROWS_AHEAD 4
 
 static void prefetch_row(const struct writer *writer, size_t row, size_t end)
@@ -153,8 +157,8 @@ static bool is_disguised(const struct writer *writer)
 /* The least size of a sample's numbers and of the empty line that ends it. */
 #define NUMBERS_MIN 26
 /*
- * The estimate examines one in this many rows, and subtracts a little, because it should not exceed
- * the real size.
+ * The estimate examines one of this number of rows, and subtracts a sixteenth, because it should
+ * not exceed the real size.
  */
 #define ROWS_PER_ESTIMATE 64
 
@@ -174,8 +178,8 @@ static uint64_t estimate_bytes(const struct writer *writer)
 }
 
 /*
- * Counts truncated stacks and work on idle CPUs. Usually no tape contains any; then it skips the
- * rows.
+ * Counts truncated stacks and work on idle CPUs. Skips the rows if no tape contains either, which
+ * is usual.
  */
 static void count_rows(const struct writer *writer, struct header *header)
 {
@@ -194,8 +198,8 @@ static void count_rows(const struct writer *writer, struct header *header)
 }
 
 /*
- * Returns how many columns Flamescope draws. The second of the start marker is the first column,
- * the second of the last sample is the last one.
+ * Returns how many columns Flamescope draws. Each column is a second: the first one contains the
+ * start marker, the last one the last sample.
  */
 static uint64_t writer_columns(const struct writer *writer)
 {
@@ -289,9 +293,9 @@ static void flamescope_put_numbers(const struct writer *writer, uint32_t cpu, ui
 }
 
 /*
- * Puts an idle sample with period 0 at the window's start, so that column 0 is the window's first
- * second even without a sample in that second. A marker at the end would count as a sample. Without
- * a header, blanks before the marker's address keep the first names away from libmagic.
+ * Puts an idle sample with period 0 at the window's start. Column 0 is then the window's first
+ * second even without a sample in that second. A marker at the end would count as a sample. If the
+ * header is left out, blanks before the marker's address keep the first names away from libmagic.
  */
 static void put_marker(const struct writer *writer, struct buffer *text)
 {
@@ -307,8 +311,8 @@ static void put_marker(const struct writer *writer, struct buffer *text)
 }
 
 /*
- * About 256 KiB of text for each piece: threads rarely wait for each other, and a piece stays in
- * the L2 cache.
+ * The number of rows in a piece, about 256 KiB of text. Threads then rarely wait for each other,
+ * and a piece stays in the L2 cache.
  */
 #define PIECE_ROWS 256
 

@@ -20,7 +20,8 @@ struct flamescope_options {
 	/* The number of threads that may make the text. */
 	unsigned int threads;
 	/*
-	 * Leaves out the '#' lines, for readers that take only a file whose first line is an event.
+	 * Leaves out the '#' lines, for readers that accept a file only if its first line is an
+	 * event.
 	 */
 	bool no_header;
 	/* Adds the thread as the outermost frame of each stack: "tid 1262 kubelet (thread)". */
@@ -43,7 +44,8 @@ int flamescope_write(const struct selection *selection, const struct flamescope_
 /*
  * Each of these functions appends a name in a form that Flamescope can read, and returns whether
  * the text differs from the name. For an empty comm, it appends `tid`. A module's " (deleted)" is
- * omitted, as in perf's output; that does not count as a difference.
+ * omitted, as in perf's output; that does not count as a difference. Neither does the `@` for the
+ * plus of a symbol that is only a place, such as `[libfoo.so+0x4c80]`.
  */
 bool flamescope_put_comm(struct buffer *text, const char *comm, int tid);
 bool flamescope_put_symbol(struct buffer *text, const char *symbol);

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The '#' lines at the start of an answer: what it contains, how complete it is, and what changed
- * for Flamescope.
+ * Puts the '#' lines at the start of an answer. They say what the answer contains, how complete it
+ * is, and what the export changed for Flamescope.
  */
 
 #include <stdbool.h>
@@ -26,8 +26,8 @@ struct header {
 	/* Padding moves all names beyond the first DISGUISE_BYTES. */
 	bool disguised;
 	/*
-	 * By how much the time of the last sample, or of all samples of the last microsecond, was
-	 * moved.
+	 * The writer moved the samples of the last microsecond by this number of microseconds;
+	 * negative: to an earlier time.
 	 */
 	int moved_us;
 };

@@ -16,8 +16,8 @@ static const char *const loop_words[] = { "cpuidle",
 static const char *const timer_words[] = { "perf_", "hrtimer", "apic_timer_interrupt", "irq_work" };
 
 /*
- * irq_exit is not in this list, because the sampler's own interrupt ends with it, too. A stack
- * counts as an interrupt only if it also contains a softirq.
+ * irq_exit is not in this list, because the sampler's own interrupt ends with it, too. A stack with
+ * irq_exit counts as an interrupt only if it also contains a word of this list, or a softirq.
  */
 static const char *const interrupt_words[] = { "sysvec", "common_interrupt", "do_IRQ",
 					       "handle_irq" };

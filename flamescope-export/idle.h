@@ -24,7 +24,7 @@ enum idle_mark {
 bool idle_comm(const char *comm);
 unsigned int idle_marks(const char *symbol);
 /*
- * Returns whether Flamescope would hide work. `marks` combines those of all functions in the stack
- * of an idle thread.
+ * Returns whether Flamescope would hide work. `marks` combines the marks of all functions in the
+ * stack of an idle thread.
  */
 bool idle_hides_work(unsigned int marks);

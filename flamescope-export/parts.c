@@ -154,7 +154,7 @@ static bool parts_is_part(const struct parts *parts, const char *name)
 	return false;
 }
 
-/* Returns whether the file's name is that of a part of any kind. */
+/* Returns whether the file has the name of a part by CPU, comm or process. */
 static bool is_named_as_part(const char *name)
 {
 	static const char *const prefixes[] = { "cpu-", "comm-", "pid-" };

@@ -33,7 +33,7 @@ int parts_make(const struct selection *selection, enum parts_by by, struct parts
 void parts_done(struct parts *parts);
 
 /*
- * Counts files in a folder that have names of parts but belong to an earlier answer. Returns their
- * number, with the first of their names in `name`, or a negative errno.
+ * Counts the files in a folder that have names of parts but belong to an earlier answer. Puts the
+ * name that is first in the alphabet into `name`. Returns their number, or a negative errno.
  */
 int parts_count_others(const struct parts *parts, const char *folder, char name[256]);

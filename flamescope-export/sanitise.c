@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sanitised names keep (1) to (4) of query/text/clean-name.h (modules and values without (3)), and:
+ * Sanitised names have the properties (1) to (4) of query/text/clean-name.h, and those below.
+ * Modules and values may lack (3).
  *
  *   5. A comm and a symbol do not contain `->`, which splits a function into inlined ones.
  *   6. A `:` does not follow a blank and a number, which Flamescope would take for the time of an
@@ -8,7 +9,8 @@
  *   7. A symbol that is only a place, `[libfoo.so+0x4c80]`, and a thread's frame do not contain a
  *      plus. Flamescope drops the text from a plus on, so all places of a file would be equal.
  *   8. A comm has at least two characters. It does not contain a blank before a digit, which
- *      stackcollapse-perf.pl and speedscope would take for the pid.
+ *      stackcollapse-perf.pl and speedscope would take for the pid, or a semicolon, at which
+ *      stackcollapse-perf.pl would divide it into two frames.
  *   9. A module does not contain a blank or a parenthesis: speedscope drops a frame with a blank in
  *      its module, Firefox ends the module at the first `)`, Perfetto begins it at the last `(`.
  *  10. Only the comm of an idle task contains `swapper`: Flamescope hides samples with that word
@@ -76,6 +78,8 @@ static bool has_prefix(const uint8_t *at, const char *prefix)
 /* Returns whether (8), (9) or (11) forbid this character. The text ends with a NUL. */
 static bool is_forbidden(const struct cleaner *cleaner, const uint8_t *at)
 {
+	if (cleaner->comm && *at == ';')
+		return true;
 	if (cleaner->comm && *at == ' ')
 		return at[1] >= '0' && at[1] <= '9';
 	if (cleaner->module && strchr(" ()", *at))
@@ -125,8 +129,8 @@ bool flamescope_put_comm(struct buffer *text, const char *comm, int tid)
 }
 
 /*
- * Returns the size of a name that stays as it is, or 0 if the rules must be applied. Most names
- * stay: they have neither a blank before a colon nor a leading number.
+ * Returns the size of a name that needs no change, or 0 if put_symbol() must apply the rules. Most
+ * names need no change: they consist of plain characters and do not begin with a digit.
  */
 static size_t plain_size(const char *name)
 {

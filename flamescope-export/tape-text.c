@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Stacks stay as they are in the tape: a trie of callers, and a leaf for each sample. Each wanted
- * node stores the number of frames and bytes of itself and all its callers. The text of whole
- * stacks is not kept: most stacks of a window differ, and copying 24 short lines takes about as
- * long as reading a whole text from memory.
+ * node stores the number of frames and bytes of itself and all its callers. This code does not keep
+ * the text of whole stacks: most stacks of a window differ, and copying 24 short lines takes about
+ * as long as reading a whole text from memory.
  */
 #include "flamescope-export/tape-text.h"
 
@@ -23,22 +23,25 @@
 #define TRUNCATED_LINE "\t               0 [cut] ([unknown])\n"
 #define NO_STACK_LINE "\t               0 [unknown] ([unknown])\n"
 
-/* Most lines are short: copy this many bytes at once, although bytes of the next lines follow. */
+/*
+ * Most lines are short. The code copies this number of bytes at once, and the next line overwrites
+ * those behind the end of a short line.
+ */
 #define LINE_BYTES 128
 
 /* A text in the arena, never empty. */
 struct piece {
 	size_t start;
 	uint32_t size;
-	/* Threads only. */
+	/* Only for threads: the size of the comm. */
 	uint32_t comm_size;
-	/* Only for leaves of idle threads. */
+	/* Only for leaves of idle threads: a set of enum idle_mark. */
 	uint8_t marks;
-	/* Modules only. */
+	/* Only for modules: the text differs from the path. */
 	bool changed;
-	/* Threads only. */
+	/* Only for threads: the thread is an idle task. */
 	bool idle;
-	/* Only for frames and threads. */
+	/* Only for frames and threads: a set of the flags below. */
 	uint8_t wants;
 };
 
@@ -49,8 +52,8 @@ struct node {
 };
 
 /*
- * Why a stack, frame or thread is wanted. The flags of stacks are separate from the nodes, so that
- * the accesses for all samples touch less memory.
+ * Flags of wanted stacks, frames and threads. The flags of stacks are separate from the nodes, so
+ * that the accesses for all samples touch less memory.
  */
 #define WANTED 1
 #define WANTED_IDLE 2 /* for an idle thread, whose stacks need marks */
@@ -97,7 +100,7 @@ void tape_text_done(struct tape_text *text)
 }
 
 /*
- * Sanitises "COMM PID/TID " as one name, because a comm whose start is harmless may be harmful
+ * Sanitises "tid TID COMM" as one name, because a comm whose start is harmless may be harmful
  * behind a number.
  */
 static void make_thread_frame(struct tape_text *text, uint32_t id)
@@ -152,7 +155,7 @@ static const struct piece *make_module(struct tape_text *text, uint32_t id)
 	return piece;
 }
 
-/* Reserves memory first, because that may move the source. */
+/* Reserves memory first, because reserving may move the source. */
 static void put_copy(struct buffer *arena, const struct piece *piece)
 {
 	uint8_t *at = buffer_room(arena, piece->size);
@@ -250,7 +253,10 @@ static void want_callers(struct tape_text *text)
 	}
 }
 
-/* Firefox and Perfetto drop a sample without a line, so a sample without a stack has one too. */
+/*
+ * Firefox and Perfetto drop a sample without a line, so make_no_stack() makes one for the empty
+ * stack.
+ */
 static void make_no_stack(struct tape_text *text, uint32_t id)
 {
 	struct piece *piece = &text->frames[id];
@@ -303,7 +309,7 @@ int tape_text_make(struct tape_text *text)
 	for (size_t id = 1; id < text->tape->stacks.count; id++)
 		if (text->wants[id])
 			make_node(text, id);
-	buffer_room(&text->arena, LINE_BYTES); /* put_line() reads beyond the last line */
+	buffer_room(&text->arena, LINE_BYTES); /* tape_text_put_line() reads beyond the last line */
 	return buffer_failed(&text->arena) ? -ENOMEM : 0;
 }
 

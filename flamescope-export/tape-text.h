@@ -31,9 +31,9 @@ struct tape_text {
 	struct piece *threads;
 	/* A line for each thread; NULL: no thread frames. */
 	struct piece *thread_frames;
-	/* By stack. */
+	/* Indexed by stack. */
 	struct node *nodes;
-	/* By stack. */
+	/* Flags of wanted stacks, indexed by stack. */
 	uint8_t *wants;
 	/* The number of frames of the deepest stack. */
 	uint32_t deepest;
@@ -52,7 +52,9 @@ int tape_text_make(struct tape_text *text);
 
 /* Returns true if no wanted sample has a truncated stack or is work on an idle CPU. */
 bool tape_text_is_plain(const struct tape_text *text);
-/* Returns whether the sample is work on an idle CPU, which gets its own name. */
+/*
+ * Returns whether the sample is work on an idle CPU. Such a sample appears under the name idle-irq.
+ */
 bool tape_text_is_idle_irq(const struct tape_text *text, const struct tape_sample *sample);
 bool tape_text_is_truncated(const struct tape_text *text, const struct tape_sample *sample);
 /* Returns the least size of the sample's text. */

@@ -8,7 +8,7 @@
 #include "base/number.h"
 #include "query/coverage/coverage.h"
 
-/* A text lists at most this many offline stretches; beyond that it counts them. */
+/* The largest number of offline stretches that a text lists. The text only counts more. */
 #define OFFLINE_SHOWN 4
 
 static const char in_part[] = " in part of the window";
@@ -97,7 +97,7 @@ static void put_stalled(struct buffer *text, uint64_t length_ns, const char *wha
 void coverage_describe(const struct coverage *coverage, struct buffer *text)
 {
 	uint64_t gap_ns = coverage->window_ns - coverage->covered_ns;
-	char shown[64];
+	char shown[64], stacks[STACKS_TEXT_SIZE];
 
 	buffer_text(text, "covered ");
 	put_percent(text, coverage->covered_ns, coverage->window_ns);
@@ -137,6 +137,8 @@ void coverage_describe(const struct coverage *coverage, struct buffer *text)
 		buffer_text(text, ", names: ");
 		put_percent(text, coverage->named, coverage->frames);
 	}
+	if (coverage->stacks_read && *stacks_text(&coverage->stacks, stacks))
+		buffer_printf(text, ", user stacks: %s", stacks);
 	if (coverage->clock_error_ns)
 		buffer_printf(text, ", times within %s",
 			      duration_format(MAX(coverage->clock_error_ns, NSEC_PER_USEC), shown,
@@ -218,6 +220,10 @@ void coverage_put_json(const struct coverage *coverage, const struct window *win
 	}
 	json_key(json, "unnamed");
 	unnamed_text_put_json(&coverage->unnamed, json);
+	if (coverage->stacks_read) {
+		json_key(json, "user_stacks");
+		stacks_text_put_json(&coverage->stacks, json);
+	}
 	json_key(json, "whole");
 	json_bool(json, coverage_is_whole(coverage));
 	json_key(json, "gaps");

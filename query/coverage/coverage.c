@@ -42,8 +42,8 @@ static int add_reason(struct coverage_parts *parts, struct coverage_gap gap, con
 }
 
 /*
- * Adds the stretch between two anchors. Converts its last nanosecond instead of its end: at the
- * end, an anchor may have a new offset, because the wall clock was set.
+ * Adds the stretch between two anchors. Converts the last nanosecond of the stretch instead of its
+ * end. If the wall clock was set, the anchor at the end has a new offset.
  */
 static int coverage_add_stretch(struct coverage_parts *parts, const struct tape *tape,
 				uint64_t begin_ns, uint64_t end_ns)
@@ -212,8 +212,8 @@ static bool coverage_takes_samples(const struct tape_loss *loss)
 }
 
 /*
- * Counts the part of a loss that lies within the window. The time of a loss may last a second or
- * more, and exceed a short window.
+ * Counts the part of a loss that lies within the window. A loss may last longer than a short
+ * window.
  */
 static void count_share(struct coverage_shares *shares, const struct tape_loss *loss, double within)
 {
@@ -448,7 +448,7 @@ static int push_gap(struct coverage *coverage, uint64_t from_ns, uint64_t to_ns,
 	return array_push(&coverage->gaps, gap);
 }
 
-/* Adds the gaps of an uncovered stretch of the window. Parts of it may have a known reason. */
+/* Adds the gaps of an uncovered stretch. Parts of the stretch may have a known reason. */
 static int add_uncovered(struct coverage *coverage, const struct coverage_parts *parts,
 			 uint64_t from_ns, uint64_t to_ns)
 {

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * How much of a window is known, and what was lost in it. coverage_add_tape() adds each tape that
- * was read, coverage_add_unread() each segment that could not be read, in any order.
- * coverage_finish() then computes the covered time and the gaps.
+ * How much of a window is known, and what was lost in it. The caller passes each tape that it read
+ * to coverage_add_tape(), and each segment that it could not read to coverage_add_unread(), in any
+ * order. coverage_finish() then computes the covered time and the gaps.
  *
  * If a CPU was offline or a callchain was truncated, the coverage reports that, but the window
  * still counts as covered. If the user selected CPUs, time in which all selected CPUs were offline
@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "query/window/cpu-filter.h"
 #include "query/coverage/recorded-facts.h"
+#include "query/coverage/stacks-text.h"
 #include "query/coverage/unnamed-text.h"
 #include "query/window/window.h"
 #include "tape/tape.h"
@@ -30,7 +31,7 @@
  */
 #define COVERAGE_GAP_MIN_NS NSEC_PER_MSEC
 
-/* Why a gap exists. coverage_cause_name() gives the words that programs read. */
+/* The cause of a gap. coverage_cause_name() gives the words that programs read. */
 enum coverage_cause {
 	COVERAGE_CAUSE_UNKNOWN,
 	COVERAGE_CAUSE_STOPPED,
@@ -132,6 +133,9 @@ struct coverage {
 	uint64_t named;
 	/* why the other frames have no name */
 	struct unnamed_text unnamed;
+	/* how the user stacks end, if some tape was recorded with copies of stacks */
+	struct stack_shares stacks;
+	bool stacks_read;
 	struct recorded_facts facts;
 	/* the largest error of the selected samples' times */
 	uint64_t clock_error_ns;
@@ -233,8 +237,8 @@ int coverage_add_vanished(struct coverage_parts *parts, uint64_t from_ns, uint64
 /* Adds time whose segments retention removed. Returns 0 or -ENOMEM. */
 int coverage_add_removed(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns);
 /*
- * Adds a recorder's own report that it could not store this number of samples in this time. Returns
- * 0 or -ENOMEM.
+ * Adds a recorder's own report that it could not store `samples` samples in the time of `span`.
+ * Returns 0 or -ENOMEM.
  */
 int coverage_add_unsaved(struct coverage *coverage, struct coverage_parts *parts,
 			 const struct window *window, const struct coverage_span *span,

@@ -364,8 +364,8 @@ static uint64_t unsaved_until(const struct side *side, const struct coverage_gap
 }
 
 /*
- * Explains a gap. If it directly follows a gap with unsaved samples, the same segment precedes
- * both, so the search treats them as one gap.
+ * Explains a gap. If the gap directly follows a gap with unsaved samples, the same segment precedes
+ * both gaps, so the search treats them as one.
  */
 static int explain_gap(struct explainer *explainer, struct coverage *coverage, size_t number,
 		       struct error *error)

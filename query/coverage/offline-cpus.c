@@ -19,10 +19,7 @@ bool coverage_continues(const struct coverage_lasting *before, const struct cove
 	       piece->from_ns <= before->to_ns + COVERAGE_PIECES_MAX_GAP_NS;
 }
 
-/*
- * Joins the following pieces of one stretch in the sorted list. Returns false at the end of the
- * list.
- */
+/* Joins the pieces of the next stretch in the sorted list. Returns false at the end of the list. */
 static bool next_lasting(const struct coverage_parts *parts, size_t *at,
 			 struct coverage_lasting *ret_lasting)
 {
@@ -70,8 +67,8 @@ static int find_stretches(const struct coverage_parts *parts, const struct windo
 }
 
 /*
- * Returns in how much recorded time of the window all selected CPUs were offline. The stretches are
- * sorted by their begin.
+ * Returns the length of the recorded time of the window in which all selected CPUs were offline.
+ * The stretches are sorted by their begin.
  */
 static uint64_t count_uncovered_ns(const struct coverage *coverage,
 				   const struct offline_cpus *stretches, size_t asked,
@@ -142,8 +139,8 @@ static size_t list_cpus(const struct coverage_lasting *offline, size_t count, ch
 }
 
 /*
- * Adds one gap for all CPUs with the same offline time, or several gaps if their list would not
- * fit.
+ * Adds one gap for all CPUs with the same offline time. If the list of these CPUs does not fit into
+ * a gap, adds several gaps.
  */
 static int add_gaps(struct coverage *coverage, const struct offline_cpus *stretches)
 {

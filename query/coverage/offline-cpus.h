@@ -9,7 +9,7 @@
 #include "query/coverage/coverage.h"
 
 /*
- * Two pieces of one throttling or one offline stretch may differ by this much. Two separate
+ * The largest distance between two pieces of one throttling or of one offline stretch. Two separate
  * stretches have at least a tick of the kernel's clock between them.
  */
 #define COVERAGE_PIECES_MAX_GAP_NS (100 * 1000ull)

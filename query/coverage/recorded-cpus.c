@@ -51,7 +51,7 @@ static int add_all_cpus(struct coverage_parts *parts, const struct cpu_set_filte
 	return 0;
 }
 
-/* Ignores a list of CPUs that cannot be parsed. */
+/* Adds the CPUs that a tape records. Ignores a list of CPUs that cannot be parsed. */
 int recorded_cpus_add(struct coverage_parts *parts, const struct cpu_set_filter *asked,
 		      const struct tape *tape)
 {

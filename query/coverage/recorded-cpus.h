@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Finds the selected CPUs that were not recorded, either because the recorder was configured to
- * leave them out or because the host does not have them.
+ * Finds the selected CPUs that were not recorded. Either the recorder was configured to leave them
+ * out, or the host does not have them.
  */
 
 #include "query/coverage/coverage.h"

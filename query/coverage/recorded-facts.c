@@ -10,8 +10,9 @@
 #define MORE ", ..."
 
 /*
- * Threads add tapes in any order, so the list is sorted: an answer must not change from run to run.
- * Finds the place of a value in it. Returns false if the list has the value.
+ * Finds the place of a value in the sorted list. Returns false if the list contains the value. The
+ * list is sorted because threads add tapes in any order, and an answer must not change from run to
+ * run.
  */
 static bool recorded_facts_find(const char *list, const char *value, size_t *ret_at)
 {
@@ -31,7 +32,7 @@ static bool recorded_facts_find(const char *list, const char *value, size_t *ret
 	return true;
 }
 
-/* A comma separates the values of the list. */
+/* Replaces commas in a value, because a comma separates the values of the list. */
 static void recorded_facts_clean(const char *value, char *text, size_t size)
 {
 	snprintf(text, size, "%s", value);

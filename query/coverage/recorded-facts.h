@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Which host recorded the segments of a window, with which event and at which frequency. Evidence
- * of two hosts looks the same otherwise. A window may hold segments of several hosts.
+ * The hosts that recorded the segments of a window, with their events and frequencies. Without
+ * these facts, recordings of two hosts look the same. A window may contain segments of several
+ * hosts.
  */
 
 #include "base/bytes.h"
@@ -16,7 +17,7 @@ struct recorded_facts {
 	char frequency[64];
 };
 
-/* Adds the facts of a tape. A list that is full ends in "..." and takes no more. */
+/* Adds the facts of a tape. A full list ends in "..." and takes no more values. */
 void recorded_facts_add(struct recorded_facts *facts, const struct tape *tape);
 /* Puts the member "host" of a JSON object: the names, or null if the host is unknown. */
 void recorded_facts_put_host(const struct recorded_facts *facts, struct buffer *json);

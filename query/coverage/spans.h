@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Joins tapes and unsaved spans that meet on the perf clock. Each of them converts its ends to the
- * wall clock with its own anchors. If the wall clock was set, the converted ends are far apart.
+ * Joins tapes and unsaved spans that meet on the perf clock. Each tape or span converts its ends to
+ * the wall clock with its own anchors. If somebody set the wall clock, the converted ends are far
+ * apart.
  */
 
 #include "query/coverage/coverage.h"

@@ -19,7 +19,8 @@
 #define OF_MODULE TAPE_UNNAMED " "
 #define UNMAPPED "in no known mapping"
 
-static void add_reason(struct unnamed_text *unnamed, const char *why, size_t size, uint64_t frames)
+static void unnamed_text_add_reason(struct unnamed_text *unnamed, const char *why, size_t size,
+				    uint64_t frames)
 {
 	size_t i = 0;
 
@@ -38,7 +39,10 @@ static void add_reason(struct unnamed_text *unnamed, const char *why, size_t siz
 	unnamed->items[i].frames += frames;
 }
 
-/* An attacker may have written the tape. Our reasons contain nothing hidden. */
+/*
+ * Returns whether the text may be a reason. An attacker may have written the tape, so this
+ * function refuses hidden characters.
+ */
 static bool unnamed_text_is_reason(const char *text, size_t size)
 {
 	uint32_t code = ' ';
@@ -51,8 +55,8 @@ static bool unnamed_text_is_reason(const char *text, size_t size)
 }
 
 /*
- * Returns for each string the number of the fact whose value it is, as a module's path, plus 1; 0:
- * no such fact.
+ * Returns an array with an entry for each string of the tape. If the string is a module's path and
+ * the value of such a fact, the entry is the number of the fact plus 1; otherwise the entry is 0.
  */
 static uint32_t *find_facts(const struct tape *tape)
 {
@@ -94,40 +98,61 @@ static size_t find_only_reason(const struct tape *tape, const char **ret_why)
 	return found;
 }
 
-static void add_module(struct unnamed_text *unnamed, const struct tape *tape, const uint32_t *facts,
-		       uint32_t module, uint64_t frames)
+/*
+ * Adds frames of the module with this path. UNNAMED_TEXT_UNMAPPED stands for frames outside of all
+ * modules.
+ */
+static void unnamed_text_put_path(struct unnamed_text *unnamed, const struct tape *tape,
+				  const uint32_t *facts, uint32_t path, uint64_t frames)
 {
-	const struct tape_module *of = &tape->modules.items[module];
 	const char *why = NULL;
 	size_t size;
 
-	if (of->kind == TAPE_MODULE_UNKNOWN)
+	if (path == UNNAMED_TEXT_UNMAPPED)
 		why = UNMAPPED;
-	else if (facts[of->path])
-		why = tape_string(tape, tape->facts.items[facts[of->path] - 1].key) +
-		      strlen(OF_MODULE);
+	else if (facts[path])
+		why = tape_string(tape, tape->facts.items[facts[path] - 1].key) + strlen(OF_MODULE);
 	size = why ? strlen(why) : find_only_reason(tape, &why);
 	if (size && unnamed_text_is_reason(why, size))
-		add_reason(unnamed, why, size, frames);
+		unnamed_text_add_reason(unnamed, why, size, frames);
 	else
-		add_reason(unnamed, UNNAMED_TEXT_OTHER, strlen(UNNAMED_TEXT_OTHER), frames);
+		unnamed_text_add_reason(unnamed, UNNAMED_TEXT_OTHER, strlen(UNNAMED_TEXT_OTHER),
+					frames);
 }
 
 int unnamed_text_add(struct unnamed_text *unnamed, const struct tape *tape, const uint64_t *frames)
 {
 	_cleanup_free_ uint32_t *facts = find_facts(tape);
 
-	for (size_t i = 0; facts && i < tape->modules.count; i++)
+	for (size_t i = 0; facts && i < tape->modules.count; i++) {
+		const struct tape_module *module = &tape->modules.items[i];
+
 		if (frames[i])
-			add_module(unnamed, tape, facts, i, frames[i]);
+			unnamed_text_put_path(unnamed, tape, facts,
+					      module->kind == TAPE_MODULE_UNKNOWN
+						      ? UNNAMED_TEXT_UNMAPPED
+						      : module->path,
+					      frames[i]);
+	}
 	return facts ? 0 : -ENOMEM;
+}
+
+int unnamed_text_add_path(struct unnamed_text *unnamed, const struct tape *tape, uint32_t path,
+			  uint64_t frames)
+{
+	_cleanup_free_ uint32_t *facts = find_facts(tape);
+
+	if (!facts)
+		return -ENOMEM;
+	unnamed_text_put_path(unnamed, tape, facts, path, frames);
+	return 0;
 }
 
 void unnamed_text_merge(struct unnamed_text *unnamed, const struct unnamed_text *other)
 {
 	for (size_t i = 0; i < other->count; i++)
-		add_reason(unnamed, other->items[i].why, strlen(other->items[i].why),
-			   other->items[i].frames);
+		unnamed_text_add_reason(unnamed, other->items[i].why, strlen(other->items[i].why),
+					other->items[i].frames);
 }
 
 void unnamed_text_describe(const struct unnamed_text *unnamed, struct buffer *text)

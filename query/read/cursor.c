@@ -41,7 +41,7 @@ struct cursor {
 	bool ended;
 	/* The results of a batch of segments that threads have read. */
 	struct loaded *read;
-	/* size of `read`; 0: segments are read one by one */
+	/* the size of `read`; 0: the cursor reads segments one by one */
 	unsigned int read_max;
 	size_t read_begin, read_count;
 };
@@ -149,12 +149,28 @@ static int cursor_read_one(void *context, unsigned int worker, size_t item)
 	return 0;
 }
 
+/* Returns how many segments of a batch fit into the memory, at least one. */
+static size_t cursor_count_batch(const struct cursor *cursor, size_t begin)
+{
+	const struct store_segments *segments = &cursor->loader.segments;
+	size_t most = MIN(cursor->read_max, segments->list.count - begin), count = 1;
+	uint64_t bytes = store_reader_memory(cursor->loader.reader, &segments->list.items[begin]);
+
+	for (; count < most; count++) {
+		bytes += store_reader_memory(cursor->loader.reader,
+					     &segments->list.items[begin + count]);
+		if (bytes > LOADER_MEMORY_BYTES)
+			break;
+	}
+	return count;
+}
+
 /* Reads the next batch. The caller must have taken all tapes of the previous batch. */
 static int read_some(struct cursor *cursor, size_t begin)
 {
 	const struct workers workers = {
 		.threads = cursor->read_max,
-		.count = MIN(cursor->read_max, cursor->loader.segments.list.count - begin),
+		.count = cursor_count_batch(cursor, begin),
 		.work = cursor_read_one,
 		.context = cursor,
 	};
@@ -200,8 +216,8 @@ static int cursor_open_segment(struct cursor *cursor, size_t number, struct erro
 }
 
 /*
- * Returns the open tape with the earliest row; among equal ones the one opened first. NULL: no
- * rows.
+ * Returns the open tape whose next row is the earliest. If several tapes have equal rows, returns
+ * the tape that was opened first. Returns NULL if no rows are left.
  */
 static struct open_tape *find_earliest(const struct cursor *cursor)
 {

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Walks the samples of a window that pass a filter. It returns them in the order of the wall clock,
- * over all CPUs, segments and boots, sealed or not. The cursor opens one segment after the other,
- * and several at once only if their times overlap. Memory use therefore does not grow with the
- * window.
+ * Walks the samples of a window that pass a filter. The cursor returns the samples in the order of
+ * the wall clock, over all CPUs, segments and boots, sealed or not. It opens one segment after the
+ * other, and several at once only if their times overlap. Memory use therefore does not grow with
+ * the window.
  */
 
 #include <stdint.h>
@@ -39,8 +39,8 @@ int cursor_open(struct store_reader *reader, const struct question *question,
 struct cursor *cursor_close(struct cursor *cursor);
 DEFINE_CLEANUP(cursor, struct cursor *, cursor_close)
 /*
- * Reads this many segments in parallel. Useful only for a caller that keeps all tapes. Returns 0 or
- * -ENOMEM.
+ * Sets the number of segments that the cursor reads in parallel. Useful only for a caller that
+ * keeps all tapes. Returns 0 or -ENOMEM.
  */
 int cursor_set_threads(struct cursor *cursor, unsigned int threads);
 
@@ -51,8 +51,8 @@ int cursor_set_threads(struct cursor *cursor, unsigned int threads);
 int cursor_next(struct cursor *cursor, struct cursor_row *ret_row, struct error *error);
 
 /*
- * Skips to the first remaining row at or after a moment. Segments before it are read only for their
- * losses.
+ * Skips to the first remaining row at or after a moment. The cursor reads segments before the
+ * moment only for their losses.
  */
 void cursor_skip_to(struct cursor *cursor, uint64_t realtime_ns);
 

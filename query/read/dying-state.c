@@ -12,10 +12,10 @@
 
 /*
  * The recorder makes the events every minute while any cgroup is dying, and reads its clocks every
- * ten seconds. After this time, all are gone.
+ * ten seconds. If the last events are older than this, no cgroup is dying any more.
  */
 #define FRESH_NS (80 * NSEC_PER_SEC)
-/* The events of one moment are made at the same perf time. */
+/* The events of one moment have the same perf time, so their wall clock times hardly differ. */
 #define SAME_NS NSEC_PER_MSEC
 
 void dying_state_done(struct dying_state *state)
@@ -23,37 +23,22 @@ void dying_state_done(struct dying_state *state)
 	array_done(&state->kinds);
 }
 
-static uint64_t number_field(const struct tape *tape, const struct tape_event *event,
-			     const char *key)
-{
-	const char *text = tape_event_field(tape, event, key);
-
-	return text ? strtoull(text, NULL, 10) : 0;
-}
-
-static void copy_field(const struct tape *tape, const struct tape_event *event, const char *key,
-		       char *to, size_t size)
-{
-	const char *text = tape_event_field(tape, event, key);
-
-	snprintf(to, size, "%s", text ? text : "");
-}
-
 static int add_kind(struct dying_state *state, const struct tape *tape,
 		    const struct tape_event *event)
 {
 	struct dying_state_kind kind = {
-		.count = number_field(tape, event, TAPE_DYING_COUNT),
-		.oldest_s = number_field(tape, event, TAPE_DYING_OLDEST),
-		.made_by_pid = number_field(tape, event, TAPE_DYING_MADE_BY_PID),
-		.removed_by_pid = number_field(tape, event, TAPE_DYING_REMOVED_BY_PID),
+		.count = tape_event_number(tape, event, TAPE_DYING_COUNT),
+		.oldest_s = tape_event_number(tape, event, TAPE_DYING_OLDEST),
+		.made_by_pid = tape_event_number(tape, event, TAPE_DYING_MADE_BY_PID),
+		.removed_by_pid = tape_event_number(tape, event, TAPE_DYING_REMOVED_BY_PID),
 	};
 
-	copy_field(tape, event, TAPE_DYING_PREFIX, kind.prefix, sizeof(kind.prefix));
-	copy_field(tape, event, TAPE_DYING_MADE_BY, kind.made_by, sizeof(kind.made_by));
-	copy_field(tape, event, TAPE_DYING_REMOVED_BY, kind.removed_by, sizeof(kind.removed_by));
-	state->counted_s = number_field(tape, event, TAPE_DYING_COUNTED);
-	state->unsure = number_field(tape, event, TAPE_DYING_UNSURE);
+	tape_event_copy(tape, event, TAPE_DYING_PREFIX, kind.prefix, sizeof(kind.prefix));
+	tape_event_copy(tape, event, TAPE_DYING_MADE_BY, kind.made_by, sizeof(kind.made_by));
+	tape_event_copy(tape, event, TAPE_DYING_REMOVED_BY, kind.removed_by,
+			sizeof(kind.removed_by));
+	state->counted_s = tape_event_number(tape, event, TAPE_DYING_COUNTED);
+	state->unsure = tape_event_number(tape, event, TAPE_DYING_UNSURE);
 	state->count += kind.count;
 	return array_push(&state->kinds, kind);
 }
@@ -62,7 +47,7 @@ static int add_kind(struct dying_state *state, const struct tape *tape,
  * Returns true if the events of a moment tell more about the end of a window than the events that
  * were taken so far.
  */
-static bool is_better(const struct dying_state *state, uint64_t time_ns, uint64_t to_ns)
+static bool dying_state_is_better(const struct dying_state *state, uint64_t time_ns, uint64_t to_ns)
 {
 	if (!state->at_ns)
 		return true;
@@ -83,7 +68,7 @@ static int take_tape(struct dying_state *state, const struct tape *tape, uint64_
 		if (strcmp(tape_string(tape, event->name), TAPE_EVENT_DYING) != 0)
 			continue;
 		time_ns = tape_to_realtime(tape, event->time_ns, NULL);
-		if (is_better(state, time_ns, to_ns)) {
+		if (dying_state_is_better(state, time_ns, to_ns)) {
 			state->kinds.count = 0;
 			state->count = 0;
 			state->at_ns = time_ns;
@@ -95,8 +80,8 @@ static int take_tape(struct dying_state *state, const struct tape *tape, uint64_
 }
 
 /* Sets *ret_end_ns to the end of what is recorded in [from, to); 0: nothing. */
-static int find_end(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
-		    uint64_t *ret_end_ns, struct error *error)
+static int dying_state_find_end(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
+				uint64_t *ret_end_ns, struct error *error)
 {
 	struct store_segments segments = { 0 };
 	int r = store_reader_list(reader, from_ns, to_ns, &segments, error);
@@ -108,7 +93,10 @@ static int find_end(struct store_reader *reader, uint64_t from_ns, uint64_t to_n
 	return r;
 }
 
-/* Reads somewhat further: the end of a spool is the time of its last event. */
+/*
+ * Reads the segments near the end. The end of a spool is the time of its last event, so this
+ * function reads one second further.
+ */
 static int take_segments(struct store_reader *reader, uint64_t end_ns, struct dying_state *state,
 			 struct error *error)
 {
@@ -130,7 +118,7 @@ static int take_segments(struct store_reader *reader, uint64_t end_ns, struct dy
 	return r;
 }
 
-static int compare_counts(const void *a, const void *b)
+static int dying_state_compare(const void *a, const void *b)
 {
 	const struct dying_state_kind *one = a, *other = b;
 
@@ -144,7 +132,7 @@ int dying_state_read(struct store_reader *reader, uint64_t from_ns, uint64_t to_
 {
 	struct dying_state state = { 0 };
 	uint64_t end_ns;
-	int r = find_end(reader, from_ns, to_ns, &end_ns, error);
+	int r = dying_state_find_end(reader, from_ns, to_ns, &end_ns, error);
 
 	if (r == 0 && end_ns)
 		r = take_segments(reader, end_ns, &state, error);
@@ -154,7 +142,7 @@ int dying_state_read(struct store_reader *reader, uint64_t from_ns, uint64_t to_
 	}
 	if (state.kinds.count)
 		qsort(state.kinds.items, state.kinds.count, sizeof(*state.kinds.items),
-		      compare_counts);
+		      dying_state_compare);
 	*ret_state = state;
 	return r;
 }

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Which cgroups were dying at the end of a window, and which programs made and removed them,
- * according to the recorder's events (tape/tape-events.h). The recorder need not run any more.
+ * Finds the cgroups that were dying at the end of a window, and the programs that made and removed
+ * them. The source is the recorder's events (tape/tape-events.h), so the recorder need not run any
+ * more.
  */
 
 #include <stdint.h>
@@ -14,19 +15,19 @@
 #include "store/read/store-reader.h"
 #include "tape/tape.h"
 
-/* Fewer are usual on a host that starts containers (docs/AUDIT.md). */
+/* A larger number is unusual even on a host that starts containers (docs/AUDIT.md). */
 #define DYING_STATE_MANY 2000
 
-/* Names are those of users and not clean. */
+/* The dying cgroups of one kind. Users choose the names, so the names are not clean. */
 struct dying_state_kind {
 	char prefix[256];
 	uint64_t count, oldest_s;
-	/* "": not seen; a number of 0: not known */
+	/* programs and their processes; "" and 0: not known */
 	char made_by[64], removed_by[64];
 	uint64_t made_by_pid, removed_by_pid;
 };
 
-/* Zeroed is empty. */
+/* A zeroed state is empty. */
 struct dying_state {
 	/* wall clock of the events; 0: nothing was dying */
 	uint64_t at_ns;
@@ -34,9 +35,9 @@ struct dying_state {
 	uint64_t count;
 	/* highest count first */
 	array_of(struct dying_state_kind) kinds;
-	/* older removals are not counted */
+	/* the seconds for which the recorder has counted; it does not count earlier removals */
 	uint64_t counted_s;
-	/* the counts may be off by this many */
+	/* the largest error of the counts */
 	uint64_t unsure;
 };
 

@@ -130,7 +130,7 @@ static bool event_cursor_passes(const struct run *run, const struct event_cursor
 	       (!threads || threads[event->thread]);
 }
 
-static int take_event(struct run *run, const struct event_cursor_row *row)
+static int event_cursor_take_event(struct run *run, const struct event_cursor_row *row)
 {
 	struct waiting waiting = { row->realtime_ns, run->texts.size, 0 };
 	int r = run->options->make(run->options->context, row, &run->texts);
@@ -155,7 +155,7 @@ static int event_cursor_take_tape(struct run *run, const struct tape *tape)
 		if (r < 0 || !event_cursor_passes(run, &row, threads))
 			continue;
 		coverage->clock_error_ns = MAX(coverage->clock_error_ns, off_ns);
-		r = take_event(run, &row);
+		r = event_cursor_take_event(run, &row);
 	}
 	return r;
 }

@@ -33,8 +33,8 @@ struct event_cursor_options {
 };
 
 /*
- * The events of one name that came too fast to be kept: how many, and the time on the wall clock in
- * which they came.
+ * The events of one name that came too fast to be kept: their number, and the time on the wall
+ * clock in which they came.
  */
 struct event_cursor_overflow {
 	uint64_t count, from_ns, to_ns;

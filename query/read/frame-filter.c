@@ -40,8 +40,8 @@ static bool frame_filter_is_kept(const struct filter *filter, const struct tape 
 }
 
 /*
- * Maps each stack to the stack that remains of it. Parents come before their children, so the
- * result for the parent is known.
+ * Maps each stack to the stack that remains without the removed frames. Parents come before their
+ * children, so the result for the parent is known.
  */
 static void frame_filter_shorten(const struct filter *filter, struct tape *tape, uint32_t *left)
 {

@@ -57,8 +57,8 @@ int loader_add_removed(struct store_reader *reader, const struct window *window,
 }
 
 /*
- * Handles a file that disappeared after the index was read. If retention removed it, the store has
- * a record of that. Otherwise somebody else removed it.
+ * Handles a file that disappeared after the loader read the index. The store has a record of each
+ * removal by retention. Without such a record, another program removed the file.
  */
 static int take_vanished(struct loader *loader, const struct store_segment *segment,
 			 struct error *error)

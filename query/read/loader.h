@@ -14,7 +14,13 @@
 #include "store/read/store-reader.h"
 #include "tape/tape.h"
 
-/* The common part of all queries. The caller keeps the filter and the context alive. */
+/*
+ * The limit of the memory for segments that are read at the same time. Without it, a store that an
+ * attacker made could fill our memory.
+ */
+#define LOADER_MEMORY_BYTES (160ull << 20)
+
+/* The common part of all queries. The caller keeps the filter and `context` alive. */
 struct question {
 	struct window window;
 	const struct filter *filter;

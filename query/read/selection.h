@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * All samples of a window in memory, for answers that read them twice. It holds the rows of a
- * cursor, tapes that contain only selected samples, and the coverage.
+ * All samples of a window in memory, for answers that read them twice. A selection has the rows of
+ * a cursor, tapes that contain only selected samples, and the coverage.
  */
 
 #include <stdint.h>

@@ -76,8 +76,9 @@ double series_max(const char *name)
 {
 	bool cpu = strncmp(name, "cpu", 3) == 0 && isdigit((unsigned char)name[3]);
 	bool pressure = strncmp(name, "pressure/", strlen("pressure/")) == 0;
+	bool wait = strncmp(name, "thread/", strlen("thread/")) == 0;
 
-	return (cpu || pressure) && series_suffix(name) ? 100 : INFINITY;
+	return (cpu || pressure || wait) && series_suffix(name) ? 100 : INFINITY;
 }
 
 enum series_unit series_unit(const char *name)
@@ -119,6 +120,16 @@ static void set_figure(struct series_step *step, const struct last *last)
 	if (step->unit == SERIES_PER_CENT)
 		step->figure /= series_ends_with(step->name, "_us") ? 1e4 : 10;
 	step->has_figure = true;
+}
+
+uint64_t series_wait_begin_ns(const struct series_step *step)
+{
+	uint64_t growth_ns;
+
+	if (!step->has_figure || step->from_ns >= step->to_ns)
+		return step->to_ns;
+	growth_ns = step->figure / 100 * (step->to_ns - step->from_ns);
+	return step->to_ns - MIN(growth_ns, step->to_ns);
 }
 
 static int take_point(struct run *run, const char *name, uint32_t series, uint64_t boot,
@@ -167,8 +178,8 @@ static bool is_wanted(const struct series_options *options, const char *name)
 	return !options->wants || options->wants(options->context, name);
 }
 
-static int take_gauge(struct run *run, const struct tape *tape, uint64_t boot,
-		      const struct tape_gauge *gauge)
+static int series_take_gauge(struct run *run, const struct tape *tape, uint64_t boot,
+			     const struct tape_gauge *gauge)
 {
 	const char *name = strings_at(&tape->strings, gauge->name);
 	uint32_t series;
@@ -187,20 +198,20 @@ static int take_gauge(struct run *run, const struct tape *tape, uint64_t boot,
 	return r;
 }
 
-static int take_gauges(struct run *run, const struct tape *tape)
+static int series_take_gauges(struct run *run, const struct tape *tape)
 {
 	const char *boot_id = tape_fact(tape, "boot_id");
 	uint32_t boot;
 	int r = strings_add(&run->boots, boot_id, strlen(boot_id), &boot);
 
 	for (size_t i = 0; r == 0 && i < tape->gauges.count; i++)
-		r = take_gauge(run, tape, boot, &tape->gauges.items[i]);
+		r = series_take_gauge(run, tape, boot, &tape->gauges.items[i]);
 	return r;
 }
 
 static int series_take_tape(struct run *run, const struct tape *tape)
 {
-	int r = take_gauges(run, tape);
+	int r = series_take_gauges(run, tape);
 
 	if (r < 0)
 		return r;
@@ -222,7 +233,7 @@ static int series_read_segment(struct run *run, const struct store_segment *segm
 	return r == 1 ? series_take_tape(run, tape) : r;
 }
 
-static int read_segments(struct run *run, struct error *error)
+static int series_read_segments(struct run *run, struct error *error)
 {
 	const struct series_options *options = run->options;
 	size_t count = run->loader.segments.list.count;
@@ -252,7 +263,7 @@ static int read_neighbour(struct run *run, struct store_reader *reader,
 	if (error_is_exhaustion(r))
 		return error_set(error, r, "%s", own.text);
 	/* the answer does not depend on a neighbour: ignore a neighbour that is gone or damaged */
-	return r < 0 ? 0 : take_gauges(run, tape);
+	return r < 0 ? 0 : series_take_gauges(run, tape);
 }
 
 /*
@@ -281,7 +292,7 @@ static int read_all(struct run *run, struct store_reader *reader, struct error *
 
 	if (r < 0)
 		return r;
-	r = read_segments(run, error);
+	r = series_read_segments(run, error);
 	/* if no tape of the window was read, its neighbours alone must not produce an answer */
 	if (r < 0)
 		return r;

@@ -77,14 +77,20 @@ int series_run(struct store_reader *reader, const struct series_options *options
 
 enum series_unit series_unit(const char *name);
 /*
- * Returns the upper limit of a figure of that name, or INFINITY. The kernel counts a CPU's time in
- * ticks, so one second may seem to have 101 %. Only single figures exceed the limit; their mean is
- * right.
+ * Returns when the wait of a step of thread/NAME/wait_us began, if it was a single one: the kernel
+ * adds a wait when the thread runs again, so the wait may begin before the step. Returns the end of
+ * the step if the thread did not wait.
+ */
+uint64_t series_wait_begin_ns(const struct series_step *step);
+/*
+ * Returns the upper limit of a figure of the gauge, or INFINITY. The kernel counts a CPU's time in
+ * ticks, so one second may seem to have 101 %; it counts the wait of a thread when the wait ends,
+ * so one second may seem to have 600 %. Only single figures exceed the limit; their mean is right.
  */
 double series_max(const char *name);
 /*
- * Returns the length of the suffix that names the unit of the raw values. The figures have another
- * unit.
+ * Returns the length of the suffix that names the unit of the raw values. The figures may have
+ * another unit.
  */
 size_t series_suffix(const char *name);
 /*

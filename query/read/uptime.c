@@ -14,7 +14,7 @@ static bool is_of_boot(const struct store_segment *segment, const char *boot)
 }
 
 /*
- * Returns the last segment to end among the segments whose boot ID starts with this text, or NULL.
+ * Returns the segment that ends last among the segments whose boot ID starts with `boot`, or NULL.
  */
 static const struct store_segment *uptime_latest(const struct store_segments *segments,
 						 const char *boot)

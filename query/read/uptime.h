@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Converts moments as in the kernel log, "[12345.678901]", to the wall clock. They are seconds
- * since boot, on the clock that samples use too.
+ * Converts moments as in the kernel log, "[12345.678901]", to the wall clock. Such moments are
+ * seconds since boot, on the clock that samples use too.
  */
 
 #include <stdint.h>
@@ -13,7 +13,7 @@
 
 struct uptime_moment {
 	uint64_t realtime_ns;
-	/* how far the result may be off, as far as the recording knows */
+	/* the largest error of the result, as far as the recording shows */
 	uint64_t error_ns;
 	/*
 	 * how far the moment is from the recorded time of its boot; 0 means within the recorded

@@ -12,24 +12,10 @@
 
 #include "base/cleanup.h"
 #include "base/sort.h"
-#include "query/read/frame-count.h"
+#include "query/read/frame-account.h"
 #include "query/read/frame-filter.h"
 #include "tape/stack-class.h"
 #include "tape/clocks.h"
-
-/* Returns true if no later sample has an earlier wall clock time. */
-static bool wall_clock_rises(const struct tape *tape)
-{
-	for (size_t i = 1; i < tape->anchors.count; i++) {
-		const struct tape_anchor *a = &tape->anchors.items[i - 1], *b = a + 1;
-		int64_t perf_ns = b->perf_ns - a->perf_ns;
-		int64_t wall_ns = b->realtime_ns - a->realtime_ns;
-
-		if (wall_ns < 0 || perf_ns - wall_ns > CLOCKS_STEP_NS)
-			return false;
-	}
-	return true;
-}
 
 /* Returns the first sample at or after a moment. The wall clock times must rise. */
 static size_t first_at(const struct tape *tape, uint64_t realtime_ns)
@@ -88,7 +74,7 @@ static int keep_selected(struct tape *tape, const struct window *window,
 			 struct window_filter_times *times)
 {
 	struct tape_sample *samples = tape->samples.items;
-	bool rises = wall_clock_rises(tape);
+	bool rises = clocks_wall_rises(tape);
 	size_t begin = rises ? first_at(tape, window->from_ns) : 0, kept = 0;
 	size_t end = rises ? first_at(tape, window->to_ns) : tape->samples.count;
 	uint8_t *kinds = times->kinds;
@@ -170,5 +156,5 @@ int window_filter_count_samples(const struct tape *tape, struct coverage *covera
 	for (size_t i = 0; r == 0 && i < tape->samples.count; i++)
 		frame_count_add(&count, tape->samples.items[i].stack, tape->samples.items[i].frame,
 				1);
-	return r < 0 ? r : frame_count_finish(&count, coverage);
+	return r < 0 ? r : frame_account_add(&count, coverage);
 }

@@ -10,10 +10,11 @@
 #include "query/read/window-filter.h"
 #include "query/sums/kept-baseline.h"
 #include "query/sums/tally-tape.h"
+#include "tape/digest.h"
 #include "base/workers.h"
 
 #define SLICE_NS (10 * NSEC_PER_SEC)
-/* With less recorded time, any value may be chance. */
+/* The least recorded time of a baseline. With less time, its values may be chance. */
 #define LEAST_NS NSEC_PER_SEC
 
 /* A part of a segment. */
@@ -93,8 +94,8 @@ static int add_pieces(struct run *run, bool apart)
 }
 
 /*
- * Orders the pieces by halves, quarters, eighths. Whenever reading stops, the pieces read so far
- * are evenly spread.
+ * Orders the pieces by halves, quarters, eighths. Whenever the workers stop, the pieces that they
+ * have read are evenly spread.
  */
 static int baseline_spread(struct run *run)
 {
@@ -118,7 +119,7 @@ static int baseline_spread(struct run *run)
 	return 0;
 }
 
-static int name_frames(struct run *run, struct tape *tape)
+static int baseline_name_frames(struct run *run, struct tape *tape)
 {
 	const struct question *question = &run->options->question;
 	int r;
@@ -131,10 +132,9 @@ static int name_frames(struct run *run, struct tape *tape)
 	return r;
 }
 
-static void baseline_count(struct run *run, const struct piece *piece)
+static void baseline_count(struct run *run, const struct piece *piece, uint64_t slice_ns)
 {
 	struct baseline *baseline = &run->baseline;
-	uint64_t slice_ns = piece->to_ns - piece->from_ns;
 	uint64_t begin_ns = piece->summed ? piece->segment->begin_ns : piece->from_ns;
 	uint64_t end_ns = piece->summed ? piece->segment->end_ns : piece->to_ns;
 
@@ -154,7 +154,7 @@ static int baseline_add_tape(struct run *run, struct tally *tally, const struct 
 	const struct window slice = { .from_ns = piece->from_ns, .to_ns = piece->to_ns };
 	uint64_t sample_ns = stack_class_sample_ns(tape, piece->segment->samples), error_ns = 0;
 	struct window_filter_times times = { 0 };
-	int r = name_frames(run, tape);
+	int r = baseline_name_frames(run, tape);
 
 	if (r == 0 && piece->summed)
 		r = tally_add_sums(tally, tape, sample_ns, filter);
@@ -165,25 +165,55 @@ static int baseline_add_tape(struct run *run, struct tally *tally, const struct 
 				      piece->summed ? TALLY_CPUS : TALLY_CPUS | TALLY_NAMES);
 	window_filter_times_done(&times);
 	if (r == 0)
-		baseline_count(run, piece);
+		baseline_count(run, piece, piece->to_ns - piece->from_ns);
+	return r;
+}
+
+static int baseline_load(struct run *run, const struct piece *piece, unsigned int parts,
+			 struct tape **ret_tape)
+{
+	const struct segment_want want = { piece->from_ns, piece->to_ns, parts, .threads = 1 };
+
+	return store_reader_load(run->reader, piece->segment, &want, ret_tape, NULL);
+}
+
+/*
+ * Adds the digest of a whole segment, which has names and CPUs. Returns 0, 1 if the segment must be
+ * read, or a negative errno.
+ */
+static int baseline_add_digest(struct run *run, struct tally *tally, const struct piece *piece)
+{
+	const struct store_segment *segment = piece->segment;
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+	int r;
+
+	if (!piece->summed || !filter_passes_all(run->options->question.filter))
+		return 1;
+	r = baseline_load(run, piece, SEGMENT_DIGEST, &tape);
+	if (r < 0 || !tape->digest || tape->digest->samples != segment->samples)
+		return r == -ENOMEM ? r : 1;
+	r = tally_add_digest(tally, tape, stack_class_sample_ns(tape, segment->samples),
+			     TALLY_CPUS | TALLY_NAMES);
+	if (r == 0)
+		baseline_count(run, piece, segment->end_ns - segment->begin_ns);
 	return r;
 }
 
 /*
- * Skips a segment that cannot be read. The answer about the window reports it; for the baseline the
- * other segments are enough.
+ * Skips a segment that cannot be read. The answer about the window reports the segment; for the
+ * baseline, the other segments are enough.
  */
 static int baseline_work(void *context, unsigned int worker, size_t item)
 {
 	struct run *run = context;
 	const struct piece *piece = &run->pieces.items[item];
-	const struct segment_want want = { piece->from_ns, piece->to_ns,
-					   piece->summed ? SEGMENT_SAMPLES | SEGMENT_SUMS
-							 : SEGMENT_SAMPLES,
-					   .threads = 1 };
+	unsigned int parts = piece->summed ? SEGMENT_SAMPLES | SEGMENT_SUMS : SEGMENT_SAMPLES;
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
-	int r = store_reader_load(run->reader, piece->segment, &want, &tape, NULL);
+	int r = baseline_add_digest(run, run->tallies[worker], piece);
 
+	if (r <= 0)
+		return r;
+	r = baseline_load(run, piece, parts, &tape);
 	if (r == 0)
 		return baseline_add_tape(run, run->tallies[worker], piece, tape);
 	if (r == -ENOMEM)
@@ -194,6 +224,13 @@ static int baseline_work(void *context, unsigned int worker, size_t item)
 	return 0;
 }
 
+static uint64_t baseline_cost(void *context, size_t item)
+{
+	struct run *run = context;
+
+	return store_reader_memory(run->reader, run->pieces.items[item].segment);
+}
+
 static int baseline_run_workers(struct run *run)
 {
 	const struct baseline_options *options = run->options;
@@ -202,6 +239,8 @@ static int baseline_run_workers(struct run *run)
 		.count = run->pieces.count,
 		.work = baseline_work,
 		.context = run,
+		.cost = baseline_cost,
+		.memory_bytes = LOADER_MEMORY_BYTES,
 		.until_ns = clock_ns(CLOCK_MONOTONIC) + options->limit_ns,
 	};
 	size_t done;
@@ -247,8 +286,8 @@ static int baseline_find(struct run *run, struct error *error)
 }
 
 /*
- * Returns whether the stored baseline fits the filter. It covers all samples. A filter that only
- * removes idle time fits too, because idle time counts only for CPUs.
+ * Returns whether the stored baseline fits the filter. The stored baseline covers all samples. It
+ * also fits a filter that only removes idle time, because idle time counts only for CPUs.
  */
 static bool is_of_all(const struct filter *filter)
 {
@@ -258,7 +297,7 @@ static bool is_of_all(const struct filter *filter)
 
 /*
  * Reads the baseline that a snapshot contains. Ignores segments that cannot be read. Returns 1, or
- * 0 if there is none.
+ * 0 if the store contains no baseline.
  */
 static int baseline_read_kept(struct store_reader *reader, const struct baseline_options *options,
 			      struct baseline *ret_baseline, struct error *error)

@@ -2,13 +2,14 @@
 #pragma once
 
 /*
- * The usual load of a host: the recording around a window, without the window itself. It is
- * computed while the user waits, so its time is limited. Among the segments, it reads as many as
- * the time allows, evenly spread. The shares of functions and threads come from the sums of a whole
- * segment, those of CPUs from ten seconds of samples.
+ * The usual load of a host: the recording around a window, without the window itself. The user
+ * waits for a baseline, so the time to make it is limited. It uses as many segments as the time
+ * allows, evenly spread. The shares come from the digest of a whole segment. If a segment has no
+ * usable digest, its sums of stacks give the shares of functions and threads. Ten seconds of its
+ * samples then give the shares of CPUs.
  *
- * Without other segments nearby, it uses the rest of the window's own segments. A snapshot has
- * neither; it carries a baseline of its own.
+ * Without other segments nearby, the baseline uses the rest of the window's own segments. A
+ * snapshot has neither; it carries a baseline of its own.
  */
 
 #include "base/error.h"

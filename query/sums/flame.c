@@ -18,24 +18,39 @@ struct open_frame {
 struct builder {
 	const struct folded *folded;
 	bool reverse;
+	/* NULL: the stacks are of one window */
+	const uint64_t *earlier;
 	struct flame *flame;
 	array_of(struct open_frame) open;
 	/* number of samples in the lines so far */
 	uint64_t at;
 };
 
-/* The suffixes that compilers append to a C function do not make it a Go method. */
+/* Returns whether a compiler or linker appends this to a C function, such as "part.0". */
+static bool is_suffix(const char *text)
+{
+	static const char *const suffixes[] = { "isra", "part",	    "constprop",  "cold",    "llvm",
+						"lto",	"clone",    "localalias", "default", "arch",
+						"avx",	"avx2",	    "avx512f",	  "sse2",    "sse4",
+						"plt",	"resolver", "str" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
+		size_t size = strlen(suffixes[i]);
+
+		if (strncmp(text, suffixes[i], size) == 0 && strchr("._0123456789", text[size]))
+			return true;
+	}
+	return false;
+}
+
+/* Returns whether a symbol looks like "package.Function". "[libc.so.6+0x1000]" is only a place. */
 static bool flame_is_go(const char *symbol)
 {
-	static const char *const suffixes[] = { "isra", "part",	 "constprop", "cold", "llvm",
-						"lto",	"clone", "plt",	      "str" };
 	const char *dot = strchr(symbol, '.');
 
-	if (!dot || dot == symbol || strstr(symbol, "::") || strpbrk(symbol, " <@"))
+	if (!dot || dot == symbol || *symbol == '[' || strstr(symbol, "::") ||
+	    strpbrk(symbol, " <@") || is_suffix(dot + 1))
 		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++)
-		if (strncmp(dot + 1, suffixes[i], strlen(suffixes[i])) == 0)
-			return false;
 	return dot[1] && !strchr("0123456789", dot[1]);
 }
 
@@ -87,11 +102,19 @@ static uint32_t word_at(const struct builder *builder, const uint32_t *words, ui
 	return words[builder->reverse ? count - 1 - i : i];
 }
 
+static void flame_add_samples(struct builder *builder, uint32_t frame, uint64_t samples,
+			      uint64_t earlier)
+{
+	builder->flame->frames.items[frame].samples += samples;
+	builder->flame->frames.items[frame].earlier += earlier;
+}
+
 static int flame_add_line(struct builder *builder, uint32_t line)
 {
 	uint32_t count, shared = 0;
 	const uint32_t *words = folded_words(builder->folded, line, &count);
 	uint64_t samples = builder->folded->weights.items[line];
+	uint64_t earlier = builder->earlier ? builder->earlier[line] : 0;
 
 	while (shared < MIN(builder->open.count, count) &&
 	       builder->open.items[shared].word == word_at(builder, words, count, shared) &&
@@ -103,8 +126,8 @@ static int flame_add_line(struct builder *builder, uint32_t line)
 			      is_comm(builder, i, count)) < 0)
 			return -ENOMEM;
 	for (size_t i = 0; i < builder->open.count; i++)
-		builder->flame->frames.items[builder->open.items[i].frame].samples += samples;
-	builder->flame->frames.items[0].samples += samples;
+		flame_add_samples(builder, builder->open.items[i].frame, samples, earlier);
+	flame_add_samples(builder, 0, samples, earlier);
 	builder->at += samples;
 	return 0;
 }
@@ -122,20 +145,27 @@ static uint64_t asked_samples(const struct flame *flame, double min_share)
 	return MAX((uint64_t)(min_share * flame->frames.items[0].samples + 0.999999), 1ull);
 }
 
-/* Returns how many samples a frame needs so that at most frames_max remain, or 0 without memory. */
+/*
+ * Returns how many samples a frame needs so that at most frames_max remain, or 0 if memory ran out.
+ */
 static uint64_t least_samples(const struct flame *flame, double min_share, size_t frames_max)
 {
-	size_t count = flame->frames.count;
 	uint64_t least = asked_samples(flame, min_share);
 	_cleanup_free_ uint64_t *samples = NULL;
+	size_t count = 0;
 
+	/* of millions of frames, few are wide enough */
+	for (size_t i = 0; i < flame->frames.count; i++)
+		count += flame->frames.items[i].samples >= least;
 	if (count <= frames_max)
 		return least;
 	samples = malloc(count * sizeof(*samples));
 	if (!samples)
 		return 0;
-	for (size_t i = 0; i < count; i++)
-		samples[i] = flame->frames.items[i].samples;
+	count = 0;
+	for (size_t i = 0; i < flame->frames.count; i++)
+		if (flame->frames.items[i].samples >= least)
+			samples[count++] = flame->frames.items[i].samples;
 	qsort(samples, count, sizeof(*samples), compare_samples);
 	return MAX(least, samples[frames_max] + 1);
 }
@@ -173,7 +203,12 @@ int flame_make(const struct folded *folded, const struct flame_options *options,
 	enum folded_order by = options->reverse ? FOLDED_ORDER_REVERSE : FOLDED_ORDER_TREE;
 	_cleanup_free_ uint32_t *order = NULL;
 	struct flame flame = { 0 };
-	struct builder builder = { .folded = folded, .reverse = options->reverse, .flame = &flame };
+	struct builder builder = {
+		.folded = folded,
+		.reverse = options->reverse,
+		.earlier = options->earlier,
+		.flame = &flame,
+	};
 	int r = array_push(&flame.frames, (struct flame_frame){ .name = "all" });
 
 	if (r == 0)

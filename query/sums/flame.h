@@ -31,6 +31,8 @@ struct flame_frame {
 	/* number of samples to the left of the frame */
 	uint64_t start;
 	uint64_t samples;
+	/* the part of the samples that is of the earlier window; 0 without flame_options.earlier */
+	uint64_t earlier;
 };
 
 /*
@@ -43,7 +45,7 @@ struct flame {
 	uint32_t depth;
 	/* number of frames left out */
 	uint64_t left_out;
-	/* some were left out only because of `frames_max` */
+	/* some frames were left out only because of `frames_max` */
 	bool over_max;
 	/* the smallest share with which a frame stays */
 	double least;
@@ -58,6 +60,11 @@ struct flame_options {
 	 * come last
 	 */
 	bool reverse;
+	/*
+	 * the stacks are of two windows: how much of the weight of each line is of the earlier one,
+	 * indexed by line; NULL: one window
+	 */
+	const uint64_t *earlier;
 };
 
 /*

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "query/read/frame-count.h"
+#include "query/read/frame-account.h"
 #include "query/read/recorded.h"
 #include "query/read/window-filter.h"
 #include "base/workers.h"
@@ -97,12 +97,12 @@ static int fold_count_sums(const struct tape *tape, const struct filter *filter,
 		if (passes)
 			frame_count_add(&count, sum->stack, sum->frame, sum->count);
 	}
-	return r < 0 ? r : frame_count_finish(&count, coverage);
+	return r < 0 ? r : frame_account_add(&count, coverage);
 }
 
 /*
- * Returns 1 if the sums are not enough, so that the samples must be read. Sums are also not enough
- * if their number of samples differs from that in the index.
+ * Adds the sums of a segment. Returns 1 if the sums are not enough, so that the caller must read
+ * the samples. Sums are also not enough if the index has another number of samples.
  */
 static int fold_add_sums(struct worker *worker, const struct store_segment *segment,
 			 const struct tape *tape, struct counts *counts)
@@ -160,7 +160,7 @@ static void fold_count(struct run *run, const struct counts *counts)
 	struct coverage *coverage = &run->loader.coverage;
 
 	pthread_mutex_lock(&run->lock);
-	frame_count_merge(coverage, &counts->coverage);
+	frame_account_merge(coverage, &counts->coverage);
 	coverage->damaged += counts->coverage.damaged;
 	coverage->clock_error_ns = MAX(coverage->clock_error_ns, counts->coverage.clock_error_ns);
 	run->fold.samples += counts->samples;
@@ -180,6 +180,13 @@ static int fold_work(void *context, unsigned int worker, size_t item)
 	return r;
 }
 
+static uint64_t fold_cost(void *context, size_t item)
+{
+	struct run *run = context;
+
+	return store_reader_memory(run->loader.reader, &run->loader.segments.list.items[item]);
+}
+
 static int fold_run_workers(struct run *run, unsigned int count)
 {
 	const struct fold_options *options = run->options;
@@ -188,6 +195,8 @@ static int fold_run_workers(struct run *run, unsigned int count)
 		.count = run->loader.segments.list.count,
 		.work = fold_work,
 		.context = run,
+		.cost = fold_cost,
+		.memory_bytes = LOADER_MEMORY_BYTES,
 		.progress = options->progress,
 		.progress_context = options->progress_context,
 	};

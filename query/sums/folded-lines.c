@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Writes folded stacks in the order of their text without keeping the text of more than one line.
- * It sorts all names once, each together with the separator that follows it in a line. Then it
+ * Sorts all names once, each together with the separator that follows the name in a line. Then
  * compares the lines by the ranks of their names, several ranks in one 64-bit number.
  */
 #include "query/sums/folded.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "query/sums/chunk-sort.h"
+#include "query/text/chunk-sort.h"
 
 /*
  * The ranks of words. A word is twice the number of its name, plus 1 if the line continues after
@@ -251,7 +251,7 @@ static int put_lines(struct writer *writer, const uint32_t *order, struct output
 
 int folded_write(const struct folded *folded, struct output *output)
 {
-	_cleanup_(folded_lines_writer_done) struct writer writer;
+	_cleanup_(folded_lines_writer_done) struct writer writer = { 0 };
 	_cleanup_free_ uint32_t *order = NULL;
 	int r = writer_init(&writer, folded);
 

@@ -58,6 +58,7 @@ struct folded *folded_free(struct folded *folded)
 	array_done(&folded->string_names);
 	array_done(&folded->module_names);
 	array_done(&folded->frame_names);
+	array_done(&folded->kind_names);
 	array_done(&folded->paths);
 	free(folded);
 	return NULL;
@@ -97,7 +98,7 @@ static int add_clean(struct folded *folded, const char *name, uint32_t *ret_name
 }
 
 /*
- * Returns where to write the words of a new line. Returns NULL without memory, or if a 32-bit
+ * Adds a line, and returns where to write its words. Returns NULL if memory ran out, or if a 32-bit
  * number cannot index the words.
  */
 static uint32_t *new_line(struct folded *folded, struct hash96_key key, uint32_t count,
@@ -151,14 +152,17 @@ static int map_string(struct adder *adder, uint32_t string, uint32_t *ret_name)
 }
 
 /* Returns the mark that is appended to the names of a module's functions. */
-static const char *mark_of(const struct folded *folded, const struct tape_module *module)
+static const char *folded_mark_of(const struct folded *folded, const struct tape_module *module)
 {
 	if (module->kind == TAPE_MODULE_KERNEL && folded->marks & FOLDED_MARK_KERNEL)
 		return "_[k]";
 	return module->kind == TAPE_MODULE_JIT && folded->marks & FOLDED_MARK_JIT ? "_[j]" : "";
 }
 
-/* Ends a text and adds it. It must not be the scratch text, which add_clean() overwrites. */
+/*
+ * Ends a text and adds it as a name. The text must not be the scratch text, which add_clean()
+ * overwrites.
+ */
 static int add_made(struct folded *folded, struct buffer *made, uint32_t *ret_name)
 {
 	buffer_u8(made, 0);
@@ -205,7 +209,7 @@ static int map_unnamed(struct adder *adder, uint32_t number, uint32_t *ret_name)
 
 	if (!*name && !*path)
 		*name = UNKNOWN_NAME;
-	if (!*name && add_file(adder, path, mark_of(adder->folded, module), name) < 0)
+	if (!*name && add_file(adder, path, folded_mark_of(adder->folded, module), name) < 0)
 		return -ENOMEM;
 	*ret_name = *name;
 	return 0;
@@ -219,18 +223,22 @@ static int map_frame_of_kind(struct adder *adder, uint32_t frame, uint32_t *ret_
 		[TAPE_MODULE_JIT] = FOLDED_JIT,
 	};
 	const struct tape_frame *row = &adder->tape->frames.items[frame];
+	char kind = kinds[adder->tape->modules.items[row->module].kind];
+	uint32_t *known = &adder->folded->kind_names.items[row->symbol];
 	struct buffer *text = &adder->folded->text;
 
-	if (!row->symbol) {
-		*ret_name = UNKNOWN_NAME;
+	if (!row->symbol || (*known && *strings_at(&adder->folded->names, *known) == kind)) {
+		*ret_name = row->symbol ? *known : UNKNOWN_NAME;
 		return 0;
 	}
 	text->size = 0;
-	buffer_u8(text, kinds[adder->tape->modules.items[row->module].kind]);
+	buffer_u8(text, kind);
 	buffer_text(text, tape_string(adder->tape, row->symbol));
-	if (buffer_failed(text))
+	if (buffer_failed(text) ||
+	    folded_add_name(adder->folded, (const char *)text->data, text->size, known) < 0)
 		return -ENOMEM;
-	return folded_add_name(adder->folded, (const char *)text->data, text->size, ret_name);
+	*ret_name = *known;
+	return 0;
 }
 
 /* Maps a frame to a name, or to 0 if it stands for no frame. */
@@ -246,7 +254,7 @@ static int map_frame(struct adder *adder, uint32_t frame, uint32_t *ret_name)
 		return map_frame_of_kind(adder, frame, ret_name);
 	if (!row->symbol)
 		return map_unnamed(adder, row->module, ret_name);
-	mark = mark_of(adder->folded, &adder->tape->modules.items[row->module]);
+	mark = folded_mark_of(adder->folded, &adder->tape->modules.items[row->module]);
 	if (!*mark)
 		return map_string(adder, row->symbol, ret_name);
 	return add_marked(adder, tape_string(adder->tape, row->symbol), mark, ret_name);
@@ -259,10 +267,12 @@ static int map_frames(struct adder *adder)
 	size_t strings = strings_count(&tape->strings);
 
 	if (array_reserve(&folded->string_names, strings) < 0 ||
+	    array_reserve(&folded->kind_names, strings) < 0 ||
 	    array_reserve(&folded->module_names, tape->modules.count) < 0 ||
 	    array_reserve(&folded->frame_names, tape->frames.count) < 0)
 		return -ENOMEM;
 	memset(folded->string_names.items, 0, strings * sizeof(*folded->string_names.items));
+	memset(folded->kind_names.items, 0, strings * sizeof(*folded->kind_names.items));
 	memset(folded->module_names.items, 0,
 	       tape->modules.count * sizeof(*folded->module_names.items));
 	folded->string_names.items[0] = UNKNOWN_NAME;
@@ -309,7 +319,7 @@ static void folded_make_paths(struct adder *adder, uint32_t stack)
 	adder->reached = at;
 }
 
-/* A thread without a name is shown by its number. */
+/* Maps a thread to the name of its comm. A thread without a name is shown by its number. */
 static int folded_map_thread(struct adder *adder, uint32_t id, uint32_t *ret_comm)
 {
 	const struct tape_thread *thread = &adder->tape->threads.items[id];
@@ -414,7 +424,7 @@ static int map_comm(struct adder *adder, const struct filter *filter, uint32_t c
 	return map_string(adder, comm, &of->name);
 }
 
-static bool is_enough(const struct tape *tape, const struct filter *filter)
+static bool folded_is_enough(const struct tape *tape, const struct filter *filter)
 {
 	for (size_t i = 0; i < tape->sums.count; i++)
 		if (!tape->sums.items[i].comm)
@@ -430,7 +440,7 @@ int folded_add_sums(struct folded *folded, const struct tape *tape, const struct
 	uint64_t samples = 0;
 	int r;
 
-	if (!is_enough(tape, filter))
+	if (!folded_is_enough(tape, filter))
 		return 1;
 	r = adder_start(&adder);
 	for (size_t i = 0; r == 0 && i < tape->sums.count; i++) {

@@ -81,6 +81,11 @@ struct folded {
 	array_of(uint32_t) string_names;
 	array_of(uint32_t) module_names;
 	array_of(uint32_t) frame_names;
+	/*
+	 * indexed by the tape's strings: the last name with a kind; 0: none yet. Comms have their
+	 * names in string_names.
+	 */
+	array_of(uint32_t) kind_names;
 	/* indexed by the tape's stacks */
 	array_of(struct folded_path) paths;
 };
@@ -125,8 +130,8 @@ enum folded_order {
 };
 
 /*
- * Returns the line numbers from 1 on (lines.count - 1 of them) in this order. The caller frees
- * them. Returns 0 or -ENOMEM.
+ * Returns all line numbers, from 1 to lines.count - 1, in the order `by`. The caller frees them.
+ * Returns 0 or -ENOMEM.
  */
 int folded_sort(const struct folded *folded, enum folded_order by, uint32_t **ret_order);
 

@@ -58,10 +58,7 @@ static int gauge_rows_add_row(struct gauge_rows *gauges, const char *name,
 	return r;
 }
 
-/*
- * Returns the part of a name such as "cpu39/user_ms" that starts with the slash; NULL for other
- * names.
- */
+/* Finds or adds the common row of all CPUs for one kind of gauge, such as "/user_ms". */
 static int gauge_rows_find_group(struct gauge_rows *gauges, const char *kind, enum series_unit unit,
 				 double limit, struct gauge_rows_row **ret_row)
 {
@@ -152,8 +149,8 @@ static void add_figure(const struct gauge_rows *gauges, struct gauge_rows_row *r
 }
 
 /*
- * Adds a level, which keeps its value until the next reading: first the previous value, up to this
- * reading, then the new value at this reading.
+ * Adds a level. A level keeps its previous value up to this reading, and has the new value at this
+ * reading.
  */
 static void add_level(const struct gauge_rows *gauges, struct gauge_rows_row *row,
 		      const struct series_step *step)

@@ -14,8 +14,8 @@
 #define LEAST_S 10.0
 
 /*
- * The smallest change that matters, for each unit. Without it, a rise from 0.01 % to 0.1 % would
- * come before one from 10 % to 60 %. For levels, it is a share of the value.
+ * Returns the amount that change_between() adds to both values, for each unit. Without this amount,
+ * a rise from 0.01 % to 0.1 % would come before one from 10 % to 60 %.
  */
 static double gauge_usual_floor(const struct gauge_rows_row *row)
 {
@@ -40,8 +40,11 @@ static double gauge_usual_now(const struct gauge_rows_row *row)
 	return row->unit == SERIES_COUNT ? row->times : row->mean;
 }
 
-/* Returns the usual value; for a count, as many events as are usual in the time of the row. */
-static double value_of(const struct gauge_rows_row *row, const struct gauge_rows_row *usual)
+/*
+ * Returns the usual value. For a count, this is the usual number of events in the time of the row.
+ */
+static double gauge_usual_value_of(const struct gauge_rows_row *row,
+				   const struct gauge_rows_row *usual)
 {
 	if (!usual || usual->weight_s < LEAST_S)
 		return NAN;
@@ -95,7 +98,7 @@ void gauge_usual_compare(struct gauge_rows *gauges, const struct gauge_rows *usu
 					  : NULL;
 		double now = gauge_usual_now(row);
 
-		row->usual = value_of(row, other);
+		row->usual = gauge_usual_value_of(row, other);
 		if (isnan(now))
 			row->change = 0;
 		else if (!isnan(row->usual))

@@ -7,17 +7,32 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "query/sums/weights.h"
+#include "query/read/weights.h"
+#include "tape/digest.h"
+#include "tape/spread.h"
 
 /*
- * A cell of which less time was recorded counts as unknown, because no sample may have been due in
- * this time.
+ * A cell counts as unknown if less than this time of it was recorded, because perhaps no sample was
+ * due in this time.
  */
 #define SLIVER_NS NSEC_PER_MSEC
 
+/*
+ * Returns the begin of the grid. Long columns begin at whole minutes, or at whole 10 s. So do the
+ * intervals of digests, and an interval that lies in two columns costs the samples of a segment.
+ */
+static uint64_t heat_begin_of(const struct window *window, uint64_t column_ns)
+{
+	uint64_t step_ns = column_ns >= 120 * NSEC_PER_SEC  ? 60 * NSEC_PER_SEC
+			   : column_ns >= 30 * NSEC_PER_SEC ? 10 * NSEC_PER_SEC
+							    : NSEC_PER_SEC;
+
+	return window->from_ns / step_ns * step_ns;
+}
+
 static uint32_t columns_of(const struct window *window, uint64_t column_ns)
 {
-	uint64_t begin_ns = window->from_ns / NSEC_PER_SEC * NSEC_PER_SEC;
+	uint64_t begin_ns = heat_begin_of(window, column_ns);
 
 	return MAX((window->to_ns - begin_ns + column_ns - 1) / column_ns, 1ull);
 }
@@ -63,7 +78,7 @@ int heat_new(enum heat_rows by, const struct window *window, uint64_t column_ns,
 	if (!heat)
 		return -ENOMEM;
 	heat->by = by;
-	heat->begin_ns = window->from_ns / NSEC_PER_SEC * NSEC_PER_SEC;
+	heat->begin_ns = heat_begin_of(window, column_ns);
 	heat->column_ns = column_ns;
 	heat->columns = columns_of(window, column_ns);
 	if (by == HEAT_FRACTIONS && heat_add_rows(heat, rows) < 0)
@@ -88,22 +103,19 @@ struct heat *heat_free(struct heat *heat)
  * Distributes a stretch of time over the fractions of a second. Time outside of the grid is
  * ignored.
  */
-static void heat_spread(struct heat *heat, uint64_t from_ns, uint64_t to_ns,
-			enum stack_class_kind kind)
+static void heat_spread(struct heat *heat, struct spread_span span, enum stack_class_kind kind)
 {
-	uint64_t row_ns = NSEC_PER_SEC / heat->rows;
+	uint64_t begin_us = heat->begin_ns / 1000;
 
-	for (uint64_t ns = MAX(from_ns, heat->begin_ns); ns < to_ns;) {
-		uint64_t in_second_ns = ns % NSEC_PER_SEC;
-		uint64_t row = MIN(in_second_ns / row_ns, heat->rows - 1ull);
-		uint64_t row_end_ns = row + 1 < heat->rows ? (row + 1) * row_ns : NSEC_PER_SEC;
-		uint64_t end_ns = MIN(to_ns, ns - in_second_ns + row_end_ns);
-		uint64_t column = (ns - heat->begin_ns) / heat->column_ns;
+	for (uint64_t us = MAX(span.from_us, begin_us); us < span.to_us;) {
+		struct spread_piece piece = spread_first(us, span.to_us, heat->rows);
+		uint64_t column = (us - begin_us) / (heat->column_ns / 1000);
 
 		if (column >= heat->columns)
 			return;
-		heat->cells.items[row * heat->columns + column].ns[kind] += end_ns - ns;
-		ns = end_ns;
+		heat->cells.items[piece.fraction * heat->columns + column].ns[kind] +=
+			1000 * (piece.to_us - piece.from_us);
+		us = piece.to_us;
 	}
 }
 
@@ -113,7 +125,7 @@ static int heat_add_sample(struct heat *heat, const struct tape_sample *sample, 
 	uint32_t column = (time_ns - heat->begin_ns) / heat->column_ns;
 
 	if (heat->by == HEAT_FRACTIONS) {
-		heat_spread(heat, time_ns - sample_ns / 2, time_ns + sample_ns / 2, kind);
+		heat_spread(heat, spread_span(time_ns, sample_ns), kind);
 		return 0;
 	}
 	if (sample->cpu >= TAPE_CPUS_MAX)
@@ -151,6 +163,122 @@ int heat_add(struct heat *heat, const struct tape *tape, const struct window_fil
 				    weights_of(&weights, &tape->samples.items[i]),
 				    heat_kind_of(heat, tape, times, i));
 	return r;
+}
+
+/*
+ * Returns the stack class to which a number of a stored picture belongs. A class that the user left
+ * out counts as idle.
+ */
+static enum stack_class_kind heat_kind_of_part(const struct heat *heat, unsigned int part)
+{
+	enum stack_class_kind kind = STACK_CLASS_USER + part;
+
+	return heat->left_out & 1u << kind ? STACK_CLASS_IDLE : kind;
+}
+
+/* Adds a row of stored fractions to a column of the grid, if the column exists. */
+static void heat_add_fractions(struct heat *heat, const uint64_t *numbers, uint32_t first,
+			       uint32_t count, uint64_t time_ns)
+{
+	uint64_t column = (time_ns - heat->begin_ns) / heat->column_ns;
+
+	if (time_ns < heat->begin_ns || column >= heat->columns)
+		return;
+	for (uint32_t i = 0; i < count; i++)
+		for (unsigned int part = 0; part < SPREAD_PARTS; part++)
+			heat->cells.items[(first + i) * (size_t)heat->columns + column]
+				.ns[heat_kind_of_part(heat, part)] +=
+				1000 * numbers[i * SPREAD_PARTS + part];
+}
+
+/*
+ * Adds the fractions of an interval. A sample near the begin or the end of the interval reaches
+ * into the second beside it.
+ */
+static void heat_add_spread(struct heat *heat, const struct digest *digest, size_t interval)
+{
+	uint64_t begin_ns = digest->intervals.items[interval] * digest->interval_ns;
+	uint32_t spill = digest->spill;
+	const uint64_t *numbers =
+		digest->spread.items + interval * (SPREAD_FRACTIONS + 2 * spill) * SPREAD_PARTS;
+
+	heat_add_fractions(heat, numbers, SPREAD_FRACTIONS - spill, spill, begin_ns - 1);
+	numbers += spill * SPREAD_PARTS;
+	heat_add_fractions(heat, numbers, 0, SPREAD_FRACTIONS, begin_ns);
+	numbers += SPREAD_FRACTIONS * SPREAD_PARTS;
+	heat_add_fractions(heat, numbers, 0, spill, begin_ns + digest->interval_ns);
+}
+
+static void heat_add_cells(struct heat *heat, const struct digest *digest, size_t interval,
+			   uint64_t sample_ns)
+{
+	uint64_t begin_ns = digest->intervals.items[interval] * digest->interval_ns;
+	uint32_t column = (begin_ns - heat->begin_ns) / heat->column_ns;
+	size_t cpus = digest->cpus.count;
+
+	for (size_t i = 0; i < cpus; i++) {
+		const struct digest_cell *cell = &digest->cells.items[interval * cpus + i];
+		uint64_t *ns =
+			heat->cells.items[(size_t)digest->cpus.items[i] * heat->columns + column]
+				.ns;
+
+		for (int kind = 0; kind < STACK_CLASS_KINDS; kind++)
+			ns[heat->left_out & 1u << kind ? STACK_CLASS_IDLE : kind] +=
+				sample_ns * cell->n[kind];
+	}
+}
+
+static bool heat_is_in_column(const struct heat *heat, uint64_t begin_ns, uint64_t end_ns)
+{
+	uint64_t end_of_grid_ns = heat->begin_ns + heat->columns * heat->column_ns;
+
+	return begin_ns >= heat->begin_ns && end_ns <= end_of_grid_ns &&
+	       (begin_ns - heat->begin_ns) / heat->column_ns ==
+		       (end_ns - 1 - heat->begin_ns) / heat->column_ns;
+}
+
+/* Returns the number of intervals that lie in several columns. */
+static size_t heat_straddling(const struct heat *heat, const struct digest *digest)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < digest->intervals.count; i++) {
+		uint64_t begin_ns = digest->intervals.items[i] * digest->interval_ns;
+
+		count += !heat_is_in_column(heat, begin_ns, begin_ns + digest->interval_ns);
+	}
+	return count;
+}
+
+int heat_add_digest(struct heat *heat, const struct tape *tape, uint64_t sample_ns,
+		    struct scan_rest *rest)
+{
+	const struct digest *digest = tape->digest;
+	size_t cpus = digest->cpus.count;
+
+	if (heat->by == HEAT_FRACTIONS && (heat->rows != SPREAD_FRACTIONS || !digest->spill))
+		return 1;
+	if (heat_straddling(heat, digest) > digest->intervals.count / 2)
+		return 1;
+	if (heat->by == HEAT_CPUS && cpus &&
+	    heat_add_rows(heat, digest->cpus.items[cpus - 1] + 1) < 0)
+		return -ENOMEM;
+	heat->host_cpus = MAX(heat->host_cpus, stack_class_host_cpus(tape));
+	for (size_t i = 0; i < digest->intervals.count; i++) {
+		uint64_t begin_ns = digest->intervals.items[i] * digest->interval_ns;
+		struct window interval = { .from_ns = begin_ns,
+					   .to_ns = begin_ns + digest->interval_ns };
+
+		if (!heat_is_in_column(heat, interval.from_ns, interval.to_ns)) {
+			if (array_push(&rest->list, interval) < 0)
+				return -ENOMEM;
+		} else if (heat->by == HEAT_FRACTIONS) {
+			heat_add_spread(heat, digest, i);
+		} else {
+			heat_add_cells(heat, digest, i, sample_ns);
+		}
+	}
+	return 0;
 }
 
 int heat_merge(struct heat *heat, const struct heat *other)

@@ -7,6 +7,7 @@
  */
 
 #include "query/coverage/coverage.h"
+#include "query/read/scan.h"
 #include "query/read/window-filter.h"
 #include "query/window/window.h"
 #include "tape/stack-class.h"
@@ -18,7 +19,10 @@ enum heat_rows {
 
 struct heat {
 	enum heat_rows by;
-	/* on the wall clock: the last whole second at or before the window's begin */
+	/*
+	 * on the wall clock: the last whole second at or before the window's begin; with long
+	 * columns the last whole 10 s or minute
+	 */
 	uint64_t begin_ns;
 	uint64_t column_ns;
 	uint32_t columns;
@@ -55,12 +59,19 @@ DEFINE_CLEANUP(heat, struct heat *, heat_free)
 
 /*
  * Adds samples of the window with their wall clock times. Each stands for sample_ns of CPU time, or
- * more while the CPU was throttled. A grid of fractions spreads a sample over its period. As
- * points, samples would give some rows one sample more per second than others, which would show as
+ * more while the CPU was throttled. A grid of fractions spreads a sample over its period. Without
+ * this spread, some rows would have one sample more per second than others, which would show as
  * stripes. Returns 0 or -ENOMEM.
  */
 int heat_add(struct heat *heat, const struct tape *tape, const struct window_filter_times *times,
 	     uint64_t sample_ns);
+/*
+ * Adds a tape's digest. Appends to `rest` the intervals that lie in several columns, whose samples
+ * the caller adds instead. Returns 0, 1 if the digest does not suffice and nothing was added, or
+ * -ENOMEM.
+ */
+int heat_add_digest(struct heat *heat, const struct tape *tape, uint64_t sample_ns,
+		    struct scan_rest *rest);
 /* Adds another grid of the same kind and window. Returns 0 or -ENOMEM. */
 int heat_merge(struct heat *heat, const struct heat *other);
 /*
@@ -69,11 +80,12 @@ int heat_merge(struct heat *heat, const struct heat *other);
 int heat_cover(struct heat *heat, const struct window *window, const struct coverage *coverage);
 
 /*
- * Returns how many CPUs were busy in a cell, at most the number of CPUs. The limit is needed
- * because a sample is spread over its nominal period, not over the real distance to the next one.
+ * Returns how many CPUs were busy in a cell, at most the number of CPUs. Without this limit, the
+ * result could be larger: heat_add() spreads a sample over its nominal period, and the next sample
+ * may come earlier.
  */
 double heat_busy(const struct heat *heat, uint32_t row, uint32_t column);
-/* Returns true if a cell lies in the window, but nothing or only a sliver of it was recorded. */
+/* Returns true if a cell lies in the window, but less than a millisecond of it was recorded. */
 bool heat_is_unknown(const struct heat *heat, uint32_t row, uint32_t column);
 /* Returns true if a cell lies outside of the window, which may begin and end within a second. */
 bool heat_is_outside(const struct heat *heat, uint32_t row, uint32_t column);

@@ -113,7 +113,8 @@ static struct stack_class class_of(const uint64_t *values)
 	return times;
 }
 
-static void read_span(const uint64_t values[ROW_VALUES_MAX], struct baseline *baseline)
+static void kept_baseline_read_span(const uint64_t values[ROW_VALUES_MAX],
+				    struct baseline *baseline)
 {
 	baseline->from_ns = values[SPAN_FROM];
 	baseline->to_ns = values[SPAN_TO];
@@ -140,8 +141,8 @@ static int read_cpu(const uint64_t values[ROW_VALUES_MAX], struct tally *tally)
 	return 0;
 }
 
-static int read_name(const struct tape *tape, const struct tape_usual *row,
-		     const uint64_t values[ROW_VALUES_MAX], struct tally *tally)
+static int kept_baseline_read_name(const struct tape *tape, const struct tape_usual *row,
+				   const uint64_t values[ROW_VALUES_MAX], struct tally *tally)
 {
 	const char *text = tape_string(tape, row->name);
 	struct stack_class times = class_of(values);
@@ -163,7 +164,7 @@ static int read_name(const struct tape *tape, const struct tape_usual *row,
 	return 0;
 }
 
-/* Returns a value of a row; 0 if the row does not have it. */
+/* Adds a row of the tape to the baseline. Values that the row lacks count as 0. */
 static int read_row(const struct tape *tape, const struct tape_usual *row,
 		    struct baseline *baseline)
 {
@@ -175,7 +176,7 @@ static int read_row(const struct tape *tape, const struct tape_usual *row,
 		       MIN(row->count, (uint32_t)ROW_VALUES_MAX) * sizeof(*values));
 	switch (row->kind) {
 	case TAPE_USUAL_SPAN:
-		read_span(values, baseline);
+		kept_baseline_read_span(values, baseline);
 		return 0;
 	case TAPE_USUAL_ALL:
 		all = class_of(values);
@@ -185,7 +186,7 @@ static int read_row(const struct tape *tape, const struct tape_usual *row,
 		return read_cpu(values, baseline->tally);
 	case TAPE_USUAL_THREADS:
 	case TAPE_USUAL_FUNCTION:
-		return read_name(tape, row, values, baseline->tally);
+		return kept_baseline_read_name(tape, row, values, baseline->tally);
 	default:
 		return 0;
 	}

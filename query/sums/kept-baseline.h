@@ -11,7 +11,7 @@
 
 /*
  * Adds the baseline to a tape: all its CPUs, but only those names that `window` also contains. Adds
- * nothing if there is nothing to compare with. Returns 0 or -ENOMEM.
+ * nothing if the baseline has nothing to compare with. Returns 0 or -ENOMEM.
  */
 int kept_baseline_add(const struct baseline *baseline, const struct tally *window,
 		      struct tape *tape);

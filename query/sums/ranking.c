@@ -67,7 +67,10 @@ static double time_of(const struct tally *tally, double covered_ns)
 	return MIN(most_ns, covered_ns + tally->sample_ns);
 }
 
-/* Compares with the sampling noise, which is the square root of the number of samples. */
+/*
+ * Returns whether a share is at least 1.5 times the usual one, and larger by more than sampling
+ * noise. The noise is the square root of the number of samples.
+ */
 static bool stands_out(const struct builder *builder, double now, double usual)
 {
 	double expected = usual / builder->sample_share, came = now / builder->sample_share;
@@ -76,8 +79,9 @@ static bool stands_out(const struct builder *builder, double now, double usual)
 }
 
 /*
- * Returns the share, weighted by its excess over the usual share. A CPU that is always busy ranks
- * before an idle one that is newly busy for a tenth, and behind an idle one that is newly busy.
+ * Returns the share, weighted by its excess over the usual share. An idle CPU that is newly busy
+ * all the time ranks above a CPU that is always busy. One that is newly busy for a tenth ranks
+ * below it.
  */
 static double score_of(double now, double usual)
 {
@@ -120,18 +124,6 @@ static int add_cores(struct builder *builder)
 	return 0;
 }
 
-/* Sorts spots by CPU, then by group, then by time. */
-static int compare_spots(const void *a, const void *b)
-{
-	const struct tally_row *left = a, *right = b;
-
-	if (left->a != right->a)
-		return left->a < right->a ? -1 : 1;
-	if (left->b != right->b)
-		return left->b < right->b ? -1 : 1;
-	return (left->ns < right->ns) - (left->ns > right->ns);
-}
-
 static struct ranking_core *find_core(struct ranking *ranking, uint32_t cpu)
 {
 	for (size_t i = 0; i < ranking->cores.count; i++)
@@ -141,62 +133,53 @@ static struct ranking_core *find_core(struct ranking *ranking, uint32_t cpu)
 }
 
 /*
- * Decides between groups with equal time by name, because the numbers of the names vary from run to
- * run.
+ * Returns the row of a CPU. Tries `last` first, because consecutive rows often have the same CPU.
  */
-static void take_group(const struct builder *builder, const struct tally_row *spot, uint64_t ns,
-		       struct ranking_core *core)
+static struct ranking_core *core_of(struct ranking *ranking, struct ranking_core *last,
+				    uint32_t cpu)
 {
-	const struct strings *names = &builder->tally->names;
-	const char *group = strings_at(names, spot->b);
-	double share = ns / builder->covered_ns;
-
-	if (share < core->group_share || share <= 0 ||
-	    (share == core->group_share && strcmp(group, core->group) > 0))
-		return;
-	core->group_share = share;
-	core->group = group;
-	core->function = spot->c ? strings_at(names, spot->c) : NULL;
-	core->function_share = spot->c ? spot->ns / builder->covered_ns : 0;
+	return last && last->cpu == cpu ? last : find_core(ranking, cpu);
 }
 
-/* Returns true if a spot has the same time as the largest one, but a name that sorts before it. */
-static bool is_earlier_name(const struct strings *names, const struct tally_row *spot,
-			    const struct tally_row *most)
+/*
+ * Returns whether the first name has more time. If both have equal time, compares their texts,
+ * because the numbers of the names vary from run to run.
+ */
+static bool is_heavier(double share, const char *name, double most, const char *most_name)
 {
-	return spot->ns == most->ns &&
-	       strcmp(strings_at(names, spot->c), strings_at(names, most->c)) < 0;
+	if (share != most || share <= 0)
+		return share > most;
+	return !most_name || strcmp(name, most_name) < 0;
 }
 
-static int add_core_details(struct builder *builder)
+static void add_core_details(struct builder *builder)
 {
 	const struct tally *tally = builder->tally;
-	size_t count = tally->spots.list.count;
-	_cleanup_free_ struct tally_row *spots = calloc(MAX(count, (size_t)1), sizeof(*spots));
 	struct ranking_core *core = NULL;
 
-	if (!spots)
-		return -ENOMEM;
-	if (count)
-		memcpy(spots, tally->spots.list.items, count * sizeof(*spots));
-	qsort(spots, count, sizeof(*spots), compare_spots);
-	for (size_t i = 0, end; i < count; i = end) {
-		const struct tally_row *most = &spots[i];
-		uint64_t ns = 0;
+	for (size_t i = 0; i < tally->shares.list.count; i++) {
+		const struct tally_row *row = &tally->shares.list.items[i];
+		const char *group = strings_at(&tally->names, row->b);
+		double share = row->ns / builder->covered_ns;
 
-		for (end = i;
-		     end < count && spots[end].a == spots[i].a && spots[end].b == spots[i].b;
-		     end++) {
-			ns += spots[end].ns;
-			if (is_earlier_name(&tally->names, &spots[end], most))
-				most = &spots[end];
+		core = core_of(builder->ranking, core, row->a);
+		if (core && is_heavier(share, group, core->group_share, core->group)) {
+			core->group_share = share;
+			core->group = group;
 		}
-		if (!core || core->cpu != most->a)
-			core = find_core(builder->ranking, most->a);
-		if (core)
-			take_group(builder, most, ns, core);
 	}
-	return 0;
+	for (size_t i = 0; i < tally->spots.list.count; i++) {
+		const struct tally_row *row = &tally->spots.list.items[i];
+		const char *function = strings_at(&tally->names, row->c);
+		double share = row->ns / builder->covered_ns;
+
+		core = core_of(builder->ranking, core, row->a);
+		if (core && core->group == strings_at(&tally->names, row->b) &&
+		    is_heavier(share, function, core->function_share, core->function)) {
+			core->function_share = share;
+			core->function = function;
+		}
+	}
 }
 
 /*
@@ -242,12 +225,6 @@ static int add_groups(struct builder *builder, const uint32_t *numbers, uint32_t
 	return 0;
 }
 
-/* Compares places by time. Among equal places, the lower CPU number wins. */
-static bool is_busier_place(const struct tally_row *place, const struct tally_row *than)
-{
-	return place->ns != than->ns ? place->ns > than->ns : place->a < than->a;
-}
-
 static bool is_busier_thread(const struct tally_row *thread, double share,
 			     const struct ranking_group *than)
 {
@@ -258,22 +235,12 @@ static bool is_busier_thread(const struct tally_row *thread, double share,
 	return pid != than->pid ? pid < than->pid : tid < than->tid;
 }
 
-/* `rows` maps a name to its group's index + 1. */
-static int add_group_details(struct builder *builder, const uint32_t *rows)
+/* Finds the threads and CPUs of the groups. `rows` maps a name to its group's index + 1. */
+static void add_group_details(struct builder *builder, const uint32_t *rows)
 {
 	const struct tally *tally = builder->tally;
-	size_t count = tally->threads.list.count;
-	_cleanup_free_ struct tally_row *most = calloc(MAX(count, (size_t)1), sizeof(*most));
 
-	if (!most)
-		return -ENOMEM;
-	for (size_t i = 0; i < tally->places.list.count; i++) {
-		const struct tally_row *place = &tally->places.list.items[i];
-
-		if (is_busier_place(place, &most[place->b]))
-			most[place->b] = *place;
-	}
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < tally->threads.list.count; i++) {
 		const struct tally_row *thread = &tally->threads.list.items[i];
 		double share = thread->ns / builder->covered_ns;
 		struct ranking_group *group;
@@ -287,30 +254,18 @@ static int add_group_details(struct builder *builder, const uint32_t *rows)
 		group->thread_share = share;
 		group->pid = thread->a;
 		group->tid = thread->b;
-		group->cpu = most[i].a;
+		group->cpu = tally->places.items[i].cpu;
 	}
-	return 0;
 }
 
-/*
- * Marks the names that are not a function, and the functions that only lead to another one. The
- * caller frees the array. Returns NULL without memory.
- */
-static bool *find_wrappers(const struct tally *tally)
+/* Returns whether a name is not a function, or a function that only leads to another one. */
+static bool is_wrapper(const struct tally *tally, uint32_t name)
 {
 	static const char unknown[] = "[unknown]";
-	bool *wrappers = calloc(strings_count(&tally->names), sizeof(*wrappers));
+	const struct tally_function *function = &tally->functions.items[name];
 
-	if (wrappers)
-		wrappers[strings_find(&tally->names, unknown, strlen(unknown))] = true;
-
-	for (size_t i = 0; wrappers && i < tally->calls.list.count; i++) {
-		const struct tally_row *call = &tally->calls.list.items[i];
-
-		if (call->ns >= WRAPPER_PART * tally->functions.items[call->a].total_ns)
-			wrappers[call->a] = true;
-	}
-	return wrappers;
+	return function->led_ns >= WRAPPER_PART * function->total_ns ||
+	       strcmp(strings_at(&tally->names, name), unknown) == 0;
 }
 
 static int ranking_add_function(struct builder *builder, uint32_t name,
@@ -343,18 +298,27 @@ static int ranking_add_function(struct builder *builder, uint32_t name,
 	return array_push(&ranking->functions, function);
 }
 
+/*
+ * Returns whether a name only marks the end of stacks. A mark that is a leaf stands for work whose
+ * function is not known, so it gets a row.
+ */
+static bool is_mark(const struct tally *tally, uint32_t name)
+{
+	return !tally->functions.items[name].self_ns &&
+	       tape_is_mark_name(strings_at(&tally->names, name));
+}
+
 static int ranking_add_functions(struct builder *builder, const uint32_t *numbers)
 {
 	const struct tally *tally = builder->tally;
-	_cleanup_free_ bool *wrappers = find_wrappers(tally);
-	int r = wrappers ? 0 : -ENOMEM;
+	int r = 0;
 
 	for (uint32_t i = 1; r == 0 && i < strings_count(&tally->names); i++) {
 		const struct tally_function *usual =
 			numbers[i] ? &builder->usual->functions.items[numbers[i]] : NULL;
 
-		if (tally->functions.items[i].total_ns)
-			r = ranking_add_function(builder, i, usual, wrappers[i]);
+		if (tally->functions.items[i].total_ns && !is_mark(tally, i))
+			r = ranking_add_function(builder, i, usual, is_wrapper(tally, i));
 	}
 	return r;
 }
@@ -486,15 +450,11 @@ static int make(struct builder *builder)
 
 	if (r < 0)
 		return r;
-	r = add_core_details(builder);
-	if (r < 0)
-		return r;
+	add_core_details(builder);
 	r = add_groups(builder, numbers, rows);
 	if (r < 0)
 		return r;
-	r = add_group_details(builder, rows);
-	if (r < 0)
-		return r;
+	add_group_details(builder, rows);
 	r = ranking_add_functions(builder, numbers);
 	if (r < 0)
 		return r;

@@ -6,7 +6,7 @@
  * out come first.
  *
  * A row stands out if its share is at least 1.5 times the usual one and the difference exceeds
- * sampling noise. Its score grows with how unusual it is; the score of the others is their share.
+ * sampling noise. Its score grows with how unusual it is; the score of another row is its share.
  * Shares are relative to one CPU: 1.0 is all the time of one CPU.
  */
 
@@ -84,14 +84,18 @@ enum ranking_sort {
 };
 
 void ranking_sort(struct ranking *ranking, enum ranking_sort by);
-/* Keeps the rows whose names contain a text, in any case. A CPU's names are those of its row. */
+/*
+ * Keeps the rows whose names contain a text, in any case. The row of a CPU has two names: its
+ * thread group and its function.
+ */
 void ranking_match(struct ranking *ranking, const char *text);
-/* Keeps at most this many rows of each kind. */
+/* Keeps at most `rows` rows of each kind. */
 void ranking_limit(struct ranking *ranking, size_t rows);
 
 /*
- * Appends lines of JSON: one each for the machine, a CPU, a thread group, a function, and the
- * baseline. Another grouping than that by name has lines for its groups or functions only.
+ * Appends lines of JSON: one for the machine, then one for each CPU, thread group and function, and
+ * one for the baseline. CPUs appear only if the groups are by name. Functions appear only if they
+ * are by name or by function, and groups unless they are by function.
  */
 void ranking_put_json(const struct ranking *ranking, const struct baseline *baseline,
 		      struct buffer *json);

@@ -41,10 +41,17 @@ static struct spike_leader leader_of_seconds(const struct spikes *spikes, const 
 	return leader;
 }
 
-static struct window leader_part(const struct spike *spike)
+/*
+ * Returns the part of the spike whose samples leader_add_segment() reads. It lies in the window and
+ * lasts at most a minute.
+ */
+static struct window leader_part(const struct question *question, const struct spike *spike)
 {
-	uint64_t length_ns = spike->to_ns - spike->from_ns, part_ns = MIN(length_ns, PART_NS);
-	uint64_t from_ns = spike->from_ns + (length_ns - part_ns) / 2;
+	const struct window *window = &question->window;
+	uint64_t begin_ns = MAX(spike->from_ns, window->from_ns);
+	uint64_t end_ns = window->to_ns ? MIN(spike->to_ns, window->to_ns) : spike->to_ns;
+	uint64_t length_ns = end_ns - MIN(begin_ns, end_ns), part_ns = MIN(length_ns, PART_NS);
+	uint64_t from_ns = begin_ns + (length_ns - part_ns) / 2;
 
 	return (struct window){ .from_ns = from_ns, .to_ns = from_ns + part_ns };
 }
@@ -88,7 +95,7 @@ static int leader_add_segment(struct store_reader *reader, const struct question
 static int leader_read(struct store_reader *reader, const struct question *question,
 		       const struct spike *spike, struct tally *tally, struct error *error)
 {
-	const struct window part = leader_part(spike);
+	const struct window part = leader_part(question, spike);
 	struct store_segments segments = { 0 };
 	struct filter filter = { 0 };
 	int r = cpu_filter_add(&filter.cpus, spike->cpu);
@@ -136,7 +143,7 @@ static int leader_find(struct store_reader *reader, const struct question *quest
 		       struct spikes *spikes, struct spike *spike, struct error *error)
 {
 	static const struct baseline nothing;
-	const struct window part = leader_part(spike);
+	const struct window part = leader_part(question, spike);
 	_cleanup_(cleanup_tally) struct tally *tally = NULL;
 	struct ranking ranking = { 0 };
 	int r = tally_new(&tally);
@@ -147,6 +154,8 @@ static int leader_find(struct store_reader *reader, const struct question *quest
 		r = ranking_make(tally, part.to_ns - part.from_ns, &nothing, &ranking);
 	if (r == 0)
 		r = leader_take(spikes, &ranking, &spike->leader);
+	if (r == 0 && part.to_ns - part.from_ns + NSEC_PER_SEC < spike->counted_ns)
+		spike->leader.part_ns = part.to_ns - part.from_ns;
 	ranking_done(&ranking);
 	return r;
 }

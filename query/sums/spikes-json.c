@@ -53,6 +53,8 @@ static void spikes_json_put_function(const struct spikes *spikes, const struct s
 static void spikes_json_put_stretch(const struct spikes *spikes,
 				    const struct spike_stretch *stretch, struct buffer *json)
 {
+	const char *comm = spike_stretch_comm(spikes, stretch);
+
 	json_key(json, "kernel_stretch");
 	if (!stretch->length_ns) {
 		json_null(json);
@@ -66,6 +68,11 @@ static void spikes_json_put_stretch(const struct spikes *spikes,
 	json_key(json, "function");
 	if (stretch->function)
 		json_string(json, strings_at(&spikes->names, stretch->function));
+	else
+		json_null(json);
+	json_key(json, "comm");
+	if (comm)
+		json_string(json, comm);
 	else
 		json_null(json);
 	json_close(json, '}');
@@ -131,6 +138,8 @@ void spikes_put_spike(const struct spikes *spikes, const struct spike *spike, st
 	json_time(json, "to", spike->to_ns);
 	json_key(json, "seconds");
 	json_nano(json, spike->length_ns);
+	json_key(json, "counted_seconds");
+	json_nano(json, spike->counted_ns);
 	json_key(json, "cpu");
 	json_u64(json, spike->cpu);
 	spikes_json_put_share(json, "busy", spike->busy);
@@ -144,6 +153,10 @@ void spikes_put_spike(const struct spikes *spikes, const struct spike *spike, st
 	spikes_json_put_function(spikes, spike, json);
 	spikes_json_put_leader(spikes, &spike->leader, json);
 	spikes_json_put_stretch(spikes, &spike->stretch, json);
+	if (spike->reason) {
+		json_key(json, "reason");
+		json_string(json, strings_at(&spikes->names, spike->reason));
+	}
 	json_close(json, '}');
 }
 

@@ -76,6 +76,17 @@ static void add_to_stretch(struct spikes_run *run, const struct spikes_second *s
 	now->length_ns += second->length_ns;
 	now->kernel += (cell->kernel + cell->irq) * second->length_ns;
 	spikes_top_add(&now->functions, second->function, cell->function_share * second->length_ns);
+	spikes_top_add(&now->threads, second->thread, cell->thread_share * second->length_ns);
+}
+
+static void spikes_run_extend(struct spikes_run *run, const struct spikes_second *second)
+{
+	if (!run->length_ns)
+		run->from_ns = second->from_ns;
+	run->to_ns = second->to_ns;
+	run->perf_to_ns = second->perf_ns + second->length_ns;
+	run->boot = second->boot;
+	run->length_ns += second->length_ns;
 }
 
 void spikes_run_add(struct spikes_run *run, const struct spikes_second *second)
@@ -83,12 +94,10 @@ void spikes_run_add(struct spikes_run *run, const struct spikes_second *second)
 	const struct busy_cell *cell = second->cell;
 	uint64_t ns = second->length_ns;
 
-	if (!run->length_ns)
-		run->from_ns = second->from_ns;
-	run->to_ns = second->to_ns;
-	run->perf_to_ns = second->perf_ns + ns;
-	run->boot = second->boot;
-	run->length_ns += ns;
+	spikes_run_extend(run, second);
+	if (second->outside)
+		return;
+	run->counted_ns += ns;
 	run->busy += cell->busy * ns;
 	run->kernel += cell->kernel * ns;
 	run->irq += cell->irq * ns;
@@ -121,25 +130,39 @@ static double spikes_run_share(uint64_t sum, uint64_t ns)
 	return sum / 100.0 / ns;
 }
 
+/* Assumes the worst case: all time of the other threads was in the function, too. */
+static bool is_pair(double thread_share, double function_share)
+{
+	return function_share > 1 - thread_share / 2;
+}
+
 static struct spike_stretch stretch_of(const struct spikes_stretch *stretch)
 {
-	uint64_t weight;
-
-	return (struct spike_stretch){
+	uint64_t in_function, of_thread, ns = stretch->length_ns;
+	struct spike_stretch ret = {
 		.from_ns = spikes_run_rounded(stretch->from_ns),
-		.length_ns = spikes_run_rounded(stretch->length_ns),
-		.kernel = MIN(spikes_run_share(stretch->kernel, stretch->length_ns), 1.0),
-		.function = spikes_top_best(&stretch->functions, &weight),
+		.length_ns = spikes_run_rounded(ns),
+		.kernel = MIN(spikes_run_share(stretch->kernel, ns), 1.0),
+		.function = spikes_top_best(&stretch->functions, &in_function),
+		.thread = spikes_top_best(&stretch->threads, &of_thread),
 	};
+	double thread_share = spikes_run_share(of_thread, ns);
+
+	if (thread_share < 0.5)
+		ret.thread = 0;
+	ret.is_pair = ret.thread && ret.function &&
+		      is_pair(thread_share, spikes_run_share(in_function, ns));
+	return ret;
 }
 
 struct spike spikes_run_end(struct spikes_run *run, uint32_t cpu)
 {
-	uint64_t ns = run->length_ns, thread, function;
+	uint64_t ns = run->counted_ns, thread, function;
 	struct spike spike = {
 		.from_ns = spikes_run_rounded(run->from_ns),
 		.to_ns = spikes_run_rounded(run->to_ns),
-		.length_ns = spikes_run_rounded(ns),
+		.length_ns = spikes_run_rounded(run->length_ns),
+		.counted_ns = spikes_run_rounded(ns),
 		.cpu = cpu,
 		.busy = spikes_run_share(run->busy, ns),
 		.kernel = spikes_run_share(run->kernel, ns),

@@ -36,6 +36,8 @@ struct spikes_second {
 	const struct busy_cell *cell;
 	uint32_t machine;
 	bool crowded;
+	/* extends the spike, but does not count for its shares */
+	bool outside;
 	uint32_t thread, function;
 };
 
@@ -47,7 +49,7 @@ struct spikes_second {
 
 struct spikes_stretch {
 	uint64_t from_ns, length_ns, kernel;
-	struct spikes_top functions;
+	struct spikes_top functions, threads;
 };
 
 /*
@@ -55,11 +57,9 @@ struct spikes_stretch {
  * A zeroed run is not a spike.
  */
 struct spikes_run {
-	uint64_t from_ns, to_ns, length_ns;
+	uint64_t from_ns, to_ns, length_ns, counted_ns;
 	uint64_t perf_to_ns;
-	/*
-	 * the longest part that was not crowded, and the part that has not been crowded up to now
-	 */
+	/* the longest part that was not crowded, and the uncrowded part at the end */
 	uint64_t single_ns;
 	uint64_t single_now_ns;
 	uint32_t boot;

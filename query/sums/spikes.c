@@ -10,16 +10,16 @@
 #include "query/sums/spikes-run.h"
 #include "tape/busy.h"
 
-/* How far outside the window to follow a spike that reaches into it. */
+/* The time before and after the window in which to follow a spike that reaches into the window. */
 #define AROUND_NS (3600 * NSEC_PER_SEC)
 
 /*
- * At most this many segments are opened for clock errors and recorded CPUs. Each takes 0.2 ms, as
- * much as all other work on four segments.
+ * The largest number of segments to open for clock errors and recorded CPUs. Opening a segment
+ * takes 0.2 ms, as much as all other work on four segments.
  */
 #define SEGMENTS_SEEN 64
 
-/* The number of busy CPUs in one slot: all of them, and those that were mostly in the kernel. */
+/* The busy CPUs of one slot: the number of all, and of those that were mostly in the kernel. */
 struct crowd {
 	uint32_t all, kernel;
 };
@@ -137,7 +137,9 @@ static bool spikes_is_in_window(const struct finder *finder, uint64_t from_ns, u
 	return !window->to_ns || (from_ns < window->to_ns && to_ns > window->from_ns);
 }
 
-/* The wall clock is slewed by up to 500 ppm, so a second of it may be slightly short or long. */
+/*
+ * The kernel slews the wall clock by up to 500 ppm, so its seconds may be slightly short or long.
+ */
 static bool spikes_lasted(uint64_t length_ns, uint64_t min_ns)
 {
 	return length_ns && length_ns + length_ns / 1000 + NSEC_PER_MSEC >= min_ns;
@@ -151,7 +153,7 @@ static int end_run(struct finder *finder, uint32_t cpu)
 	struct spike spike;
 	int r = 0;
 
-	if (spikes_lasted(run->length_ns, options->min_ns) &&
+	if (run->counted_ns && spikes_lasted(run->length_ns, options->min_ns) &&
 	    spikes_is_in_window(finder, run->from_ns, run->to_ns)) {
 		spike = spikes_run_end(run, cpu);
 		if (!spikes_lasted(spike.stretch.length_ns, options->min_ns))
@@ -202,6 +204,9 @@ static int add_cell(struct finder *finder, uint32_t boot, const struct busy *bus
 		.machine = slot->machine,
 		.crowded = is_crowded(finder, busy, cell),
 	};
+
+	second.outside =
+		finder->options->clip && !spikes_is_in_window(finder, second.from_ns, second.to_ns);
 
 	if (cell->cpu >= TAPE_CPUS_MAX)
 		return 0;
@@ -357,7 +362,7 @@ void spikes_done(struct spikes *spikes)
 /* Returns how long the kernel had the CPU; 0 if other code had it most of the time. */
 static uint64_t kernel_ns(const struct spike *spike)
 {
-	return 2 * (spike->kernel + spike->irq) >= spike->busy ? spike->length_ns
+	return 2 * (spike->kernel + spike->irq) >= spike->busy ? spike->counted_ns
 							       : spike->stretch.length_ns;
 }
 
@@ -405,8 +410,8 @@ static bool begin_in(const struct spikes *spikes, const struct store_segment *se
 	       spikes->list.items[first].from_ns < segment->end_ns;
 }
 
-static int read_clock(struct store_reader *reader, const struct store_segment *segment,
-		      struct spikes *spikes, struct error *error)
+static int spikes_read_clock(struct store_reader *reader, const struct store_segment *segment,
+			     struct spikes *spikes, struct error *error)
 {
 	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_LOSSES, 1 };
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
@@ -432,7 +437,7 @@ int spikes_add_clock_error(struct store_reader *reader, struct spikes *spikes, s
 		count += begin_in(spikes, &segments[i]);
 	for (size_t i = 0; r == 0 && i < spikes->found.list.count; i++)
 		if (begin_in(spikes, &segments[i]) && seen++ % (count / SEGMENTS_SEEN + 1) == 0)
-			r = read_clock(reader, &segments[i], spikes, error);
+			r = spikes_read_clock(reader, &segments[i], spikes, error);
 	return r;
 }
 

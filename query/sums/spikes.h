@@ -45,11 +45,15 @@ struct spike_stretch {
 	double kernel;
 	/* a number of `names`; 0: not known */
 	uint32_t function;
+	/* a number of `threads`; 0: no thread had most of the stretch */
+	uint32_t thread;
+	/* the thread must have spent most of its time in the function */
+	bool is_pair;
 };
 
 /*
  * The threads of one name that had most of the CPU's time, and the function that was most often on
- * top of their own stacks (query/sums/spike-leaders.h).
+ * top of the stacks of these threads (query/sums/spike-leaders.h).
  */
 struct spike_leader {
 	/* numbers of `names`; 0: not known */
@@ -58,14 +62,20 @@ struct spike_leader {
 	/* the busiest of these threads */
 	int32_t pid, tid;
 	double share, function_share;
+	/* length of the part of the spike to which the members above apply; 0: the whole spike */
+	uint64_t part_ns;
 };
 
-/* A spike. Its shares are relative to its length, from 0 to 1. */
+/* A spike. Its shares are relative to `counted_ns`, from 0 to 1. */
 struct spike {
 	/* on the wall clock */
 	uint64_t from_ns;
 	uint64_t to_ns;
 	uint64_t length_ns;
+	/*
+	 * the time that the shares describe: the whole spike, or with `clip` its part in the window
+	 */
+	uint64_t counted_ns;
 	uint32_t cpu;
 	double busy;
 	/* without interrupts */
@@ -90,6 +100,9 @@ struct spike {
 	struct spike_stretch stretch;
 	/* zeroed until spikes_find_leaders() sets it */
 	struct spike_leader leader;
+	/* a number of `names`: the likely reason; 0: not asked for (query/explain/spike-reason.h)
+	 */
+	uint32_t reason;
 };
 
 struct spikes_options {
@@ -105,6 +118,8 @@ struct spikes_options {
 	unsigned int busy, kernel;
 	/* report crowded spikes too */
 	bool all;
+	/* shares, names and stretches describe only the seconds in the window */
+	bool clip;
 	/* report all losses, although that may open many segments */
 	bool losses;
 	/* Reports how many of the segments that must be read as a whole are done. May be NULL. */
@@ -135,6 +150,15 @@ struct spikes {
 	uint64_t unknown;
 };
 
+/* Returns the name of the thread that had most of a stretch, or NULL. Valid until spikes_done(). */
+static inline const char *spike_stretch_comm(const struct spikes *spikes,
+					     const struct spike_stretch *stretch)
+{
+	return stretch->thread
+		       ? strings_at(&spikes->names, spikes->threads.items[stretch->thread].comm)
+		       : NULL;
+}
+
 /*
  * Finds the spikes. The caller frees *ret_spikes with spikes_done(), also after a failure. Returns
  * 0 or a negative errno.
@@ -159,8 +183,8 @@ int spikes_add_clock_error(struct store_reader *reader, struct spikes *spikes, s
 
 /*
  * Adds the selected CPUs that were not recorded to the coverage. To do this, it opens the segments,
- * or some of them if there are many. If none of these shows a selected CPU, it opens all segments.
- * Returns 0 or a negative errno.
+ * or some of them if there are many. If none of these shows a selected CPU, it opens further
+ * segments until one does. Returns 0 or a negative errno.
  */
 int spikes_add_unrecorded_cpus(struct store_reader *reader, const struct cpu_set_filter *asked,
 			       struct spikes *spikes, struct error *error);

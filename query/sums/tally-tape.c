@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Adds up a tape by the tape's own numbers first. It collects the time of a stack at the end of the
- * stack, and then passes the time from callee to caller. One pass is enough, because parents have
- * smaller numbers. A function counts once per stack, however often the stack contains it. Finally
- * it maps the names to those of the tally.
- *
- * The numbers of a tape's "functions" are those of its strings. After the strings come the modules,
- * which stand for frames without a name.
+ * The functions below convert samples to a digest (tape/digest.h) first, so that stored digests
+ * count in the same way. Then they map the names of the digest to those of the tally.
  */
 #include "query/sums/tally-tape.h"
 
@@ -16,42 +11,30 @@
 
 #include "base/cleanup.h"
 #include "gauges/cgroup-names.h"
-#include "query/sums/weights.h"
-
-struct own_time {
-	uint64_t self_ns, total_ns;
-	bool kernel;
-};
-
-/*
- * Details (which thread ran on which CPU in which function) cost more than all other work. If a
- * tape has more samples than this, a random selection of about this size represents all samples.
- */
-#define DETAILED_SAMPLES (128 * 1024)
-#define SPOTS_MAX (1 << 20)
+#include "query/read/weights.h"
+#include "tape/digest.h"
+#include "tape/function-sums.h"
 
 /* Scratch memory for the tape that is being added. The next tape uses it again. */
 struct tally_scratch {
 	struct stack_class_marks marks;
-	/* indexed by function of the tape */
-	array_of(struct own_time) times;
-	/* the tally's names, indexed in the same way; 0: not needed yet */
-	array_of(uint32_t) functions, groups;
+	struct function_sums sums;
+	/* the tally's names, indexed by function of the tape; 0: not needed yet */
+	array_of(uint32_t) functions;
+	/* the tally's names, indexed by function of the digest */
+	array_of(uint32_t) listed;
+	/* the tally's names, indexed by string that is a comm; 0: not needed yet */
+	array_of(uint32_t) groups;
 	/* the tally's names of a tape's threads, for groups that depend on the thread */
 	array_of(uint32_t) owners;
+	/* the tally's name of the owner of each sample */
+	array_of(uint32_t) of_samples;
+	/* the weight of each sample, in nanoseconds */
+	array_of(uint64_t) weights;
 	/* the tally's names by stack and function of the leaf */
 	struct hash96 paths;
 	/* the name that is being put together */
 	struct buffer name;
-	/* the tally's thread + 1, indexed by thread of the tape */
-	array_of(uint32_t) threads;
-	/* time of each stack and of the stacks below it */
-	array_of(uint64_t) subtrees;
-	/*
-	 * for each stack, a Bloom filter of its functions; each function has one bit, which others
-	 * may share
-	 */
-	array_of(uint64_t) sets;
 };
 
 struct adder {
@@ -59,19 +42,8 @@ struct adder {
 	struct tally_scratch *scratch;
 	const struct tape *tape;
 	unsigned int parts;
-	/* one of this many samples is counted in detail */
-	uint32_t every;
-};
-
-struct item {
-	uint32_t stack, frame;
-	uint32_t comm;
-	/* the tape's thread; sums have none */
-	uint32_t thread;
-	enum stack_class_kind kind;
-	/* the filter removed all frames of the stack: its time belongs to no function */
-	bool frameless;
-	uint64_t ns;
+	/* an owner of the digest is a name of the tally, not a comm */
+	bool owners;
 };
 
 void tally_scratch_free(struct tally_scratch *scratch)
@@ -79,15 +51,15 @@ void tally_scratch_free(struct tally_scratch *scratch)
 	if (!scratch)
 		return;
 	stack_class_marks_done(&scratch->marks);
-	array_done(&scratch->times);
+	function_sums_done(&scratch->sums);
 	array_done(&scratch->functions);
+	array_done(&scratch->listed);
 	array_done(&scratch->groups);
 	array_done(&scratch->owners);
+	array_done(&scratch->of_samples);
+	array_done(&scratch->weights);
 	hash96_done(&scratch->paths);
 	buffer_done(&scratch->name);
-	array_done(&scratch->threads);
-	array_done(&scratch->subtrees);
-	array_done(&scratch->sets);
 	free(scratch);
 }
 
@@ -97,13 +69,6 @@ void tally_scratch_free(struct tally_scratch *scratch)
 		 ? -ENOMEM                                                         \
 		 : (memset((array)->items, 0, (wanted) * sizeof(*(array)->items)), \
 		    (array)->count = (wanted), 0))
-
-static uint32_t tally_tape_function_of(const struct adder *adder, uint32_t frame)
-{
-	const struct tape_frame *row = &adder->tape->frames.items[frame];
-
-	return row->symbol ? row->symbol : strings_count(&adder->tape->strings) + row->module;
-}
 
 /* Maps a function of the tape to a name of the tally. */
 static int map_function(const struct adder *adder, uint32_t function, uint32_t *ret_name)
@@ -158,20 +123,25 @@ static bool has_no_name(const char *comm)
 	return !*comm || (*comm == ':' && comm[1] && !comm[1 + strspn(comm + 1, "0123456789")]);
 }
 
-static int map_comm(const struct adder *adder, uint32_t comm, uint32_t *ret_name)
+void tally_group_name(const char *comm, char group[TALLY_GROUP_SIZE])
 {
-	const char *text = tape_string(adder->tape, comm);
+	size_t size = group_size(comm);
+
+	if (has_no_name(comm))
+		snprintf(group, TALLY_GROUP_SIZE, "[no name]");
+	else
+		snprintf(group, TALLY_GROUP_SIZE, "%.*s%s", (int)MIN(size, 60u), comm,
+			 comm[size] ? "*" : "");
+}
+
+static int tally_tape_map_comm(const struct adder *adder, uint32_t comm, uint32_t *ret_name)
+{
 	uint32_t *name = &adder->scratch->groups.items[comm];
-	size_t size = group_size(text);
-	char group[64];
+	char group[TALLY_GROUP_SIZE];
 	int r = 0;
 
 	if (!*name) {
-		if (has_no_name(text))
-			snprintf(group, sizeof(group), "[no name]");
-		else
-			snprintf(group, sizeof(group), "%.*s%s", (int)MIN(size, 60u), text,
-				 text[size] ? "*" : "");
+		tally_group_name(tape_string(adder->tape, comm), group);
 		r = tally_name(adder->tally, group, strlen(group), name);
 	}
 	*ret_name = *name;
@@ -224,7 +194,7 @@ static int put_callers(const struct adder *adder, uint32_t stack, struct buffer 
 	if (!functions)
 		return -ENOMEM;
 	for (uint32_t i = stack; i; i = stacks[i].parent)
-		functions[at++] = tally_tape_function_of(adder, stacks[i].frame);
+		functions[at++] = tape_function_of(adder->tape, stacks[i].frame);
 	while (at-- > 0) {
 		int r = put_function(adder, functions[at], name);
 
@@ -235,18 +205,19 @@ static int put_callers(const struct adder *adder, uint32_t stack, struct buffer 
 	return 0;
 }
 
-static int map_path(const struct adder *adder, const struct item *item, uint32_t *ret_name)
+static int map_path(const struct adder *adder, const struct tape_sample *sample, bool frameless,
+		    uint32_t *ret_name)
 {
-	uint32_t function = tally_tape_function_of(adder, item->frame);
+	uint32_t function = tape_function_of(adder->tape, sample->frame);
 	struct hash96_key key =
-		hash96_key_add(hash96_key_add((struct hash96_key){ 0 }, item->stack), function);
+		hash96_key_add(hash96_key_add((struct hash96_key){ 0 }, sample->stack), function);
 	struct buffer *name = &adder->scratch->name;
 	uint32_t known = hash96_get(&adder->scratch->paths, key);
 	int r = 0;
 
 	if (!known) {
 		name->size = 0;
-		r = item->frameless ? 0 : put_callers(adder, item->stack, name);
+		r = frameless ? 0 : put_callers(adder, sample->stack, name);
 		if (r == 0)
 			r = put_function(adder, function, name);
 		if (r == 0 && buffer_failed(name))
@@ -260,21 +231,32 @@ static int map_path(const struct adder *adder, const struct item *item, uint32_t
 	return r;
 }
 
-static int map_group(const struct adder *adder, const struct item *item, uint32_t *ret_name)
+/* Finds the group of each sample, for groupings other than by name and by function. */
+static int map_owners(struct adder *adder, const uint8_t *kinds)
 {
-	if (tally_by_has_sums(adder->tally->by))
-		return map_comm(adder, item->comm, ret_name);
-	if (adder->tally->by == TALLY_BY_PATH)
-		return map_path(adder, item, ret_name);
-	return map_owner(adder, item->thread, ret_name);
+	struct tally_scratch *scratch = adder->scratch;
+	const struct tape *tape = adder->tape;
+	int r = 0;
+
+	if (array_reserve(&scratch->of_samples, tape->samples.count + 1) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; r == 0 && i < tape->samples.count; i++) {
+		const struct tape_sample *sample = &tape->samples.items[i];
+		bool frameless = kinds && tape_is_no_stack(tape, sample->frame);
+		uint32_t *owner = &scratch->of_samples.items[i];
+
+		if (adder->tally->by == TALLY_BY_PATH)
+			r = map_path(adder, sample, frameless, owner);
+		else
+			r = map_owner(adder, sample->thread, owner);
+	}
+	return r;
 }
 
 static int tally_tape_begin_tape(struct adder *adder)
 {
 	const struct tape *tape = adder->tape;
 	struct tally_scratch *scratch = adder->tally->scratch;
-	size_t strings = strings_count(&tape->strings), stacks = tape->stacks.count;
-	size_t functions = strings + tape->modules.count;
 
 	if (!scratch)
 		scratch = calloc(1, sizeof(*scratch));
@@ -283,255 +265,245 @@ static int tally_tape_begin_tape(struct adder *adder)
 	adder->tally->scratch = adder->scratch = scratch;
 	hash96_done(&scratch->paths);
 	scratch->paths = (struct hash96){ 0 };
-	if (stack_class_marks_make(&scratch->marks, tape) < 0 ||
-	    array_zero(&scratch->threads, tape->threads.count) < 0 ||
-	    array_zero(&scratch->groups, strings) < 0 ||
+	if (array_zero(&scratch->groups, strings_count(&tape->strings)) < 0 ||
 	    array_zero(&scratch->owners, tape->threads.count) < 0 ||
-	    array_zero(&scratch->times, functions) < 0 ||
-	    array_zero(&scratch->functions, functions) < 0 ||
-	    array_zero(&scratch->subtrees, stacks) < 0 || array_zero(&scratch->sets, stacks) < 0)
+	    array_zero(&scratch->functions, tape_function_count(tape)) < 0)
 		return -ENOMEM;
-	for (size_t i = 1; i < stacks; i++) {
-		const struct tape_stack *stack = &tape->stacks.items[i];
-
-		scratch->sets.items[i] = scratch->sets.items[stack->parent] |
-					 1ull << tally_tape_function_of(adder, stack->frame) % 64;
-	}
 	return 0;
 }
 
-static bool tally_tape_is_within(const struct adder *adder, uint32_t stack, uint32_t function)
+static int map_group(const struct adder *adder, uint32_t owner, uint32_t *ret_name)
 {
-	const struct tape_stack *stacks = adder->tape->stacks.items;
-
-	if (!(adder->scratch->sets.items[stack] & 1ull << function % 64))
-		return false;
-	for (; stack; stack = stacks[stack].parent)
-		if (tally_tape_function_of(adder, stacks[stack].frame) == function)
-			return true;
-	return false;
+	if (!adder->owners)
+		return tally_tape_map_comm(adder, owner, ret_name);
+	*ret_name = owner;
+	return 0;
 }
 
-static int add_call(struct adder *adder, uint32_t caller_frame, uint32_t callee_frame, uint64_t ns)
-{
-	struct tally_row row = { .ns = ns };
-
-	if (map_function(adder, tally_tape_function_of(adder, caller_frame), &row.a) < 0 ||
-	    map_function(adder, tally_tape_function_of(adder, callee_frame), &row.b) < 0)
-		return -ENOMEM;
-	return row.a == row.b ? 0 : tally_rows_add(&adder->tally->calls, &row, NULL);
-}
-
-static int add_names(struct adder *adder, const struct item *item)
+static int add_cells(struct adder *adder, const struct digest *digest, uint64_t unit_ns)
 {
 	struct tally *tally = adder->tally;
-	uint32_t function = tally_tape_function_of(adder, item->frame), group;
-	struct own_time *time = &adder->scratch->times.items[function];
+	size_t cpus = digest->cpus.count;
 
-	tally->all.ns[item->kind] += item->ns;
-	if (item->kind == STACK_CLASS_IDLE)
-		return 0;
-	if (map_group(adder, item, &group) < 0)
-		return -ENOMEM;
-	tally->groups.items[group].ns[item->kind] += item->ns;
-	if (item->frameless)
-		return 0;
-	time->self_ns += item->ns;
-	time->kernel |= stack_class_is_kernel(adder->tape, item->frame);
-	if (!tally_tape_is_within(adder, item->stack, function))
-		time->total_ns += item->ns;
-	adder->scratch->subtrees.items[item->stack] += item->ns;
-	return 0;
-}
-
-/* Goes backwards, so that callees come before their callers. */
-static int add_to_callers(struct adder *adder)
-{
-	const struct tape_stack *stacks = adder->tape->stacks.items;
-	uint64_t *subtrees = adder->scratch->subtrees.items;
-
-	for (size_t i = adder->tape->stacks.count; i-- > 1;) {
-		uint32_t frame = stacks[i].frame, parent = stacks[i].parent;
-		uint32_t function = tally_tape_function_of(adder, frame);
-		struct own_time *time = &adder->scratch->times.items[function];
-
-		if (!subtrees[i])
-			continue;
-		subtrees[parent] += subtrees[i];
-		time->kernel |= stack_class_is_kernel(adder->tape, frame);
-		if (!tally_tape_is_within(adder, parent, function))
-			time->total_ns += subtrees[i];
-		if (adder->parts & TALLY_DETAILS && parent &&
-		    add_call(adder, stacks[parent].frame, frame, subtrees[i]) < 0)
+	for (size_t i = 0; i < cpus; i++)
+		if (tally_cpu(tally, digest->cpus.items[i]) < 0)
 			return -ENOMEM;
-	}
+	for (size_t i = 0; i < digest->cells.count; i++)
+		for (int kind = 0; kind < STACK_CLASS_KINDS; kind++)
+			tally->cpus.items[digest->cpus.items[i % cpus]].ns[kind] +=
+				unit_ns * digest->cells.items[i].n[kind];
 	return 0;
 }
 
-static int tally_tape_end_tape(struct adder *adder)
+static int add_digest_thread(struct adder *adder, const struct digest_thread *thread,
+			     uint64_t unit_ns)
 {
-	int r = add_to_callers(adder);
+	const struct tape_thread *of = &adder->tape->threads.items[thread->thread];
+	struct tally *tally = adder->tally;
+	struct tally_place place = { thread->cpu, unit_ns * thread->there };
+	struct tally_row row = { .a = of->pid, .b = of->tid };
+	struct stack_class spent = { 0 };
+	int r;
 
-	for (size_t i = 0; r == 0 && i < adder->scratch->times.count; i++) {
-		const struct own_time *time = &adder->scratch->times.items[i];
-		struct tally_function *function;
-		uint32_t name;
+	for (int kind = 0; kind < STACK_CLASS_KINDS; kind++)
+		spent.ns[kind] = unit_ns * thread->n[kind];
+	stack_class_add(&tally->all, &spent);
+	spent.ns[STACK_CLASS_IDLE] = 0;
+	row.ns = stack_class_work_ns(&spent);
+	if (!row.ns)
+		return 0;
+	r = map_group(adder, thread->owner, &row.c);
+	if (r < 0)
+		return r;
+	stack_class_add(&tally->groups.items[row.c], &spent);
+	return adder->parts & TALLY_DETAILS ? tally_add_thread(tally, &row, &place) : 0;
+}
 
-		if (!time->total_ns)
-			continue;
-		r = map_function(adder, i, &name);
-		if (r < 0)
-			break;
-		function = &adder->tally->functions.items[name];
-		function->self_ns += time->self_ns;
-		function->total_ns += time->total_ns;
-		function->kernel |= time->kernel;
-	}
+static int add_digest_function(struct adder *adder, const struct digest_function *function,
+			       uint64_t unit_ns, uint32_t *ret_name)
+{
+	struct tally *tally = adder->tally;
+	const char *text = tape_string(adder->tape, function->string);
+	char label[TAPE_LABEL_SIZE];
+	struct tally_function *sum;
+
+	if (function->is_module)
+		text = tape_path_label(text, label);
+	if (tally_name(tally, text, strlen(text), ret_name) < 0)
+		return -ENOMEM;
+	sum = &tally->functions.items[*ret_name];
+	sum->self_ns += unit_ns * function->self;
+	sum->total_ns += unit_ns * function->total;
+	sum->led_ns += unit_ns * function->led;
+	sum->kernel |= function->kernel;
+	return 0;
+}
+
+static int add_digest_core(struct adder *adder, const struct digest_core *core, uint64_t unit_ns)
+{
+	struct tally *tally = adder->tally;
+	struct tally_row share = { .a = core->cpu, .ns = unit_ns * core->work }, spot = share;
+	int r = map_group(adder, core->owner, &share.b);
+
+	if (r == 0)
+		r = tally_rows_add(&tally->shares, &share, NULL);
+	if (r < 0 || !core->function)
+		return r;
+	spot.b = share.b;
+	spot.c = adder->scratch->listed.items[core->function - 1];
+	spot.ns = unit_ns * core->there;
+	return tally_rows_add(&tally->spots, &spot, NULL);
+}
+
+static int add_digest(struct adder *adder, const struct digest *digest, uint64_t unit_ns)
+{
+	struct tally_scratch *scratch = adder->scratch;
+	int r = adder->parts & TALLY_CPUS ? add_cells(adder, digest, unit_ns) : 0;
+
+	if (r < 0 || !(adder->parts & TALLY_NAMES))
+		return r;
+	r = array_reserve(&scratch->listed, digest->functions.count + 1);
+	for (size_t i = 0; r == 0 && i < digest->threads.count; i++)
+		r = add_digest_thread(adder, &digest->threads.items[i], unit_ns);
+	for (size_t i = 0; r == 0 && i < digest->functions.count; i++)
+		r = add_digest_function(adder, &digest->functions.items[i], unit_ns,
+					&scratch->listed.items[i]);
+	for (size_t i = 0; r == 0 && adder->parts & TALLY_DETAILS && i < digest->cores.count; i++)
+		r = add_digest_core(adder, &digest->cores.items[i], unit_ns);
+	adder->tally->samples += digest->samples;
 	return r;
 }
 
-static int tally_tape_map_thread(const struct adder *adder, const struct item *item,
-				 uint32_t *ret_thread)
+static int weigh_samples(const struct tape *tape, uint64_t sample_ns, struct tally_scratch *scratch)
 {
-	const struct tape_thread *thread = &adder->tape->threads.items[item->thread];
-	struct tally_row row = { .a = thread->pid, .b = thread->tid };
-	uint32_t *known = &adder->scratch->threads.items[item->thread], number;
-	/* the paths of a thread vary */
-	bool varies = adder->tally->by == TALLY_BY_PATH;
-	int r = 0;
+	_cleanup_(weights_done) struct weights weights = { 0 };
+	int r = weights_make(&weights, tape, sample_ns);
 
-	if (varies || !*known) {
-		r = map_group(adder, item, &row.c);
-		if (r == 0)
-			r = tally_rows_add(&adder->tally->threads, &row, &number);
-		if (r < 0)
-			return r;
-		*known = number + 1;
-	}
-	*ret_thread = *known - 1;
+	if (r < 0 || array_reserve(&scratch->weights, tape->samples.count + 1) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < tape->samples.count; i++)
+		scratch->weights.items[i] = weights_of(&weights, &tape->samples.items[i]);
 	return 0;
-}
-
-/*
- * Adds to a spot. Drops new spots beyond the limit, because a spot that appears so late has little
- * time.
- */
-static int add_spot(struct tally_rows *spots, const struct tally_row *spot)
-{
-	if (spots->list.count < SPOTS_MAX || tally_rows_have(spots, spot))
-		return tally_rows_add(spots, spot, NULL);
-	return 0;
-}
-
-static int add_details(struct adder *adder, uint32_t cpu, uint32_t thread, const struct item *item)
-{
-	const struct tape_stack *stacks = adder->tape->stacks.items;
-	struct tally *tally = adder->tally;
-	struct tally_row place = { .a = cpu, .b = thread, .ns = item->ns }, spot = place;
-	int r = map_group(adder, item, &spot.b);
-
-	tally->threads.list.items[thread].ns += item->ns;
-	if (r < 0)
-		return r;
-	if (!item->frameless)
-		r = map_function(adder, tally_tape_function_of(adder, item->frame), &spot.c);
-	if (r < 0)
-		return r;
-	r = tally_rows_add(&tally->places, &place, NULL);
-	if (r < 0)
-		return r;
-	r = add_spot(&tally->spots, &spot);
-	if (r < 0)
-		return r;
-	if (item->stack)
-		r = add_call(adder, stacks[item->stack].frame, item->frame, item->ns);
-	return r;
-}
-
-static int tally_tape_add_sample(struct adder *adder, size_t number, const uint8_t *kinds,
-				 uint64_t ns)
-{
-	const struct tape_sample *sample = &adder->tape->samples.items[number];
-	const struct tape_thread *thread = &adder->tape->threads.items[sample->thread];
-	bool detailed = adder->every == 1 || hash_u64(number) % adder->every == 0;
-	bool idle = thread->pid == 0 && thread->tid == 0;
-	struct item item = {
-		.stack = sample->stack,
-		.frame = sample->frame,
-		.comm = thread->comm,
-		.thread = sample->thread,
-		.kind = kinds ? kinds[number]
-			      : stack_class_kind(&adder->scratch->marks, idle, sample->stack,
-						 sample->frame),
-		.frameless = kinds && tape_is_no_stack(adder->tape, sample->frame),
-		.ns = ns,
-	};
-	uint32_t own;
-	int r = 0;
-
-	if (adder->parts & TALLY_CPUS && sample->cpu < TAPE_CPUS_MAX) {
-		if (tally_cpu(adder->tally, sample->cpu) < 0)
-			return -ENOMEM;
-		adder->tally->cpus.items[sample->cpu].ns[item.kind] += ns;
-	}
-	if (adder->parts & TALLY_NAMES)
-		r = add_names(adder, &item);
-	if (r < 0 || !(adder->parts & TALLY_DETAILS) || item.kind == STACK_CLASS_IDLE)
-		return r;
-	r = tally_tape_map_thread(adder, &item, &own);
-	if (r < 0 || !detailed)
-		return r;
-	item.ns *= adder->every;
-	return add_details(adder, sample->cpu, own, &item);
 }
 
 int tally_add_samples(struct tally *tally, const struct tape *tape, const uint8_t *kinds,
 		      uint64_t sample_ns, unsigned int parts)
 {
-	_cleanup_(weights_done) struct weights weights = { 0 };
 	struct adder adder = { .tally = tally,
 			       .tape = tape,
 			       .parts = parts,
-			       .every = 1 + tape->samples.count / DETAILED_SAMPLES };
+			       .owners = !tally_by_has_sums(tally->by) };
+	struct digest_input input = { .tape = tape, .kinds = kinds };
+	struct digest digest = { 0 };
 	int r = tally_tape_begin_tape(&adder);
 
 	if (r == 0)
-		r = weights_make(&weights, tape, sample_ns);
-	for (size_t i = 0; r == 0 && i < tape->samples.count; i++)
-		r = tally_tape_add_sample(&adder, i, kinds,
-					  weights_of(&weights, &tape->samples.items[i]));
-	if (r == 0 && parts & TALLY_NAMES)
-		r = tally_tape_end_tape(&adder);
+		r = stack_class_marks_make(&adder.scratch->marks, tape);
+	if (r == 0)
+		r = weigh_samples(tape, sample_ns, adder.scratch);
+	if (r == 0 && adder.owners)
+		r = map_owners(&adder, kinds);
+	if (r < 0)
+		return r;
+	input.marks = &adder.scratch->marks;
+	input.weights = adder.scratch->weights.items;
+	input.owners = adder.owners ? adder.scratch->of_samples.items : NULL;
+	r = digest_make(&input, &digest);
+	if (r == 0)
+		r = add_digest(&adder, &digest, 1);
+	digest_done(&digest);
 	if (tape->samples.count)
 		tally->sample_ns = MAX(tally->sample_ns, sample_ns);
 	tally->host_cpus = MAX(tally->host_cpus, stack_class_host_cpus(tape));
-	if (parts & TALLY_NAMES)
-		tally->samples += tape->samples.count;
+	return r;
+}
+
+int tally_add_digest(struct tally *tally, const struct tape *tape, uint64_t sample_ns,
+		     unsigned int parts)
+{
+	struct adder adder = { .tally = tally, .tape = tape, .parts = parts };
+	int r = tally_tape_begin_tape(&adder);
+
+	if (r == 0)
+		r = add_digest(&adder, tape->digest, sample_ns);
+	if (tape->digest->samples)
+		tally->sample_ns = MAX(tally->sample_ns, sample_ns);
+	tally->host_cpus = MAX(tally->host_cpus, stack_class_host_cpus(tape));
+	return r;
+}
+
+/* Adds a sum of stacks. Its time belongs to no thread. */
+static int add_sum(struct adder *adder, const struct tape_sum *sum, bool idle, uint64_t ns)
+{
+	struct tally *tally = adder->tally;
+	enum stack_class_kind kind =
+		stack_class_kind(&adder->scratch->marks, idle, sum->stack, sum->frame);
+	uint32_t group;
+	int r;
+
+	tally->all.ns[kind] += ns;
+	if (kind == STACK_CLASS_IDLE)
+		return 0;
+	r = tally_tape_map_comm(adder, sum->comm, &group);
+	if (r < 0)
+		return r;
+	tally->groups.items[group].ns[kind] += ns;
+	return function_sums_add(&adder->scratch->sums, sum->stack, sum->frame, ns);
+}
+
+static int add_sums(struct adder *adder, uint64_t sample_ns, const struct filter *filter)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < adder->tape->sums.count; i++) {
+		const struct tape_sum *sum = &adder->tape->sums.items[i];
+		const char *comm = tape_string(adder->tape, sum->comm);
+
+		if (!filter_passes_comm(filter, comm))
+			continue;
+		adder->tally->samples += sum->count;
+		r = add_sum(adder, sum, stack_class_is_idle_comm(comm), sample_ns * sum->count);
+	}
+	return r;
+}
+
+static int tally_tape_take_functions(struct adder *adder)
+{
+	const struct function_sums *sums = &adder->scratch->sums;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < sums->list.count; i++) {
+		const struct function_sum *sum = &sums->list.items[i];
+		struct tally_function *function;
+		uint32_t name;
+
+		if (!sum->total)
+			continue;
+		r = map_function(adder, i, &name);
+		if (r < 0)
+			break;
+		function = &adder->tally->functions.items[name];
+		function->self_ns += sum->self;
+		function->total_ns += sum->total;
+		function->led_ns += sum->led;
+		function->kernel |= sum->kernel;
+	}
 	return r;
 }
 
 int tally_add_sums(struct tally *tally, const struct tape *tape, uint64_t sample_ns,
 		   const struct filter *filter)
 {
-	struct adder adder = { .tally = tally, .tape = tape, .parts = TALLY_NAMES, .every = 1 };
+	struct adder adder = { .tally = tally, .tape = tape };
 	int r = tally_tape_begin_tape(&adder);
 
-	for (size_t i = 0; r == 0 && i < tape->sums.count; i++) {
-		const struct tape_sum *sum = &tape->sums.items[i];
-		const char *comm = tape_string(tape, sum->comm);
-		struct item item = {
-			.stack = sum->stack,
-			.frame = sum->frame,
-			.comm = sum->comm,
-			.ns = sample_ns * sum->count,
-		};
-
-		if (!filter_passes_comm(filter, comm))
-			continue;
-		item.kind = stack_class_kind(&tally->scratch->marks, stack_class_is_idle_comm(comm),
-					     sum->stack, sum->frame);
-		tally->samples += sum->count;
-		r = add_names(&adder, &item);
-	}
-	return r < 0 ? r : tally_tape_end_tape(&adder);
+	if (r == 0)
+		r = stack_class_marks_make(&adder.scratch->marks, tape);
+	if (r == 0)
+		r = function_sums_begin(&adder.scratch->sums, tape);
+	if (r == 0)
+		r = add_sums(&adder, sample_ns, filter);
+	if (r == 0)
+		r = function_sums_finish(&adder.scratch->sums);
+	return r < 0 ? r : tally_tape_take_functions(&adder);
 }

@@ -39,11 +39,6 @@ static struct hash96_key row_key(const struct tally_row *row)
 		hash96_key_add(hash96_key_add((struct hash96_key){ 0 }, row->a), row->b), row->c);
 }
 
-bool tally_rows_have(const struct tally_rows *rows, const struct tally_row *row)
-{
-	return hash96_get(&rows->known, row_key(row)) != 0;
-}
-
 int tally_rows_add(struct tally_rows *rows, const struct tally_row *row, uint32_t *ret_number)
 {
 	struct hash96_key key = row_key(row);
@@ -77,9 +72,9 @@ struct tally *tally_free(struct tally *tally)
 	array_done(&tally->groups);
 	array_done(&tally->cpus);
 	rows_done(&tally->threads);
-	rows_done(&tally->places);
+	array_done(&tally->places);
+	rows_done(&tally->shares);
 	rows_done(&tally->spots);
-	rows_done(&tally->calls);
 	tally_scratch_free(tally->scratch);
 	free(tally);
 	return NULL;
@@ -111,14 +106,31 @@ static int tally_merge_names(struct tally *tally, const struct tally *other, uin
 		to = &tally->functions.items[names[i]];
 		to->self_ns += from->self_ns;
 		to->total_ns += from->total_ns;
+		to->led_ns += from->led_ns;
 		to->kernel |= from->kernel;
 		stack_class_add(&tally->groups.items[names[i]], &other->groups.items[i]);
 	}
 	return 0;
 }
 
-static int merge_threads(struct tally *tally, const struct tally *other, const uint32_t *names,
-			 uint32_t *threads)
+int tally_add_thread(struct tally *tally, const struct tally_row *thread,
+		     const struct tally_place *place)
+{
+	struct tally_place *most;
+	uint32_t number;
+
+	if (tally_rows_add(&tally->threads, thread, &number) < 0 ||
+	    (number == tally->places.count &&
+	     array_push(&tally->places, (struct tally_place){ 0 }) < 0))
+		return -ENOMEM;
+	most = &tally->places.items[number];
+	/* among equal places, the lower CPU number wins, whatever the order of the tapes */
+	if (place->ns > most->ns || (place->ns == most->ns && place->cpu < most->cpu))
+		*most = *place;
+	return 0;
+}
+
+static int merge_threads(struct tally *tally, const struct tally *other, const uint32_t *names)
 {
 	int r = 0;
 
@@ -126,26 +138,22 @@ static int merge_threads(struct tally *tally, const struct tally *other, const u
 		struct tally_row row = other->threads.list.items[i];
 
 		row.c = names[row.c];
-		r = tally_rows_add(&tally->threads, &row, &threads[i]);
+		r = tally_add_thread(tally, &row, &other->places.items[i]);
 	}
 	return r;
 }
 
-/*
- * Adds rows of another tally after mapping their numbers. A NULL map means that the numbers are the
- * same.
- */
-static int merge_rows(struct tally_rows *rows, const struct tally_rows *other, const uint32_t *a,
-		      const uint32_t *b, const uint32_t *c)
+/* Adds rows of another tally, whose numbers of groups and functions are those of its names. */
+static int merge_rows(struct tally_rows *rows, const struct tally_rows *other,
+		      const uint32_t *names)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < other->list.count; i++) {
 		struct tally_row row = other->list.items[i];
 
-		row.a = a ? a[row.a] : row.a;
-		row.b = b ? b[row.b] : row.b;
-		row.c = c ? c[row.c] : row.c;
+		row.b = names[row.b];
+		row.c = names[row.c];
 		r = tally_rows_add(rows, &row, NULL);
 	}
 	return r;
@@ -153,24 +161,15 @@ static int merge_rows(struct tally_rows *rows, const struct tally_rows *other, c
 
 int tally_merge(struct tally *tally, const struct tally *other)
 {
-	size_t name_count = strings_count(&other->names);
-	size_t thread_count = other->threads.list.count;
-	_cleanup_free_ uint32_t *names = calloc(name_count, sizeof(*names));
-	_cleanup_free_ uint32_t *threads = calloc(MAX(thread_count, (size_t)1), sizeof(*threads));
-	int r = names && threads ? tally_merge_names(tally, other, names) : -ENOMEM;
+	_cleanup_free_ uint32_t *names = calloc(strings_count(&other->names), sizeof(*names));
+	int r = names ? tally_merge_names(tally, other, names) : -ENOMEM;
 
-	if (r < 0)
-		return r;
-	r = merge_threads(tally, other, names, threads);
-	if (r < 0)
-		return r;
-	r = merge_rows(&tally->places, &other->places, NULL, threads, NULL);
-	if (r < 0)
-		return r;
-	r = merge_rows(&tally->spots, &other->spots, NULL, names, names);
-	if (r < 0)
-		return r;
-	r = merge_rows(&tally->calls, &other->calls, names, names, NULL);
+	if (r == 0)
+		r = merge_threads(tally, other, names);
+	if (r == 0)
+		r = merge_rows(&tally->shares, &other->shares, names);
+	if (r == 0)
+		r = merge_rows(&tally->spots, &other->spots, names);
 	for (size_t i = 0; r == 0 && i < other->cpus.count; i++) {
 		r = tally_cpu(tally, i);
 		if (r == 0)

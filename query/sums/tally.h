@@ -5,20 +5,24 @@
  * CPU time added up by CPU, by function and by group, over any number of tapes. Idle time counts
  * only for the CPUs.
  *
- * Groups are threads of one name, unless `by` says otherwise. Threads are distinguished by name. A
- * comparison of two times needs that, because other processes ran in each. "kworker/3:1" and
+ * Groups are threads of one name, unless `by` says otherwise. A tally distinguishes threads by
+ * name, because other processes run in the two times of a comparison. "kworker/3:1" and
  * "kworker/u8:2" are one group, shown as kworker/ and a star. query/sums/tally-tape adds a tape.
+ *
+ * A tape is a part of a segment. For `places`, `spots` and `led_ns`, each tape adds only the time
+ * of what was heaviest within this tape. A long window may therefore miss time that was second in
+ * some tapes. All other times are exact.
  */
 
 #include "base/intern.h"
 #include "query/sums/hash96.h"
 #include "tape/stack-class.h"
 
-/* How threads, or stacks, form the groups of a tally. */
+/* The rule by which threads, or stacks, form the groups of a tally. */
 enum tally_by {
 	/* threads of one name */
 	TALLY_BY_NAME,
-	/* the same; the user asks for functions */
+	/* the same groups; the user asks for functions */
 	TALLY_BY_FUNCTION,
 	/* each thread, as "NAME PID/TID" */
 	TALLY_BY_THREAD,
@@ -31,7 +35,10 @@ enum tally_by {
 	TALLY_BY_PATH,
 };
 
-/* Tells whether the sums of a segment suffice: they know the names of threads, but no threads. */
+/*
+ * Returns whether the sums that a segment stores suffice. Such sums distinguish threads only by
+ * name.
+ */
 static inline bool tally_by_has_sums(enum tally_by by)
 {
 	return by == TALLY_BY_NAME || by == TALLY_BY_FUNCTION;
@@ -39,10 +46,21 @@ static inline bool tally_by_has_sums(enum tally_by by)
 
 struct tally_function {
 	uint64_t self_ns, total_ns;
+	/*
+	 * for each tape, the time in the function that this one called most within that tape; the
+	 * sum over the tapes
+	 */
+	uint64_t led_ns;
 	bool kernel;
 };
 
-/* CPU time by up to three numbers. */
+/* The CPU on which a thread took most time within one tape, and that time. */
+struct tally_place {
+	uint32_t cpu;
+	uint64_t ns;
+};
+
+/* CPU time. Up to three numbers identify a row. */
 struct tally_row {
 	uint32_t a, b, c;
 	uint64_t ns;
@@ -74,12 +92,15 @@ struct tally {
 	uint64_t host_cpus;
 	/* time by pid, tid, group */
 	struct tally_rows threads;
-	/* time by CPU, thread (index in `threads`) */
-	struct tally_rows places;
-	/* time by CPU, group, function on top of the stack */
+	/* indexed as `threads` */
+	array_of(struct tally_place) places;
+	/* time by CPU, group */
+	struct tally_rows shares;
+	/*
+	 * time by CPU, group, function on top of the stack; in each tape only the function that had
+	 * most
+	 */
 	struct tally_rows spots;
-	/* caller, callee */
-	struct tally_rows calls;
 	/* private to tally-tape; NULL before the first tape */
 	struct tally_scratch *scratch;
 };
@@ -92,10 +113,12 @@ DEFINE_CLEANUP(tally, struct tally *, tally_free)
 int tally_merge(struct tally *tally, const struct tally *other);
 
 /* The functions below are for tally-tape. Each returns 0 or -ENOMEM. */
-/* Finds or adds a name. It gets a row in `functions` and `groups`. */
+/* Finds or adds a name. A new name gets a row in `functions` and `groups`. */
 int tally_name(struct tally *tally, const char *name, size_t size, uint32_t *ret_name);
 /* Makes sure that a row for the CPU exists. */
 int tally_cpu(struct tally *tally, uint32_t cpu);
 /* Adds to the row with these numbers, or appends such a row. ret_number may be NULL. */
 int tally_rows_add(struct tally_rows *rows, const struct tally_row *row, uint32_t *ret_number);
-bool tally_rows_have(const struct tally_rows *rows, const struct tally_row *row);
+/* Adds to the time of a thread. `place` is its place in one tape. */
+int tally_add_thread(struct tally *tally, const struct tally_row *thread,
+		     const struct tally_place *place);

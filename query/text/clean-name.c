@@ -51,7 +51,7 @@ size_t clean_name_take(const char *at, bool first, char *ret_instead)
 	size_t used = foreign_take(at, strnlen(at, 4), &character);
 
 	if (is_unprintable(character))
-		*ret_instead = '?';
+		*ret_instead = FOREIGN_INSTEAD;
 	else
 		*ret_instead =
 			(first && (*at == '#' || *at == ' ')) || begins_far_word(at) ? '_' : 0;

@@ -29,8 +29,8 @@
 size_t clean_name_size(const char *name);
 /*
  * Returns the size of the first character of a NUL-terminated, non-empty text, or of the longest
- * prefix of a truncated one. *ret_instead is its replacement, or 0 to keep it. The first character
- * of a name has stricter rules.
+ * prefix of a truncated character. *ret_instead is the replacement of the character, or 0 to keep
+ * it. The first character of a name has stricter rules.
  */
 size_t clean_name_take(const char *at, bool first, char *ret_instead);
 /* Returns whether property (4) changes the name. */

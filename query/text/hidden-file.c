@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 
-/* The longest prefix of a file name that fits into the hidden name. */
+/* The longest part of a file name that the hidden name contains. */
 #define NAME_PART 200
 #define TRIES 100
 
@@ -35,7 +35,7 @@ static bool hidden_file_matches(const char *hidden, const char *name, int *ret_p
 
 /*
  * Returns true if nobody writes the file any more. On a network file system, the process that
- * writes the file may run on another host. Then that process holds the lock.
+ * writes the file may run on another host. Then that process still has a lock on the file.
  */
 static bool hidden_file_is_stale(int folder, const char *hidden, int pid)
 {
@@ -109,7 +109,7 @@ static int hidden_file_create(int folder, const char *name, mode_t mode, int fd,
 	return -EEXIST;
 }
 
-/* Returns false without /proc, because the file could not get a name later. */
+/* Returns whether the file can get a name later. This needs /proc. */
 static bool hidden_file_can_link(int fd)
 {
 	char self[40];

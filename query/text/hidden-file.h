@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * A file that has no name while it is written (O_TMPFILE), so that a process that ends early leaves
- * nothing. If the file system does not support that, the file has a hidden name beside the final
- * one: ".NAME.PID-N".
+ * A file that has no name while perftape writes it (O_TMPFILE), so that a process that ends early
+ * leaves nothing. If the file system does not support that, the file has a hidden name beside the
+ * final one: ".NAME.PID-N".
  */
 
 #include <sys/types.h>
@@ -16,7 +16,7 @@
  */
 int hidden_file_open(int folder, const char *name, mode_t mode, char **ret_name);
 /*
- * Gives a file without a name a hidden one. The caller blocks signals until it has renamed the
+ * Gives a hidden name to a file without a name. The caller blocks signals until it has renamed the
  * file. Returns 0 or a negative errno.
  */
 int hidden_file_link(int fd, int folder, const char *name, char **ret_name);

@@ -90,7 +90,7 @@ static void json_samples_make_frame(const struct tape *tape, uint32_t id, struct
 	json_close(text, '}');
 }
 
-/* The members of a line that depend on the thread. */
+/* Makes the members of a line that depend on the thread. */
 static void json_samples_make_thread(const struct tape *tape, uint32_t id, struct buffer *text)
 {
 	const struct tape_thread *thread = &tape->threads.items[id];

@@ -18,7 +18,7 @@
 #define PIPEFS_MAGIC 0x50495045
 #endif
 
-/* The kernel follows as many. */
+/* The largest number of links to follow, as in the kernel. */
 #define LINKS_MAX 40
 
 void output_place_done(struct output_place *place)
@@ -35,15 +35,18 @@ static bool output_place_same(const struct stat *a, const struct stat *b)
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* Root may replace what it wants, so this protects root most of all. */
+/*
+ * Returns whether another user owns the file. This protects root most of all, because the kernel
+ * lets root replace any file.
+ */
 static bool output_place_is_foreign(const struct stat *about)
 {
 	return about->st_uid != geteuid();
 }
 
 /*
- * Opens a device or a pipe. A named pipe of another user would give the answer to that user. A pipe
- * without a name is one that somebody handed to us on purpose.
+ * Opens a device or a pipe. A named pipe of another user would give the answer to that user. If a
+ * pipe has no name, somebody passed it to us on purpose.
  */
 static int output_place_open_special(struct output_place *place, int file, const struct stat *about)
 {
@@ -85,7 +88,10 @@ static const char *output_place_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* The rule of fs.protected_symlinks, which is off on some machines. */
+/*
+ * Returns whether the rule of fs.protected_symlinks allows a link. Some machines have this rule
+ * off.
+ */
 static bool output_place_may_follow(const struct output_place *place, const struct stat *link)
 {
 	struct stat folder;
@@ -152,7 +158,10 @@ static int output_place_find_file(struct output_place *place, const struct stat 
 	r = output_place_walk(place, &about);
 	if (r < 0)
 		return r;
-	/* the path of a removed file in /proc/self/fd leads nowhere, and a swapped one elsewhere */
+	/*
+	 * in /proc/self/fd, a removed file's path leads nowhere, and a replaced file's to another
+	 * file
+	 */
 	if (seen ? !output_place_same(&about, seen) : about.st_nlink != 0)
 		return seen && !about.st_nlink ? -ENOENT : -ESTALE;
 	if (!seen)
@@ -164,7 +173,7 @@ static int output_place_find_file(struct output_place *place, const struct stat 
 	return 0;
 }
 
-/* Asks the kernel first: it knows magic links and refuses links that it protects. */
+/* Asks the kernel first, because it knows magic links and refuses links that it protects. */
 static int output_place_look(struct output_place *place)
 {
 	_cleanup_close_ int file = open(place->path, O_PATH | O_CLOEXEC);
@@ -197,6 +206,24 @@ int output_place_find(const char *path, bool force, struct output_place *ret_pla
 	}
 	*ret_place = place;
 	return 0;
+}
+
+char *output_place_foreign_link(const char *path)
+{
+	struct output_place place = { .folder = -1, .special = -1 };
+	char *link = NULL;
+	struct stat about;
+
+	place.path = strdup(path);
+	if (!place.path)
+		return NULL;
+	place.name = output_place_name(place.path);
+	place.folder = output_place_open_folder(AT_FDCWD, place.path);
+	if (place.folder >= 0 && output_place_walk(&place, &about) == -EACCES &&
+	    S_ISLNK(about.st_mode))
+		link = take_ptr(place.path);
+	output_place_done(&place);
+	return link;
 }
 
 int output_place_take(const struct output_place *place, const char *temporary)

@@ -2,9 +2,10 @@
 #pragma once
 
 /*
- * Where a named file will appear. Another user may own the folder, or have put a link or a file
- * there. So the walk follows the kernel's rules for links in shared folders, also where the kernel
- * has them switched off, and keeps the folder open: later steps cannot be led elsewhere.
+ * Finds the place where a named file will appear. Another user may own the folder, or may have put
+ * a link or a file there. So the walk follows the kernel's rules for links in shared folders, even
+ * if these rules are off in the kernel. The walk keeps the folder open, so that nobody can lead
+ * later steps elsewhere.
  */
 
 #include <stdbool.h>
@@ -24,7 +25,7 @@ struct output_place {
 	int special;
 	/* The file is what standard output writes to. */
 	bool is_standard_output;
-	/* Replace also the file of another user. */
+	/* Replaces the file even if another user owns it. */
 	bool force;
 };
 
@@ -33,6 +34,11 @@ struct output_place {
  * shared folder, -EPERM at a file or a named pipe of another user without `force`.
  */
 int output_place_find(const char *path, bool force, struct output_place *ret_place);
+/*
+ * Returns the link at which output_place_find() stopped with -EACCES, which the caller frees, or
+ * NULL if no link was the reason.
+ */
+char *output_place_foreign_link(const char *path);
 void output_place_done(struct output_place *place);
 
 /*

@@ -28,7 +28,7 @@ static const char *output_name(const struct output *output)
 	return output->place.path ? output->place.path : "standard output";
 }
 
-/* Remembers the hidden name as a path. Removes the file without memory for that. */
+/* Remembers the hidden name as a path. If memory runs out, removes the file. */
 static int output_set_temporary(struct output *output, const char *hidden)
 {
 	const struct output_place *place = &output->place;
@@ -43,8 +43,8 @@ static int output_set_temporary(struct output *output, const char *hidden)
 
 /*
  * Opens the file for the answer. Until the answer is complete, this file has no name, or a hidden
- * one. Only its owner can read a new file. A file that is replaced passes its mode on, so that no
- * additional users can read the answer.
+ * one. Only its owner can read a new file. A file that replaces another takes that file's mode, so
+ * that no additional users can read the answer.
  */
 static int output_open_file(struct output *output)
 {
@@ -84,8 +84,24 @@ static bool output_ends_with(const char *path, const char *end)
 	return size > end_size && !strcmp(path + size - end_size, end);
 }
 
+/*
+ * Reports the link of another user at which output_place_find() stopped, because the path alone
+ * does not explain the error.
+ */
+static int output_link_error(int r, const char *path, const char *link, struct error *error)
+{
+	return error_set(
+		error, r,
+		"cannot write %s: another user owns the link %s; remove it, or give another name",
+		path, link);
+}
+
 static int output_error(int r, const char *path, struct error *error)
 {
+	_cleanup_free_ char *link = r == -EACCES ? output_place_foreign_link(path) : NULL;
+
+	if (link)
+		return output_link_error(r, path, link, error);
 	if (r == -EPERM)
 		return error_set(
 			error, r,
@@ -146,7 +162,10 @@ static void output_trim(const struct output *output)
 		return; /* the disk space stays allocated until the file is removed */
 }
 
-/* Writers clean names by the rules of their format. A terminal needs more than some formats do. */
+/*
+ * Writes the text. Writers clean names by the rules of their format, but a terminal needs stricter
+ * rules than some formats.
+ */
 static int output_write(struct output *output, bool last)
 {
 	struct buffer *text = &output->text;
@@ -187,8 +206,8 @@ static int output_close_file(struct output *output)
 }
 
 /*
- * Blocks signals from naming the file until its rename, because a process that ends in between
- * would leave the hidden name.
+ * Blocks signals before the file gets its hidden name, until the rename. A process that ends in
+ * between would leave the hidden file.
  */
 static void hold_signals(sigset_t *before)
 {
@@ -201,7 +220,7 @@ static void hold_signals(sigset_t *before)
 	pthread_sigmask(SIG_BLOCK, &signals, before);
 }
 
-/* Gives a file without a name the hidden one, which it needs for the rename. */
+/* Gives a hidden name to a file without a name, because the rename needs a name. */
 static int output_name_hidden(struct output *output)
 {
 	const struct output_place *place = &output->place;

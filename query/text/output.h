@@ -37,15 +37,21 @@ struct output {
 	bool is_terminal;
 };
 
+/* An output that output_done() may end before it was opened. */
+#define OUTPUT_NONE                                               \
+	{                                                         \
+		.fd = -1, .place = {.folder = -1, .special = -1 } \
+	}
+
 /*
- * Opens the output. A path of NULL or "-" is standard output. A new file is only for its owner. A
+ * Opens the output. A path of NULL or "-" is standard output. Only the owner can read a new file. A
  * file of another user is replaced only with `force` (query/text/output-place.h). Returns 0, or a
  * negative errno with a message.
  */
 int output_open(struct output *output, const char *path, bool force, struct error *error);
 /*
- * Announces about how many bytes will follow. A file may then allocate disk space at once, which is
- * cheaper than page by page. Never fails: a lack of disk space shows when the bytes are written.
+ * Announces about how many bytes will follow. A file may then allocate its disk space at once,
+ * which is cheaper than page by page. Never fails: if the disk is full, a later write reports it.
  */
 void output_expect(struct output *output, uint64_t bytes);
 /* Writes out the text if it is over 256 KB. */

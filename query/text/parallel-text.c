@@ -24,8 +24,8 @@
 
 #define SLOTS_PER_THREAD 2
 /*
- * The largest number of threads. The single writer could not keep up with more, and each thread
- * needs memory for its pieces.
+ * The largest number of threads. The single writer could not keep up with more threads, and each
+ * thread needs memory for its pieces.
  */
 #define THREADS_MAX 4
 

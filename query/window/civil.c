@@ -24,8 +24,8 @@ static long civil_offset_at(time_t seconds)
 
 /*
  * Computes the epoch second at which the local clock shows `wall`. For a time that occurs twice or
- * never, mktime() is not defined. Only two offsets are possible, those of the day before and of the
- * day after, because no zone changes twice within two days. An offset is a solution if it is in
+ * never, mktime() is not defined. Only two offsets are possible: that of the day before and that of
+ * the day after, because no zone changes twice within two days. An offset is a solution if it is in
  * force at the resulting moment.
  */
 static time_t civil_local_seconds(time_t wall, struct civil_doubt *doubt)

@@ -18,7 +18,7 @@ struct civil {
 	int offset_s;
 };
 
-/* Whether a civil time occurs twice or never, see struct when. */
+/* Flags for a civil time that occurs twice or never, as in struct when. */
 struct civil_doubt {
 	bool ambiguous;
 	bool skipped;

@@ -71,6 +71,12 @@ bool filter_has_threads(const struct filter *filter)
 	return filter->pids.list.count || filter->tids.list.count || filter->comm || filter->cgroup;
 }
 
+bool filter_passes_all(const struct filter *filter)
+{
+	return !filter_has_threads(filter) && !filter->cpus.wanted.count && !filter->no_idle &&
+	       filter->frames == FILTER_FRAMES_ALL;
+}
+
 bool filter_is_by_comm(const struct filter *filter)
 {
 	return !filter->cpus.wanted.count && !filter->pids.list.count && !filter->tids.list.count &&

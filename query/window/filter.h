@@ -48,6 +48,8 @@ void filter_done(struct filter *filter);
 int filter_parse_ids(const char *text, struct filter_ids *ret_ids, struct error *error);
 
 bool filter_has_threads(const struct filter *filter);
+/* Returns true if the filter passes all samples with all their frames. */
+bool filter_passes_all(const struct filter *filter);
 /* Returns true if the filter depends only on the name of a sample's thread. */
 bool filter_is_by_comm(const struct filter *filter);
 bool filter_passes_comm(const struct filter *filter, const char *comm);
@@ -58,8 +60,8 @@ bool filter_passes_comm(const struct filter *filter, const char *comm);
 bool filter_may_pass_unnamed(const struct filter *filter);
 
 /*
- * Returns a thread's name as all answers show it. A thread without a name is ":TID", which is
- * written into the caller's `number`.
+ * Returns a thread's name as all answers show it. For a thread without a name, writes ":TID" into
+ * the caller's `number`.
  */
 #define FILTER_COMM_SIZE 16
 const char *filter_shown_comm(const struct tape *tape, const struct tape_thread *thread,

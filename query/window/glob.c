@@ -26,8 +26,8 @@ static int glob_refuse(const struct place *place, const char *why)
 }
 
 /*
- * The size of a class such as [:alpha:], [.x.] or [=x=] from its second character on. Returns 0 if
- * the [ is an ordinary character.
+ * Returns the size of a class such as [:alpha:], [.x.] or [=x=] from its second character on.
+ * Returns 0 if the [ is an ordinary character.
  */
 static size_t class_size(const char *at)
 {

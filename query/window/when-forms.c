@@ -237,7 +237,7 @@ static void take_dates(struct when_text *text, struct when_said *said)
 		*text = ahead;
 }
 
-/* Takes AM or PM, and corrects the hour. */
+/* Takes AM or PM, and adapts the hour. */
 static bool take_half_of_day(struct when_text *text, struct civil *civil)
 {
 	struct when_text ahead = *text;

@@ -10,7 +10,10 @@ struct when_text {
 	const char *at;
 	/* The text is longer than the time, so a word that is not a zone may follow. */
 	bool within;
-	/* Why the text is impossible although it has the right form; "" if it is possible. */
+	/*
+	 * The reason why the text is impossible although it has the right form; "" if it is
+	 * possible.
+	 */
 	char wrong[96];
 };
 

@@ -173,17 +173,17 @@ static bool parse_ago(struct moment *moment)
 }
 
 /* Takes digits, and a fraction of a second behind them. */
-static bool take_seconds(struct when_text *text, int64_t *ret_seconds, uint32_t *ret_fraction_ns)
+static bool take_seconds(struct when_text *text, int64_t *ret_seconds, uint32_t *ret_fraction_ns,
+			 uint64_t *ret_unit_ns)
 {
-	uint64_t unit_ns;
-
 	*ret_seconds = 0;
 	*ret_fraction_ns = 0;
+	*ret_unit_ns = NSEC_PER_SEC;
 	if (!isdigit((unsigned char)*text->at))
 		return false;
 	for (; isdigit((unsigned char)*text->at); text->at++)
 		*ret_seconds = MIN(*ret_seconds * 10 + (*text->at - '0'), (int64_t)END_SECOND);
-	return *text->at != '.' || when_take_fraction(text, ret_fraction_ns, &unit_ns);
+	return *text->at != '.' || when_take_fraction(text, ret_fraction_ns, ret_unit_ns);
 }
 
 /* @1762918327.25 */
@@ -193,8 +193,8 @@ static bool parse_epoch(struct moment *moment)
 	int64_t seconds;
 
 	return when_take(&moment->text, "@") &&
-	       take_seconds(&moment->text, &seconds, &fraction_ns) && !*moment->text.at &&
-	       set_moment(moment, seconds, fraction_ns);
+	       take_seconds(&moment->text, &seconds, &fraction_ns, &moment->when.unit_ns) &&
+	       !*moment->text.at && set_moment(moment, seconds, fraction_ns);
 }
 
 /* [12345.678901], also with the kernel's padding blanks */
@@ -206,7 +206,7 @@ static bool parse_uptime(struct moment *moment)
 	if (!when_take(&moment->text, "["))
 		return false;
 	when_take_blanks(&moment->text);
-	if (!take_seconds(&moment->text, &seconds, &fraction_ns) ||
+	if (!take_seconds(&moment->text, &seconds, &fraction_ns, &moment->when.unit_ns) ||
 	    !when_take(&moment->text, "]") || *moment->text.at)
 		return false;
 	if (seconds >= END_SECOND)
@@ -234,8 +234,9 @@ static int when_refuse(const char *text, const char *wrong, struct error *error)
 	foreign_clean(shown);
 	if (*wrong)
 		return error_set(error, -EINVAL, "cannot read \"%s\": %s", shown, wrong);
-	return error_set(error, -EINVAL, "cannot read \"%s\". Like %s; all forms: man perftape",
-			 shown, some_forms);
+	return error_set(error, -EINVAL,
+			 "cannot read \"%s\". Like %s; all forms: man perftape-time", shown,
+			 some_forms);
 }
 
 /* Skips words before the time, such as in "around 3:12". */
@@ -302,6 +303,29 @@ static bool may_end(const char *at)
 }
 
 /*
+ * Takes a kernel stamp in brackets, "[ 6700.5]". People type fewer digits of a stamp than the
+ * kernel prints. A number without a fraction is more likely a process.
+ */
+static bool find_stamp(const char *text, const char *at, struct when *ret_when)
+{
+	struct moment moment = { .text = { .at = at } };
+	const char *end = *at == '[' ? strchr(at, ']') : NULL;
+	char stamp[32];
+
+	if (!end || end - at >= (ptrdiff_t)sizeof(stamp) - 1 || !memchr(at, '.', end - at))
+		return false;
+	memcpy(stamp, at, end + 1 - at);
+	stamp[end + 1 - at] = 0;
+	moment.text.at = stamp;
+	if (!parse_uptime(&moment))
+		return false;
+	moment.when.begin = at - text;
+	moment.when.size = end + 1 - at;
+	*ret_when = moment.when;
+	return true;
+}
+
+/*
  * Returns the start of a date of numbers alone, such as 11/19/2026 or 19.11.2026, directly before a
  * clock; or NULL. The order of day and month in such a date is unknown.
  */
@@ -324,9 +348,23 @@ static const char *numeric_date(const char *text, const char *at)
 	return between == '/' || parts[0] >= 1970 || parts[2] >= 1970 ? start : NULL;
 }
 
+/*
+ * Finds the first kernel stamp in the text. A time of day counts more than a stamp within the text,
+ * so when_find() calls this function only if it found no time of day.
+ */
+static int find_stamp_anywhere(const char *text, struct when *ret_when)
+{
+	for (const char *at = strchr(text, '['); at; at = strchr(at + 1, '['))
+		if (find_stamp(text, at, ret_when))
+			return 1;
+	return 0;
+}
+
 int when_find(const char *text, uint64_t now_ns, bool utc, struct when *ret_when,
 	      struct error *error)
 {
+	if (find_stamp(text, text + strspn(text, " \t"), ret_when))
+		return 1;
 	for (const char *at = text; *at; at++) {
 		struct moment moment = { .text = { .at = at, .within = true },
 					 .now_ns = now_ns,
@@ -351,5 +389,5 @@ int when_find(const char *text, uint64_t now_ns, bool utc, struct when *ret_when
 			return 1;
 		}
 	}
-	return 0;
+	return find_stamp_anywhere(text, ret_when);
 }

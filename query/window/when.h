@@ -56,7 +56,9 @@ int when_parse(const char *text, uint64_t now_ns, bool utc, struct when *ret_whe
 	       struct error *error);
 /*
  * Finds the first time of day in a text, such as a line of a log, with the date and the zone beside
- * it. Returns 1 if it finds one, 0 if not, or -EINVAL with a message if its zone is not clear.
+ * it. Finds the kernel's stamp instead if the stamp begins the text, or if the text has no time of
+ * day. Returns 1 if it finds a time, 0 if not, or -EINVAL with a message. -EINVAL: the zone or the
+ * order of the date's numbers is not clear, or a number is impossible.
  */
 int when_find(const char *text, uint64_t now_ns, bool utc, struct when *ret_when,
 	      struct error *error);

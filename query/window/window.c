@@ -60,7 +60,7 @@ static int parse_time(const struct window_request *request, const char *option, 
 
 	if (r == 0 && when.is_uptime)
 		r = convert_uptime(request, text, window, &when, error);
-	/* an error of the store is not about the option, so its message stays as it is */
+	/* an error of the store does not concern the option, so this function keeps its message */
 	if (r < 0 && r != -EINVAL && r != -ENXIO)
 		return r;
 	if (r < 0)
@@ -140,8 +140,8 @@ static int parse_end(const struct window_request *request, const char *to, struc
 		return r;
 	}
 	/*
-	 * The longest day is one on which the clock is set back. Search backwards from its end for
-	 * the first occurrence after --from.
+	 * The longest day is one on which the clock is set back. Search backwards from the end of
+	 * such a day for the first occurrence after --from.
 	 */
 	until.now_ns = window->from_ns + 26 * 3600 * NSEC_PER_SEC;
 	do {
@@ -234,8 +234,8 @@ static void window_show(uint64_t realtime_ns, bool utc, struct window_shown *ret
 }
 
 /*
- * Puts both times. Puts the date of the end only if it differs from that of the begin, and the zone
- * of the begin only if it differs from that of the end.
+ * Puts both times. Puts the date of the end only if it differs from that of the begin. Puts the
+ * zone of the begin only if it differs from that of the end.
  */
 static void window_put_range(const struct window_shown *from, const struct window_shown *to,
 			     bool dated, bool zoned, struct buffer *text)

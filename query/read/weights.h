@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * How much CPU time a sample stands for: the time between two slots of the timer. While the kernel
- * throttled the CPU, each sample also stands for a part of the slots without a sample. Otherwise a
- * throttled CPU would look idle.
+ * The CPU time that a sample stands for is the time between two slots of the timer. While the
+ * kernel throttled the CPU, each sample also stands for a part of the slots without a sample.
+ * Otherwise a throttled CPU would look idle.
  */
 
 #include "tape/tape.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "query/sums/weights.h"
+#include "query/read/weights.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 /* If the timer was stopped for more slots than this, the samples do not show what the CPU did. */
 #define WEIGHT_MAX 16
 
-static int compare_stretches(const void *a, const void *b)
+static int weights_compare_stretches(const void *a, const void *b)
 {
 	const struct weights_stretch *left = a, *right = b;
 
@@ -41,7 +41,7 @@ int weights_make(struct weights *weights, const struct tape *tape, uint64_t samp
 			r = weights_add_stretch(weights, &tape->losses.items[i]);
 	if (weights->throttled.count)
 		qsort(weights->throttled.items, weights->throttled.count,
-		      sizeof(*weights->throttled.items), compare_stretches);
+		      sizeof(*weights->throttled.items), weights_compare_stretches);
 	return r;
 }
 

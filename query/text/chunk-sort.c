@@ -4,7 +4,7 @@
  * chunk above it. Items with an equal chunk are then compared by their next chunk. The loop handles
  * the largest part, so the depth of the recursion is at most the logarithm of the count.
  */
-#include "query/sums/chunk-sort.h"
+#include "query/text/chunk-sort.h"
 
 #include <errno.h>
 

@@ -1,0 +1,502 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "draw/explain-screen.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/number.h"
+#include "draw/lines.h"
+#include "query/explain/incident-words.h"
+
+#define LABEL 9
+/* Functions of a path that are shown: the outermost ones, and those at the end. */
+#define PATH_HEAD 2
+#define PATH_TAIL 6
+#define VERDICTS_SHOWN 3
+#define NEW_SHOWN 3
+/* From this percentage on, a cell of a strip is full. */
+#define FULL 95
+
+struct sheet {
+	const struct explain_screen *screen;
+	const struct evidence *evidence;
+	const struct terminal *terminal;
+	struct buffer *to;
+	/* the text of the line under construction */
+	struct buffer line;
+};
+
+static void sheet_say(struct sheet *sheet, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void sheet_say(struct sheet *sheet, const char *format, ...)
+{
+	char text[1024];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	buffer_text(&sheet->line, text);
+}
+
+/* Puts the line behind a label, and empties it. */
+static void sheet_end(struct sheet *sheet, const char *label, enum terminal_style style)
+{
+	const struct lines_shape shape = { .used = LABEL, .indent = LABEL, .prose = true };
+
+	buffer_u8(&sheet->line, 0);
+	if (buffer_failed(&sheet->line)) {
+		sheet->to->failed = true;
+		return;
+	}
+	terminal_style(sheet->terminal, style, sheet->to);
+	buffer_printf(sheet->to, "%-*s", LABEL, label);
+	terminal_style(sheet->terminal, STYLE_PLAIN, sheet->to);
+	lines_put(sheet->terminal, shape, (const char *)sheet->line.data, sheet->to);
+	sheet->line.size = 0;
+}
+
+static const char *explain_name_at(const struct sheet *sheet, uint32_t name)
+{
+	return evidence_name(sheet->evidence, name);
+}
+
+/* Writes "12:24:43.1". */
+static const char *explain_clock_at(const struct sheet *sheet, uint64_t ns, int digits,
+				    char text[TIME_TEXT_SIZE])
+{
+	char whole[TIME_TEXT_SIZE];
+
+	time_format(ns, sheet->screen->utc, digits, whole);
+	snprintf(text, TIME_TEXT_SIZE, "%.*s", digits ? 9 + digits : 8, whole + 11);
+	return text;
+}
+
+static void explain_put_head(struct sheet *sheet)
+{
+	const struct evidence *evidence = sheet->evidence;
+	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE], day[TIME_TEXT_SIZE];
+
+	time_format(evidence->stall_from_ns, sheet->screen->utc, 0, day);
+	sheet_say(sheet, "%s%.10s %s to %s", sheet->screen->host, day,
+		  explain_clock_at(sheet, evidence->stall_from_ns, 1, from),
+		  explain_clock_at(sheet, evidence->stall_to_ns, 1, to));
+	if (evidence->incident.id)
+		sheet_say(sheet, ", incident %" PRIu64, evidence->incident.id);
+	else if (*evidence->incident.kind)
+		sheet_say(sheet, ", %s", evidence->incident.kind);
+	sheet_end(sheet, "explain", STYLE_BOLD);
+	incident_words_put(evidence, &sheet->line);
+	sheet_end(sheet, "happened", STYLE_BOLD);
+}
+
+static void explain_put_strip(struct sheet *sheet, const struct evidence_core *core)
+{
+	static const char *const blocks[] = { "\u2581", "\u2581", "\u2582", "\u2583", "\u2584",
+					      "\u2585", "\u2586", "\u2587", "\u2588" };
+	static const char ascii[] = "..:-=+*#@";
+
+	for (size_t i = 0; i < EVIDENCE_STRIP; i++) {
+		unsigned int level = core->strip[i] >= FULL ? 8 : core->strip[i] * 8 / 100;
+
+		if (sheet->terminal->unicode)
+			buffer_text(&sheet->line, blocks[level]);
+		else
+			buffer_u8(&sheet->line, ascii[level]);
+	}
+	buffer_text(&sheet->line, " ");
+}
+
+/* Says a share of a CPU's time, unless it is negligible. */
+static void explain_say_share(struct sheet *sheet, const char *what, double share)
+{
+	if (share >= 0.005)
+		sheet_say(sheet, ", %s %.0f %%", what, 100 * share);
+}
+
+static void explain_put_core(struct sheet *sheet, const struct evidence_core *core, bool brief)
+{
+	char label[24], length[32];
+
+	snprintf(label, sizeof(label), "CPU %u ", core->cpu);
+	explain_put_strip(sheet, core);
+	if (core->full)
+		sheet_say(sheet, "full %s",
+			  duration_format(core->to_ns - core->from_ns, length, sizeof(length)));
+	else
+		sheet_say(sheet, "busy %.0f %%", 100 * core->busy);
+	explain_say_share(sheet, "user", core->user);
+	explain_say_share(sheet, "kernel", core->kernel);
+	explain_say_share(sheet, "irq", core->irq);
+	explain_say_share(sheet, "softirq", core->softirq);
+	explain_say_share(sheet, "steal", core->steal);
+	if (brief && core->thread_count)
+		sheet_say(sheet, ": %s", explain_name_at(sheet, core->threads[0].comm));
+	sheet_end(sheet, label, core->full ? STYLE_ALERT : STYLE_BOLD);
+}
+
+/* Returns the last part of a unit's path, and other paths as they are. */
+static const char *explain_short_cgroup(const char *path)
+{
+	const char *last = strrchr(path, '/');
+
+	return last && (strstr(last, ".service") || strstr(last, ".scope")) ? last + 1 : path;
+}
+
+static void explain_put_thread(struct sheet *sheet, const struct evidence_thread *thread)
+{
+	const struct evidence *evidence = sheet->evidence;
+	char share[SHARE_TEXT_SIZE], machine[SHARE_TEXT_SIZE];
+
+	sheet_say(sheet, "%s %d/%d: %s of the CPU", explain_name_at(sheet, thread->comm),
+		  thread->pid, thread->tid, share_format(thread->share, share));
+	if (evidence->cpus)
+		sheet_say(sheet, ", %s of the machine",
+			  share_format(thread->share / evidence->cpus, machine));
+	if (thread->cgroup)
+		sheet_say(sheet, "; %s",
+			  explain_short_cgroup(explain_name_at(sheet, thread->cgroup)));
+}
+
+/* Puts the functions of the path, without those in the middle if it is long. */
+static void explain_put_path(struct sheet *sheet, const struct evidence_core *core)
+{
+	size_t count = core->path_count;
+	char share[SHARE_TEXT_SIZE];
+
+	if (!count)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		if (i == PATH_HEAD && count > PATH_HEAD + PATH_TAIL + 1) {
+			i = count - PATH_TAIL;
+			sheet_say(sheet, "... > ");
+		}
+		sheet_say(sheet, "%s%s", explain_name_at(sheet, core->path[i].function),
+			  i + 1 < count ? " > " : "");
+	}
+	if (core->path[count - 1].function != core->leaf)
+		sheet_say(sheet, " > .. %s", explain_name_at(sheet, core->leaf));
+	sheet_say(sheet, " (%s)", share_format(core->leaf_share, share));
+	sheet_end(sheet, "path", STYLE_BOLD);
+}
+
+static void explain_put_axis(struct sheet *sheet)
+{
+	const struct evidence *evidence = sheet->evidence;
+	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE];
+
+	if (!evidence->core_count)
+		return;
+	sheet_say(sheet, "%s%.*s%s", explain_clock_at(sheet, evidence->strip_from_ns, 0, from),
+		  EVIDENCE_STRIP - 16, "                ",
+		  explain_clock_at(sheet, evidence->strip_to_ns, 0, to));
+	if (!evidence->full_cpus)
+		sheet_say(sheet, " no CPU was full; the busiest:");
+	else
+		sheet_say(sheet, " %" PRIu64 " of %" PRIu64 " CPUs without idle time%s",
+			  evidence->full_cpus, evidence->cpus,
+			  evidence->full_cpus > evidence->core_count ? ", the worst:" : ":");
+	sheet_end(sheet, "culprit", STYLE_BOLD);
+}
+
+/* The first core has its thread and its path; the others have a line each. */
+static void explain_put_cores(struct sheet *sheet)
+{
+	const struct evidence *evidence = sheet->evidence;
+
+	explain_put_axis(sheet);
+	for (size_t i = 0; i < evidence->core_count; i++) {
+		const struct evidence_core *core = &evidence->cores[i];
+
+		explain_put_core(sheet, core, i > 0);
+		if (i || !core->thread_count)
+			continue;
+		explain_put_thread(sheet, &core->threads[0]);
+		sheet_end(sheet, "", STYLE_PLAIN);
+		explain_put_path(sheet, core);
+	}
+}
+
+static void explain_put_row(struct sheet *sheet, const struct evidence_thread *thread)
+{
+	const struct evidence_row *row = &thread->row;
+
+	sheet_say(sheet, ": %s %.2f CPUs now, usually %.2f, at most %.2f",
+		  explain_name_at(sheet, thread->comm), row->now, row->usual, row->most);
+	if (row->usual >= 0.005 && row->now >= 1.5 * row->usual)
+		sheet_say(sheet, " (%.0f times)", row->now / row->usual);
+	sheet_say(sheet, "; p = %.3f (%u rows tried)", row->chance.p, row->chance.tried);
+}
+
+static void explain_put_full_chance(struct sheet *sheet, const struct evidence_core *core)
+{
+	const struct evidence_chance *chance = &core->full_chance;
+	char length[32];
+
+	if (!chance->windows)
+		return;
+	duration_format(sheet->evidence->quiet.stretch_ns, length, sizeof(length));
+	sheet_say(sheet, ". As full in %u of %u stretches of %s", chance->as_much, chance->windows,
+		  length);
+	if (core->recurs)
+		sheet_say(sheet, ", with %s %u times",
+			  explain_name_at(sheet, core->threads[0].comm), core->recurs);
+}
+
+/* Says which functions of the path quiet windows do not have. */
+static void explain_put_new(struct sheet *sheet, const struct evidence_core *core)
+{
+	size_t said = 0;
+
+	for (size_t i = core->path_count; i-- > 0 && said < NEW_SHOWN;)
+		if (core->path[i].is_new)
+			sheet_say(sheet, "%s%s", said++ ? ", " : ". New: ",
+				  explain_name_at(sheet, core->path[i].function));
+}
+
+/* Says since when the end of the path takes time. */
+static void explain_put_since(struct sheet *sheet)
+{
+	const struct evidence_since *since = &sheet->evidence->since;
+	const char *function = explain_name_at(sheet, since->function);
+	char time[TIME_TEXT_SIZE];
+
+	if (!since->segments)
+		return;
+	if (since->changed)
+		sheet_say(sheet, ". %s takes %.3f CPUs since %s, %.3f before", function,
+			  since->after, explain_clock_at(sheet, since->at_ns, 0, time),
+			  since->before);
+	else if (since->before < 0.0005)
+		sheet_say(sheet, ". %s is new: no time since %s", function,
+			  explain_clock_at(sheet, since->first_ns, 0, time));
+	else
+		sheet_say(sheet, ". %s takes %.3f CPUs at least since %s", function, since->before,
+			  explain_clock_at(sheet, since->first_ns, 0, time));
+}
+
+static void explain_put_normal(struct sheet *sheet)
+{
+	const struct evidence *evidence = sheet->evidence;
+	const struct evidence_quiet *quiet = &evidence->quiet;
+	const struct evidence_core *core = evidence->cores;
+	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE], length[32];
+
+	if (!quiet->count) {
+		sheet_say(sheet, "no quiet window to compare with");
+	} else {
+		sheet_say(sheet, "%u quiet window%s of %s, %s to %s", quiet->count,
+			  plural(quiet->count),
+			  duration_format(quiet->length_ns, length, sizeof(length)),
+			  explain_clock_at(sheet, quiet->from_ns, 0, from),
+			  explain_clock_at(sheet, quiet->to_ns, 0, to));
+		if (evidence->core_count && core->thread_count)
+			explain_put_row(sheet, &core->threads[0]);
+	}
+	if (evidence->core_count) {
+		explain_put_full_chance(sheet, core);
+		explain_put_new(sheet, core);
+	}
+	explain_put_since(sheet);
+	sheet_say(sheet, ".");
+	sheet_end(sheet, "normal", STYLE_BOLD);
+}
+
+static void explain_put_victims(struct sheet *sheet)
+{
+	const struct evidence *evidence = sheet->evidence;
+	const struct evidence_receive *receive = &evidence->receive;
+	char wait[32], from[TIME_TEXT_SIZE];
+
+	for (size_t i = 0; i < evidence->victim_count; i++)
+		sheet_say(sheet, "%s%s waited %s for a CPU from %s on", i ? "; " : "",
+			  explain_name_at(sheet, evidence->victims[i].name),
+			  duration_format(evidence->victims[i].wait_ns, wait, sizeof(wait)),
+			  explain_clock_at(sheet, evidence->victims[i].from_ns, 1, from));
+	if (!evidence->victim_count)
+		sheet_say(sheet, "no victim seen%s",
+			  evidence->waits_known ? "" : " (waits for a CPU are not recorded)");
+	if (receive->known)
+		sheet_say(sheet, "; CPU %u received packets %.0f times per second, usually %.0f",
+			  receive->cpu, receive->now, receive->usual);
+	sheet_end(sheet, "victim", STYLE_BOLD);
+}
+
+/* Separates parts of a line. */
+static void sheet_and(struct sheet *sheet)
+{
+	if (sheet->line.size)
+		sheet_say(sheet, "; ");
+}
+
+static void explain_say_cgroups(struct sheet *sheet, const struct evidence_host *host)
+{
+	if (isnan(host->tracked))
+		return;
+	sheet_say(sheet, "memory cgroups: %.0f tracked", host->tracked);
+	if (!isnan(host->in_use))
+		sheet_say(sheet, ", %.0f in use", host->in_use);
+	if (!isnan(host->dying))
+		sheet_say(sheet, ", %.0f dying", host->dying);
+	if (host->grown >= 1)
+		sheet_say(sheet, ", %.0f more than an hour before", host->grown);
+	if (host->made_under)
+		sheet_say(sheet, ", under %s", explain_name_at(sheet, host->made_under));
+	if (host->made_by)
+		sheet_say(sheet, ", made by %s", explain_name_at(sheet, host->made_by));
+}
+
+/* Says a figure if it moved: at least half as much again as usual, and not negligible. */
+static void explain_say_figure(struct sheet *sheet, const char *what, const char *unit,
+			       const struct evidence_figure *figure, double factor, double least)
+{
+	if (!(figure->now >= least) || figure->now < 1.5 * figure->usual)
+		return;
+	sheet_and(sheet);
+	sheet_say(sheet, "%s %.*f%s", what, factor > 1 ? 1 : 0, factor * figure->now, unit);
+	if (!isnan(figure->usual))
+		sheet_say(sheet, ", usually %.*f", factor > 1 ? 1 : 0, factor * figure->usual);
+}
+
+static void explain_say_named(struct sheet *sheet, const struct evidence_host *host)
+{
+	char share[SHARE_TEXT_SIZE];
+
+	for (size_t i = 0; i < host->throttled_count; i++) {
+		sheet_and(sheet);
+		sheet_say(sheet, "quota stopped %s %s of the time",
+			  explain_name_at(sheet, host->throttled[i].name),
+			  share_format(host->throttled[i].figure.now, share));
+	}
+	for (size_t i = 0; i < host->started_count; i++) {
+		sheet_and(sheet);
+		sheet_say(sheet, "%s started %.0f time%s",
+			  explain_name_at(sheet, host->started[i].name),
+			  host->started[i].figure.now, host->started[i].figure.now == 1 ? "" : "s");
+	}
+	for (size_t i = 0; i < host->message_count; i++) {
+		sheet_and(sheet);
+		sheet_say(sheet, "kernel: %s (%u line%s)",
+			  explain_name_at(sheet, host->messages[i].kind), host->messages[i].lines,
+			  plural(host->messages[i].lines));
+	}
+}
+
+static void explain_put_host(struct sheet *sheet)
+{
+	const struct evidence_host *host = &sheet->evidence->host;
+
+	explain_say_cgroups(sheet, host);
+	explain_say_figure(sheet, "direct reclaim", " per second", &host->stalls, 1, 1);
+	explain_say_figure(sheet, "tasks waited for CPUs", " % of the time", &host->cpu_pressure,
+			   100, 0.05);
+	explain_say_figure(sheet, "all waited for memory", " % of the time", &host->memory_pressure,
+			   100, 0.01);
+	explain_say_figure(sheet, "all waited for disks", " % of the time", &host->io_pressure, 100,
+			   0.05);
+	explain_say_figure(sheet, "processes started", " per second", &host->forks, 1, 10);
+	explain_say_named(sheet, host);
+	for (size_t i = 0; i < sheet->evidence->binary_count; i++) {
+		sheet_and(sheet);
+		sheet_say(sheet, "changed file %s",
+			  explain_name_at(sheet, sheet->evidence->binaries[i]));
+	}
+	if (!host->read)
+		sheet_and(sheet);
+	if (!host->read)
+		sheet_say(sheet, "no figures of the host are recorded");
+	else if (!sheet->line.size)
+		sheet_say(sheet, "no figure of the host moved");
+	sheet_end(sheet, "context", STYLE_BOLD);
+}
+
+static void explain_put_verdicts(struct sheet *sheet)
+{
+	const struct verdicts *verdicts = &sheet->screen->explain->verdicts;
+
+	for (size_t i = 0; i < MIN(verdicts->count, (size_t)VERDICTS_SHOWN); i++) {
+		const struct verdict *verdict = &verdicts->list[i];
+
+		sheet_say(sheet, "%s: %s: %s. Next: %s.", confidence_name(verdict->confidence),
+			  verdict->title, verdict->evidence, verdict->next);
+		sheet_end(sheet, i ? "" : "verdict", verdict->accuses ? STYLE_ALERT : STYLE_GOOD);
+	}
+}
+
+static void explain_put_unknown(struct sheet *sheet)
+{
+	const struct evidence *evidence = sheet->evidence;
+	const struct coverage *coverage = &evidence->coverage;
+
+	coverage_describe(coverage, &sheet->line);
+	sheet_end(sheet, "unknown", STYLE_BOLD);
+}
+
+static void explain_put_command(struct sheet *sheet, const char *label, const char *command)
+{
+	const struct lines_shape shape = { .used = LABEL, .indent = LABEL };
+
+	terminal_style(sheet->terminal, STYLE_BOLD, sheet->to);
+	buffer_printf(sheet->to, "%-*s", LABEL, label);
+	terminal_style(sheet->terminal, STYLE_PLAIN, sheet->to);
+	lines_put_command(sheet->terminal, shape, command, sheet->to);
+}
+
+/* Writes the options of the same window: the incident's, if the store has it. */
+static void explain_window_options(const struct sheet *sheet, char options[128])
+{
+	const struct evidence *evidence = sheet->evidence;
+
+	if (evidence->incident.id)
+		snprintf(options, 128, "--incident %" PRIu64, evidence->incident.id);
+	else
+		snprintf(options, 128, "--from @%" PRIu64 " --to @%" PRIu64,
+			 (uint64_t)(evidence->stall_from_ns / NSEC_PER_SEC),
+			 (uint64_t)(evidence->stall_to_ns / NSEC_PER_SEC + 1));
+}
+
+static void explain_put_commands(struct sheet *sheet)
+{
+	const struct evidence *evidence = sheet->evidence;
+	const char *store = sheet->screen->store;
+	char command[768], options[128];
+
+	explain_window_options(sheet, options);
+	if (evidence->core_count)
+		snprintf(command, sizeof(command), "perftape flamegraph %s%s --cpu %u -o cpu%u.svg",
+			 store, options, evidence->cores[0].cpu, evidence->cores[0].cpu);
+	else
+		snprintf(command, sizeof(command), "perftape flamegraph %s%s -o stall.svg", store,
+			 options);
+	explain_put_command(sheet, "look", command);
+	snprintf(command, sizeof(command), "perftape diff %s%s --baseline 12h", store, options);
+	explain_put_command(sheet, "", command);
+	snprintf(command, sizeof(command), "perftape heatmap %s%s --per-cpu", store, options);
+	explain_put_command(sheet, "", command);
+}
+
+void explain_screen_draw(const struct explain_screen *screen, const struct terminal *terminal,
+			 struct buffer *text)
+{
+	struct sheet sheet = {
+		.screen = screen,
+		.evidence = &screen->explain->evidence,
+		.terminal = terminal,
+		.to = text,
+	};
+
+	explain_put_head(&sheet);
+	explain_put_cores(&sheet);
+	explain_put_victims(&sheet);
+	explain_put_normal(&sheet);
+	explain_put_host(&sheet);
+	explain_put_verdicts(&sheet);
+	explain_put_unknown(&sheet);
+	explain_put_commands(&sheet);
+	buffer_done(&sheet.line);
+}
