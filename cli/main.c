@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * perftape: finds the command, parses its options by its table, runs it.
- *
- * Options that every command has may stand before or after the command, the command's own options
- * after it. "--name value" is the same as "--name=value", "-o value" as "-ovalue", and "-q -o
- * value" as "-qo value".
- */
+/* Has the table of commands, and runs the command that the arguments name. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -17,10 +11,11 @@
 #include <unistd.h>
 
 #include "recorder/run/capabilities.h"
+#include "recorder/run/rights.h"
 #include "base/cleanup.h"
 #include "process/helper.h"
+#include "cli/options/arguments.h"
 #include "cli/options/command.h"
-#include "cli/options/did-you-mean.h"
 #include "cli/options/conf.h"
 #include "cli/options/help.h"
 #include "cli/options/print.h"
@@ -43,193 +38,14 @@ const struct option global_options[] = {
 };
 
 const struct command *const commands[] = {
-	&command_record,
-	&command_query,
-	&command_top,
-	&command_spikes,
-	&command_heatmap,
-	&command_flamegraph,
-	&command_gauges,
-	&command_audit,
-	&command_incidents,
-	&command_import,
-	&command_segments,
-	&command_status,
-	&command_verify,
-	&command_vacuum,
-	&command_snapshot,
-	&command_mark,
-	&command_resolve,
-	&command_completion,
-	NULL,
+	&command_record,   &command_query,	&command_explain,
+	&command_top,	   &command_spikes,	&command_diff,
+	&command_heatmap,  &command_flamegraph, &command_gauges,
+	&command_audit,	   &command_incidents,	&command_import,
+	&command_segments, &command_status,	&command_verify,
+	&command_vacuum,   &command_snapshot,	&command_mark,
+	&command_resolve,  &command_completion, NULL,
 };
-
-static const struct command *find_command(const char *name)
-{
-	for (size_t i = 0; commands[i]; i++)
-		if (strcmp(commands[i]->name, name) == 0)
-			return commands[i];
-	return NULL;
-}
-
-/* Prints the most similar name, if there is one. */
-static int main_unknown(const struct command *command, const char *what, const char *dashes,
-			const struct did_you_mean *did_you_mean)
-{
-	if (did_you_mean->best)
-		return usage_error("unknown %s '%s%s'; did you mean '%s%s'?", what, dashes,
-				   did_you_mean->text, dashes, did_you_mean->best);
-	return usage_error("unknown %s '%s%s'; see 'perftape%s%s --help'", what, dashes,
-			   did_you_mean->text, command ? " " : "", command ? command->name : "");
-}
-
-static int unknown_command(const char *name)
-{
-	struct did_you_mean did_you_mean;
-
-	did_you_mean_init(&did_you_mean, name);
-	for (size_t i = 0; commands[i]; i++)
-		did_you_mean_offer(&did_you_mean, commands[i]->name);
-	did_you_mean_offer(&did_you_mean, "help");
-	did_you_mean_offer(&did_you_mean, "version");
-	return main_unknown(NULL, "command", "", &did_you_mean);
-}
-
-static int unknown_option(const struct command *command, const char *name)
-{
-	const struct option *tables[] = { command ? command->options : NULL, global_options };
-	struct did_you_mean did_you_mean;
-
-	did_you_mean_init(&did_you_mean, name);
-	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
-		for (const struct option *option = tables[i]; option && option->name; option++)
-			did_you_mean_offer(&did_you_mean, option->name);
-	return main_unknown(command, "option", "--", &did_you_mean);
-}
-
-/* Finds an option by its long name of `size` letters, or by its letter if name is NULL. */
-static const struct option *main_find_option(const struct command *command, const char *name,
-					     size_t size, char letter)
-{
-	const struct option *tables[] = { command ? command->options : NULL, global_options };
-
-	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
-		for (const struct option *option = tables[i]; option && option->name; option++)
-			if (name ? strlen(option->name) == size &&
-					    strncmp(option->name, name, size) == 0
-				 : letter && option->letter == letter)
-				return option;
-	return NULL;
-}
-
-static int take_option(struct invocation *invocation, const struct option *option,
-		       const char *value)
-{
-	if (invocation->given_count == OPTIONS_MAX)
-		return usage_error("more than %d options", OPTIONS_MAX);
-	invocation->given[invocation->given_count].option = option;
-	invocation->given[invocation->given_count++].value = value;
-	return EXIT_DONE;
-}
-
-/* Reads the value from the rest of the word, or else from the next word. */
-static int parse_value(struct invocation *invocation, const struct option *option, const char *rest,
-		       char ***words)
-{
-	if (!option->argument)
-		return rest ? usage_error("option '--%s' takes no value", option->name)
-			    : take_option(invocation, option, "");
-	if (!rest)
-		rest = **words ? *(*words)++ : NULL;
-	if (!rest || !*rest)
-		return usage_error("option '--%s' needs a value: %s", option->name,
-				   option->argument);
-	return take_option(invocation, option, rest);
-}
-
-/* In the message, shows the letter alone only if the letters before it are options. */
-static int unknown_letter(const struct command *command, const char *word, const char *letter)
-{
-	const char text[] = { '-', *letter, 0 };
-
-	return main_unknown(command, "option", "",
-			    &(struct did_you_mean){ .text = letter == word + 1 ? word : text });
-}
-
-/*
- * Parses a word such as "-qo", with "FILE" as the next word. The word contains flags, and at its
- * end an option that takes a value.
- */
-static int main_parse_letters(struct invocation *invocation, const char *word, char ***words)
-{
-	int r = EXIT_DONE;
-
-	for (const char *letter = word + 1; r == EXIT_DONE && *letter; letter++) {
-		const struct option *option =
-			main_find_option(invocation->command, NULL, 0, *letter);
-
-		if (!option)
-			return unknown_letter(invocation->command, word, letter);
-		if (option->argument)
-			return parse_value(invocation, option, letter[1] ? letter + 1 : NULL,
-					   words);
-		r = take_option(invocation, option, "");
-	}
-	return r;
-}
-
-static int main_parse_option(struct invocation *invocation, const char *word, char ***words)
-{
-	const struct option *option;
-	size_t size;
-
-	if (word[1] != '-')
-		return main_parse_letters(invocation, word, words);
-	word += 2;
-	size = strcspn(word, "=");
-	option = main_find_option(invocation->command, word, size, 0);
-	if (!option)
-		return unknown_option(invocation->command, word);
-	return parse_value(invocation, option, word[size] ? word + size + 1 : NULL, words);
-}
-
-/* Treats the words "help" and "version" as the options of the same names. */
-static int main_parse_command(struct invocation *invocation, const char *word)
-{
-	static const char *const options[] = { "help", "version" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
-		if (strcmp(options[i], word) == 0 && !option_typed(invocation, options[i]))
-			return take_option(invocation,
-					   main_find_option(NULL, word, strlen(word), 0), "");
-	invocation->command = find_command(word);
-	return invocation->command ? EXIT_DONE : unknown_command(word);
-}
-
-static int main_parse(struct invocation *invocation, char **words)
-{
-	/* false after the word -- */
-	bool options = true;
-	int r = EXIT_DONE;
-
-	while (r == EXIT_DONE && *words) {
-		const char *word = *words++;
-
-		if (options && strcmp(word, "--") == 0) {
-			options = false;
-		} else if (options && word[0] == '-' && word[1]) {
-			r = main_parse_option(invocation, word, &words);
-		} else if (!invocation->command) {
-			r = main_parse_command(invocation, word);
-		} else if (invocation->command->arguments) {
-			invocation->words[invocation->word_count++] = words[-1];
-		} else {
-			r = usage_error("'%s' takes no argument '%s'; see 'perftape %s --help'",
-					invocation->command->name, word, invocation->command->name);
-		}
-	}
-	return r;
-}
 
 /*
  * Keeps the descriptors 0 to 2 occupied. Otherwise a file that we open could get one of them, and
@@ -280,8 +96,8 @@ static void check_time_zone(const struct invocation *invocation)
 }
 
 /*
- * Warns that the environment does not count. The caller chose it, but not the rights that the
- * program's file gives.
+ * Warns that the program ignores the environment. The caller chose the environment, but not the
+ * rights that the program's file gives.
  */
 static void check_environment(const struct invocation *invocation)
 {
@@ -294,18 +110,32 @@ static void check_environment(const struct invocation *invocation)
 			    names[i]);
 }
 
+/* Files that root makes in the store of another user must belong to that user. */
+static int become_owner(const struct invocation *invocation)
+{
+	struct error error = { 0 };
+	int r = 0;
+
+	if (invocation->command->writes)
+		r = rights_become_owner(store_path(invocation), &error);
+	return r < 0 ? fail(r, &error) : EXIT_DONE;
+}
+
 static int main_run(struct invocation *invocation)
 {
 	struct conf settings = { 0 };
 	int r = load_settings(invocation, &settings);
 
 	if (r == EXIT_DONE) {
+		invocation->store = store_path(invocation);
 		check_time_zone(invocation);
 		check_environment(invocation);
 		store_use_umask(invocation);
 		store_warn_of_writers(invocation);
-		r = invocation->command->run(invocation);
+		r = become_owner(invocation);
 	}
+	if (r == EXIT_DONE)
+		r = invocation->command->run(invocation);
 	conf_done(&settings);
 	return r;
 }
@@ -318,15 +148,15 @@ static bool reader_is_gone(void)
 }
 
 /*
- * Closes standard output. If the output was not written completely, that is a failure, and this is
- * the last chance to report it.
+ * Flushes standard output. An incomplete output is a failure, and this is the last chance to report
+ * it.
  */
 static int close_output(int code)
 {
 	struct error error;
 	int r = fflush(stdout) < 0 ? -errno : 0;
 
-	/* an earlier write failed, and its errno is gone by now */
+	/* an earlier write failed, and its errno is not known any more */
 	if (r == 0 && ferror(stdout))
 		r = reader_is_gone() ? -EPIPE : -EIO;
 	if (r == 0 || r == -EPIPE || (code != EXIT_DONE && code != EXIT_FINDINGS))
@@ -343,7 +173,7 @@ static int main_cannot_drop(void)
 	return EXIT_FAILED;
 }
 
-/* What helper processes do. */
+/* The jobs of helper processes. */
 static const struct helper_job jobs[] = {
 	{ NAME_SERVER_JOB, name_server_run },
 	{ OPEN_HELPER_JOB, open_helper_run },
@@ -358,24 +188,24 @@ int main(int argc, char **argv)
 	int r;
 
 	helper_enter(argc, argv, jobs);
-	/* Files that the caller names are opened with the caller's own rights. */
+	/* open files that the caller names with the caller's own rights */
 	if (capabilities_lower() < 0)
 		return main_cannot_drop();
 
 	open_standard_files();
-	/* Makes a write to a closed pipe fail with EPIPE, which is not an error for commands. */
+	/* make a write to a closed pipe fail with EPIPE, which is not an error for commands */
 	signal(SIGPIPE, SIG_IGN);
 	/*
-	 * Makes a write beyond the file size limit fail with EFBIG, which commands report and clean
-	 * up.
+	 * make a write beyond the file size limit fail with EFBIG, so that commands report it and
+	 * clean up
 	 */
 	signal(SIGXFSZ, SIG_IGN);
 	tzset();
 	program_name_set(argv[0]);
-	r = main_parse(&invocation, argv + 1);
+	r = arguments_parse(argv + 1, &invocation);
 	if (r != EXIT_DONE)
 		return r;
-	/* Only a recording needs more rights than its caller has. */
+	/* only a recording needs more rights than its caller has */
 	if (invocation.command != &command_record && capabilities_drop() < 0)
 		return main_cannot_drop();
 	if (option_given(&invocation, "version")) {

@@ -9,6 +9,8 @@
 #include "base/number.h"
 #include "cli/answer/host-name.h"
 #include "cli/answer/name-hints.h"
+#include "query/coverage/stacks-text.h"
+#include "query/read/program-ends.h"
 
 bool gone_describe(const struct store_removed_ranges *gone, bool vanished, bool utc,
 		   struct buffer *text)
@@ -38,7 +40,9 @@ bool gone_describe(const struct store_removed_ranges *gone, bool vanished, bool 
 /* Enough for two times and a reason. */
 #define GAP_TEXT_SIZE 512
 
-/* Names the range that retention removed, if it reaches beyond the window. */
+/*
+ * Prints the whole range that retention removed, for a gap whose range reaches beyond the window.
+ */
 static void say_removed(const struct invocation *invocation, const struct coverage_gap *gap)
 {
 	bool utc = option_given(invocation, "utc");
@@ -57,13 +61,24 @@ static const char *gap_text(const struct coverage_gap *gap, bool utc, char text[
 	return text;
 }
 
+/* Print only the first damaged segments, because a hostile store may have any number of them. */
+#define UNREAD_GAPS_MAX 3
+
+/* Counts the damaged gaps. Returns whether the gap has a line of its own. */
+static bool gap_is_said(const struct coverage_gap *gap, size_t *unread)
+{
+	*unread += gap->unread;
+	return !gap->unread || *unread <= UNREAD_GAPS_MAX;
+}
+
 /*
- * With -q, prints the gaps only if they count as damage: the summary line already includes the
- * others.
+ * Prints the gaps. With -q, prints only gaps that count as damage: the summary line already
+ * includes the others.
  */
 static void say_gaps(const struct invocation *invocation, const struct coverage *coverage)
 {
 	bool utc = option_given(invocation, "utc");
+	size_t unread = 0;
 
 	for (size_t i = 0; i < coverage->gaps.count; i++) {
 		const struct coverage_gap *gap = &coverage->gaps.items[i];
@@ -71,26 +86,35 @@ static void say_gaps(const struct invocation *invocation, const struct coverage 
 
 		if (option_given(invocation, "quiet") && !gap->unread)
 			continue;
+		if (!gap_is_said(gap, &unread))
+			continue;
 		warn("%s", gap_text(gap, utc, text));
 		if (gap->until_ns > gap->to_ns || (gap->until_ns && gap->since_ns < gap->from_ns))
 			say_removed(invocation, gap);
 	}
+	if (unread > UNREAD_GAPS_MAX)
+		warn("%zu more gaps that cannot be read; verify lists all damage",
+		     unread - UNREAD_GAPS_MAX);
 }
 
 unsigned int gaps_rows(const struct invocation *invocation, const struct coverage *coverage)
 {
 	bool utc = option_given(invocation, "utc");
 	unsigned int rows = 0;
+	size_t unread = 0;
 
 	for (size_t i = 0; i < coverage->gaps.count && rows < UINT16_MAX; i++) {
 		const struct coverage_gap *gap = &coverage->gaps.items[i];
 		char text[GAP_TEXT_SIZE];
 
+		if (!gap_is_said(gap, &unread))
+			continue;
 		rows += message_rows(gap_text(gap, utc, text));
-		/* the message about the recorder is about as long as this one */
+		/* the message about the recorder is about as long as the gap's message */
 		if (gap->cause == COVERAGE_CAUSE_UNWRITTEN)
 			rows += message_rows(text);
 	}
+	rows += unread > UNREAD_GAPS_MAX;
 	return rows;
 }
 
@@ -100,7 +124,10 @@ unsigned int gaps_rows(const struct invocation *invocation, const struct coverag
 static const char stalled_format[] =
 	"process %d, the recorder, is stalled: it wrote nothing since %s, %s ago";
 
-/* The reader sees samples about a second after the recorder took them. */
+/*
+ * For a window that ends after the stored samples, prints that a recorder runs, or that it is
+ * stalled. A reader sees samples about a second after the recorder took them.
+ */
 static void say_recorder(const struct invocation *invocation, struct store_reader *reader,
 			 const struct window *window)
 {
@@ -155,6 +182,37 @@ void say_coverage(const struct invocation *invocation, struct store_reader *read
 	say_gaps_and_recorder(invocation, reader, window, coverage);
 }
 
+static void say_program_stacks(const struct invocation *invocation, const struct program_ends *ends,
+			       const struct program_ends_row *row)
+{
+	unsigned long long samples = program_ends_samples(row);
+	char text[STACKS_TEXT_SIZE];
+
+	say(invocation, "user stacks of %s: %s of %llu sample%s",
+	    strings_at(&ends->names, row->name), stacks_text(&row->shares, text), samples,
+	    plural(samples));
+}
+
+/* Enough for the programs that matter, and they fit on a screen. */
+#define STACKS_ROWS 20
+
+int say_stacks(const struct invocation *invocation, struct store_reader *reader,
+	       const struct question *question, unsigned int threads, size_t rows,
+	       struct error *error)
+{
+	struct program_ends ends = { 0 };
+	int r = program_ends_read(reader, question, threads, &ends, error);
+	size_t most = rows ? rows : STACKS_ROWS;
+
+	for (size_t i = 0; r == 0 && i < MIN(ends.rows.count, most); i++)
+		say_program_stacks(invocation, &ends, &ends.rows.items[i]);
+	if (r == 0 && ends.rows.count > most)
+		say(invocation, "user stacks of %zu more programs: raise --rows to see them",
+		    ends.rows.count - most);
+	program_ends_done(&ends);
+	return r;
+}
+
 static const struct coverage_gap *first_removed(const struct coverage *coverage)
 {
 	for (size_t i = 0; i < coverage->gaps.count; i++)
@@ -163,7 +221,9 @@ static const struct coverage_gap *first_removed(const struct coverage *coverage)
 	return NULL;
 }
 
-/* Returns why the whole window is a gap, or NULL if there are several causes or none is known. */
+/*
+ * Returns the reason why the whole window is a gap, or NULL if the causes are several or unknown.
+ */
 static const char *only_reason(const struct coverage *coverage)
 {
 	const struct coverage_gap *gap = coverage->gaps.items;
@@ -246,6 +306,24 @@ static int say_none_passes(const struct invocation *invocation, struct store_rea
 	return EXIT_NOTHING;
 }
 
+/*
+ * Prints why nothing can be read. A store may have thousands of damaged segments, so one line
+ * counts them and names the first. Returns EXIT_FAILED.
+ */
+static int say_unreadable(const struct coverage *coverage, const struct coverage_gap *unread)
+{
+	const char *what = coverage->covered_ns
+				   ? "no such sample in what can be read of that window"
+				   : "the recording of that window cannot be read";
+
+	if (coverage->damaged > 1)
+		warn("%s: %llu parts are damaged, the first: %s; verify lists all damage", what,
+		     (unsigned long long)coverage->damaged, unread->why);
+	else
+		warn("%s: %s; verify lists all damage", what, unread->why);
+	return EXIT_FAILED;
+}
+
 int coverage_line_nothing(const struct invocation *invocation, struct store_reader *reader,
 			  const struct window *window, const struct coverage *coverage)
 {
@@ -253,12 +331,10 @@ int coverage_line_nothing(const struct invocation *invocation, struct store_read
 	const struct coverage_gap *offline = all_offline(coverage, window);
 	uint64_t lost = coverage->lost_samples + coverage->unsaved;
 
-	if (!option_given(invocation, "quiet") && (coverage->covered_ns || unread))
+	if (unread)
+		return say_unreadable(coverage, unread);
+	if (!option_given(invocation, "quiet") && coverage->covered_ns)
 		say_coverage(invocation, reader, window, 0, coverage);
-	if (unread) {
-		warn("the recording of that window cannot be read: %s", unread->why);
-		return EXIT_FAILED;
-	}
 	if (offline)
 		warn("%s in all of that window", offline->why);
 	else if (coverage->left_out_all && coverage->covered_ns)

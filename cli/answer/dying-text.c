@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "draw/text.h"
 
-/* As many as a running recorder reports. */
+/* The number that a running recorder reports. */
 #define KINDS_PRINTED 8
 
 static void put_actor(const char *what, const char *comm, uint64_t pid, struct buffer *text)
@@ -19,7 +19,7 @@ static void put_actor(const char *what, const char *comm, uint64_t pid, struct b
 		buffer_printf(text, " (process %" PRIu64 ")", pid);
 }
 
-static void put_kind(const struct dying_state_kind *kind, struct buffer *text)
+static void dying_text_put_kind(const struct dying_state_kind *kind, struct buffer *text)
 {
 	char age[32];
 
@@ -39,7 +39,7 @@ void dying_text_kind(const struct dying_state_kind *kind, const struct terminal 
 {
 	_cleanup_(buffer_done) struct buffer raw = { 0 };
 
-	put_kind(kind, &raw);
+	dying_text_put_kind(kind, &raw);
 	buffer_u8(&raw, 0);
 	if (buffer_failed(&raw))
 		text->failed = true;

@@ -10,19 +10,19 @@
 #include "draw/terminal.h"
 #include "query/read/dying-state.h"
 
-/* How many kinds of paths a table of many other things names. */
+/* Number of kinds of paths to print in an answer that is not only about dying cgroups. */
 #define DYING_TEXT_KINDS 3
 
 /*
  * Appends "20041 dying cgroups under /ecs/task*, made by ecs-agent (process 812), removed by ...,
- * the oldest for 3 h", without a newline. Cleans it, because users choose the names.
+ * the oldest for 3 h", without a newline. Cleans the names, because users choose them.
  */
 void dying_text_kind(const struct dying_state_kind *kind, const struct terminal *terminal,
 		     struct buffer *text);
-/* Appends a line with a newline for each of the first kinds, and one for all others. */
+/* Appends a line for each of the first `limit` kinds, and one line for all other kinds. */
 void dying_text_lines(const struct dying_state *state, size_t limit,
 		      const struct terminal *terminal, struct buffer *text);
-/* Prints all as fields of `status`. */
+/* Prints the kinds and their number as fields of `status`. */
 void dying_text_print(struct field_lines *fields, const struct dying_state *state, bool utc);
 /* Appends an object, or null if nothing was dying. */
 void dying_text_json(const struct dying_state *state, struct buffer *json);

@@ -68,7 +68,10 @@ static void where_text(const struct episode *episode, char where[112])
 	foreign_clean(where);
 }
 
-/* The kind has the colour, too: a narrow table has no column of severities. */
+/*
+ * Returns the style of a severity. The kind has this colour, too, because a narrow table lacks the
+ * column of severities.
+ */
 static enum terminal_style severity_style(enum severity severity)
 {
 	return severity >= SEVERITY_ERR	   ? STYLE_ALERT

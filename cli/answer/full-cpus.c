@@ -13,7 +13,7 @@
 #define MIN_NS (2 * NSEC_PER_SEC)
 #define BUSY 95
 #define LINES 3
-/* From this share on, the remainder is too small to mention. */
+/* If a share is at least this large, the remainder is too small to mention. */
 #define NEARLY_ALL 0.95
 
 int full_cpus_list(struct store_reader *reader, const struct question *question,
@@ -21,7 +21,7 @@ int full_cpus_list(struct store_reader *reader, const struct question *question,
 {
 	const struct filter by_cpu = { .cpus = question->filter->cpus };
 	struct spikes_options options = {
-		.question = *question, .min_ns = MIN_NS, .busy = BUSY, .all = true
+		.question = *question, .min_ns = MIN_NS, .busy = BUSY, .all = true, .clip = true
 	};
 	int r;
 
@@ -74,12 +74,15 @@ static void put_kind(const struct spike *spike, struct buffer *text)
 static void put_leader(const struct shape *shape, const struct spike *spike, struct buffer *text)
 {
 	const struct spike_leader *leader = &spike->leader;
-	char shown[SHARE_TEXT_SIZE];
+	char shown[SHARE_TEXT_SIZE], part[48];
 
 	if (!leader->comm) {
 		buffer_text(text, "no sample says what it did");
 		return;
 	}
+	if (leader->part_ns)
+		buffer_printf(text, "in %s of it ",
+			      duration_format(leader->part_ns, part, sizeof(part)));
 	put_name(shape, leader->comm, text);
 	if (leader->threads > 1)
 		buffer_printf(text, " (%" PRIu64 " threads)", leader->threads);
@@ -91,7 +94,29 @@ static void put_leader(const struct shape *shape, const struct spike *spike, str
 	}
 }
 
-/* Puts how long the kernel had the CPU, for a CPU that other code had most of the time. */
+/*
+ * Puts ": kubelet in mem_cgroup_iter". If the function may be another thread's, puts function and
+ * thread separately.
+ */
+static void full_cpus_put_pair(const struct shape *shape, const struct spike_stretch *stretch,
+			       struct buffer *text)
+{
+	const char *comm = spike_stretch_comm(shape->spikes, stretch);
+
+	buffer_text(text, stretch->function ? ": " : "");
+	if (stretch->is_pair) {
+		put_text(shape, comm, text);
+		buffer_text(text, " in ");
+	}
+	if (stretch->function)
+		put_name(shape, stretch->function, text);
+	if (comm && !stretch->is_pair) {
+		buffer_text(text, ", busiest ");
+		put_text(shape, comm, text);
+	}
+}
+
+/* Puts the stretch of kernel time on a CPU on which other code ran most of the time. */
 static void full_cpus_put_stretch(const struct shape *shape, const struct spike *spike,
 				  struct buffer *text)
 {
@@ -104,10 +129,7 @@ static void full_cpus_put_stretch(const struct shape *shape, const struct spike 
 	buffer_printf(text, "; %s of it in the kernel from %s",
 		      duration_format(stretch->length_ns, length, sizeof(length)),
 		      screen_time_of_day(stretch->from_ns, day_ns, shape->utc, time));
-	if (stretch->function) {
-		buffer_text(text, ": ");
-		put_name(shape, stretch->function, text);
-	}
+	full_cpus_put_pair(shape, stretch, text);
 }
 
 static void full_cpus_put_spike(const struct shape *shape, const struct spike *spike,
@@ -116,9 +138,10 @@ static void full_cpus_put_spike(const struct shape *shape, const struct spike *s
 	uint64_t day_ns = shape->spikes->window.from_ns;
 	char length[48], time[TIME_TEXT_SIZE];
 
-	buffer_printf(text, "CPU %u was full for %s from %s, ", spike->cpu,
+	buffer_printf(text, "CPU %u was full for %s from %s, %s", spike->cpu,
 		      duration_format(spike->length_ns, length, sizeof(length)),
-		      screen_time_of_day(spike->from_ns, day_ns, shape->utc, time));
+		      screen_time_of_day(spike->from_ns, day_ns, shape->utc, time),
+		      spike->counted_ns + NSEC_PER_SEC < spike->length_ns ? "in this window " : "");
 	put_kind(spike, text);
 	buffer_text(text, ": ");
 	put_leader(shape, spike, text);
@@ -134,7 +157,7 @@ static void put_busiest(const struct shape *shape, const struct ranking *ranking
 	for (size_t i = 0; i < ranking->cores.count; i++)
 		if (!busiest || ranking->cores.items[i].now.all > busiest->now.all)
 			busiest = &ranking->cores.items[i];
-	/* segments without busy seconds say nothing about full CPUs */
+	/* segments without busy seconds do not show whether CPUs were full */
 	if (!shape->spikes->unknown)
 		buffer_text(text, "no CPU was full for 2 s; ");
 	buffer_text(text, "busiest: ");

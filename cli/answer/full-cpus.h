@@ -3,7 +3,7 @@
 
 /*
  * The first lines of an answer: which CPUs were full, when, for how long, and with what. A mean
- * over a window would hide that.
+ * over a window would hide full CPUs.
  */
 
 #include "draw/terminal.h"
@@ -17,7 +17,7 @@
  */
 int full_cpus_list(struct store_reader *reader, const struct question *question,
 		   struct spikes *ret_spikes, struct error *error);
-/* Finds the saturated CPUs like full_cpus_list(), and their threads, for which it reads samples. */
+/* Finds the saturated CPUs like full_cpus_list(), and reads samples to find the threads on them. */
 int full_cpus_find(struct store_reader *reader, const struct question *question,
 		   struct spikes *ret_spikes, struct error *error);
 
@@ -29,7 +29,7 @@ int full_cpus_find(struct store_reader *reader, const struct question *question,
 void full_cpus_put(const struct spikes *spikes, const struct ranking *ranking,
 		   const struct terminal *terminal, bool utc, struct buffer *text);
 /*
- * Puts "CPU 0 was full for 6 s, CPU 3 for 2 s" without a newline; nothing if the segments do not
- * tell it.
+ * Puts "CPU 0 was full for 6 s, CPU 3 for 2 s" without a newline. Puts nothing if the segments do
+ * not store full CPUs.
  */
 void full_cpus_put_brief(const struct spikes *spikes, struct buffer *text);

@@ -63,7 +63,7 @@ void gauges_onces_put(const struct gauges_onces *onces, bool utc, struct buffer 
 
 struct unknown {
 	const char *glob;
-	/* Names without their units. */
+	/* The names without their units, and their groups. */
 	struct strings names, groups;
 	int failed;
 };
@@ -79,7 +79,7 @@ static int add_group(struct unknown *unknown, const char *name)
 	return strings_add(&unknown->groups, name, size, &id);
 }
 
-/* Remembers the name. Returns false, because the values are not needed. */
+/* Collects a name. Returns false, because the search does not need the values. */
 static bool gauges_rest_offer(void *context, const char *name)
 {
 	struct unknown *unknown = context;
@@ -112,7 +112,7 @@ static const char *find_near(const struct unknown *unknown)
 	return did_you_mean.best ? did_you_mean.best : "";
 }
 
-/* Tells whether the pattern is contained in some name. */
+/* Returns whether some name contains the pattern. */
 static bool gauges_rest_is_part(const struct unknown *unknown)
 {
 	for (uint32_t id = 1; id < strings_count(&unknown->names); id++)

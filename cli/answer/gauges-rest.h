@@ -2,17 +2,17 @@
 #pragma once
 
 /*
- * What `gauges` prints about figures without a row: counters that were read only once, and patterns
- * that match no figure.
+ * The messages of `gauges` about figures without a row: counters that were read only once, and
+ * patterns that do not match any figure.
  */
 
 #include "base/array.h"
 #include "cli/options/command.h"
 #include "query/read/series.h"
 
-/* A counter that was read only once. Its growth would take two readings. */
+/* A counter that the recorder read only once. Its growth would take two readings. */
 struct gauges_once {
-	/* NULL: the figure has a row, or the gauge was not read. */
+	/* NULL: the figure has a row, or the recorder did not read the gauge. */
 	char *name;
 	int64_t value;
 	uint64_t time_ns;
@@ -32,7 +32,7 @@ size_t gauges_onces_count(const struct gauges_onces *onces);
 void gauges_onces_put(const struct gauges_onces *onces, bool utc, struct buffer *text);
 
 /*
- * Puts a text with a NUL. It says that no figure of the window matches `glob`, which name is
+ * Puts a text with a NUL. The text says that no figure of the window matches `glob`, which name is
  * similar, and which groups exist. Returns 0 or a negative errno.
  */
 int gauges_put_unknown(struct store_reader *reader, const struct question *question,

@@ -12,8 +12,8 @@
 static char guarded[PATH_MAX];
 
 /*
- * When this handler returns, the raised signal ends the process, because its default action is
- * restored.
+ * Removes the hidden file. When this handler returns, the raised signal ends the process, because
+ * its default action is restored.
  */
 static void remove_and_end(int number)
 {

@@ -38,7 +38,7 @@ static int host_name_add(struct store_reader *reader, const struct store_segment
 {
 	static const struct segment_want want = { 0, UINT64_MAX, 0, 1 };
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
-	/* the error of a segment that is skipped must not become that of a later failure */
+	/* the error of a skipped segment must not become the error of a later failure */
 	struct error own = { 0 };
 	int r = store_reader_load(reader, segment, &want, &tape, &own);
 
@@ -76,7 +76,7 @@ int host_name_find(struct store_reader *reader, const struct window *window,
 
 	if (r == 0)
 		r = host_name_add_ends(reader, &segments, false, facts, error);
-	/* an unsealed segment must be decoded completely */
+	/* use unsealed segments only if necessary, because they must be decoded completely */
 	if (r == 0 && !*facts->host)
 		r = host_name_add_ends(reader, &segments, true, facts, error);
 	array_done(&segments.list);

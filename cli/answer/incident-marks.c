@@ -25,8 +25,8 @@ static const struct episode *episode_of(const struct book *book, const struct bo
 }
 
 /*
- * Keeps the text of a line whose kind is that of the episode. For an OOM kill, this line says which
- * process was killed.
+ * Keeps the text of the first line, or of the first line whose kind is the episode's kind. For an
+ * OOM kill, this line says which process was killed.
  */
 static int keep_text(const struct book *book, const struct book_row *row, struct mark *mark,
 		     struct incident_marks_extent *extent)
@@ -67,7 +67,10 @@ static int incident_marks_add_row(struct incident_marks *marks, const struct boo
 	return keep_text(book, row, mark, extent);
 }
 
-/* Makes "oom.kill  3 lines in 20 ms: Out of memory: ..." and "ena.tx_stall  6.5 s stall: ...". */
+/*
+ * Puts the extent into the mark's text: "oom.kill  3 lines in 20 ms: Out of memory: ..." or
+ * "ena.tx_stall  6.5 s stall: ...".
+ */
 static int prefix_extent(struct mark *mark, const struct incident_marks_extent *extent)
 {
 	const char *behind = strstr(mark->what, "  ");
@@ -89,7 +92,7 @@ static int prefix_extent(struct mark *mark, const struct incident_marks_extent *
 	return 0;
 }
 
-/* Tells whether the line, or the stall that it reports, lies in the window. */
+/* Returns whether the line, or the stall that the line reports, lies in the window. */
 static bool incident_marks_touch(const struct book_row *row, const struct window *window)
 {
 	uint64_t begin_ns = row->stall_ns ? MIN(row->stall_ns, row->time_ns) : row->time_ns;

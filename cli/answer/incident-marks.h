@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * The marks of a picture of a window: one for each episode that touches it, at the episode's first
- * line, with the begin of its stall. Lines alone would be too many: an OOM kill has three, a night
- * of resets thousands.
+ * The marks of a picture of a window: one mark for each episode that touches the window. A mark is
+ * at the episode's first line, and states the begin of the stall. A mark for each line would be too
+ * many: an OOM kill has three lines, a night of resets thousands.
  */
 
 #include "cli/window/incident-book.h"
@@ -12,7 +12,7 @@
 #include "query/window/window.h"
 
 struct incident_marks_extent {
-	/* The time of the last line that touches the window. */
+	/* The time of the episode's last line that touches the window. */
 	uint64_t until_ns;
 	uint64_t lines;
 	/* The text is from a line whose kind is that of the episode. */
@@ -26,7 +26,7 @@ struct incident_marks {
 	array_of(struct incident_marks_extent) extents;
 };
 
-/* Returns 0 or -ENOMEM. The caller calls incident_marks_done() in either case. */
+/* Makes the marks. Returns 0 or -ENOMEM. The caller calls incident_marks_done() in either case. */
 int incident_marks_make(const struct book *book, const struct window *window,
 			struct incident_marks *ret_marks);
 void incident_marks_done(struct incident_marks *marks);

@@ -44,7 +44,7 @@ struct hints {
 struct hint_name {
 	const char *text;
 	uint64_t count;
-	/* It contains the pattern's letters. */
+	/* The name contains the pattern's letters. */
 	bool similar;
 };
 
@@ -118,7 +118,7 @@ static int hints_add(void *context, unsigned int worker, const struct store_segm
 	return r;
 }
 
-/* Tells whether the option's value selects a name of its kind. */
+/* Returns whether the option's value selects a name of its kind. */
 static bool hints_select(const struct filter *filter, enum hint_kind kind, const char *name)
 {
 	const struct filter_ids *ids = kind == HINT_PID ? &filter->pids : &filter->tids;
@@ -144,7 +144,10 @@ static bool hints_match(const struct hints *hints, enum hint_kind kind)
 	return false;
 }
 
-/* Similar names come first, then those with more samples. Names decide between equals. */
+/*
+ * Compares two names. Similar names come first, then names with more samples, then the order of the
+ * alphabet decides.
+ */
 static int hint_name_compare(const void *a, const void *b)
 {
 	const struct hint_name *left = a, *right = b;
@@ -156,7 +159,7 @@ static int hint_name_compare(const void *a, const void *b)
 	return strcmp(left->text, right->text);
 }
 
-/* Puts the names that exist. */
+/* Puts names that exist in the window; similar names come first. */
 static int hints_put_names(const struct hint_names *kind, const char *similar, struct buffer *text)
 {
 	size_t count = strings_count(&kind->names) - 1;
@@ -180,7 +183,7 @@ static int hints_put_names(const struct hint_names *kind, const char *similar, s
 	return 0;
 }
 
-/* One of the names of trace events. */
+/* Collects the name of an event. */
 static int hint_event_make(void *context, const struct event_cursor_row *row, struct buffer *text)
 {
 	(void)text;
@@ -205,7 +208,7 @@ static const struct {
 	[HINT_TID] = { "tid", "of thread" },
 };
 
-/* Puts a pattern that matches a part of a name, if the user's pattern is plain text. */
+/* If the user's pattern is plain text, puts a pattern that matches a part of a name. */
 static void hints_put_pattern(enum hint_kind kind, const char *value, struct buffer *text)
 {
 	if (kind > HINT_COMM || strpbrk(value, "*?[\\"))
@@ -235,7 +238,7 @@ static int hints_say_kind(const struct hints *hints, enum hint_kind kind)
 	return 1;
 }
 
-/* Says it for each option that matches nothing. */
+/* Prints a message for each option that does not match any name. */
 static int hints_say(const struct hints *hints)
 {
 	int r = 0, said = 0;

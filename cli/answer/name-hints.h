@@ -18,8 +18,8 @@
 int name_hints_say(const struct invocation *invocation, struct store_reader *reader,
 		   const struct window *window, struct error *error);
 /*
- * Does the same for the trace events that --name selects, if no event of the question has such a
- * name.
+ * Does the same for the trace events that --name selects, if no event of the question has a
+ * matching name.
  */
 int name_hints_say_events(const struct invocation *invocation, struct store_reader *reader,
 			  const struct question *question, struct error *error);

@@ -18,7 +18,7 @@ struct picture_head {
 };
 
 /*
- * Puts the title, unless --title gives one, and lines about the host, the window, the coverage, the
+ * Puts the title, or the text of --title, and lines about the host, the window, the coverage, the
  * incidents and the filter. Returns 0, or a negative errno with a message.
  */
 int picture_head_put(const struct invocation *invocation, struct store_reader *reader,

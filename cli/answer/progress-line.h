@@ -12,7 +12,7 @@
 
 struct progress_line {
 	const char *what;
-	/* False without a terminal, and with -q: nothing is shown. */
+	/* False without a terminal, and with -q: the line is not shown. */
 	bool shown;
 	uint64_t started_ns;
 	uint64_t last_ns;
@@ -28,7 +28,7 @@ void progress_line_end(struct progress_line *progress);
  * separated by two blanks or by a comma and a blank.
  */
 size_t progress_line_fits(const char *text, size_t width);
-/* Prints a line, no wider than the terminal, that the next one overwrites. */
+/* Prints a line, at most as wide as the terminal. The next line overwrites it. */
 void progress_line_line(const char *text);
 /* Erases the line on the terminal. */
 void progress_line_clear(void);

@@ -37,7 +37,7 @@ void query_args_done(struct query_args *args)
 #define HEAP_STEP (64 << 20)
 
 /*
- * Keeps freed memory in the heap: each segment needs as much memory as the one before, and the
+ * Keeps freed memory in the heap. Each segment needs as much memory as the segment before, and the
  * kernel would clear each page again. All threads share one heap for the same reason. Large pages
  * save a sixth of the time of a large answer.
  */
@@ -51,7 +51,7 @@ void query_args_keep_memory(void)
 	mallopt(M_MMAP_THRESHOLD, 32 << 20);
 	mallopt(M_TRIM_THRESHOLD, 256 << 20);
 	mallopt(M_TOP_PAD, HEAP_STEP);
-	/* more than the heap has free, so that it grows by one step */
+	/* allocate more than the heap has free, so that the heap grows by one step */
 	first = malloc(4 << 20);
 	begin = ((uintptr_t)first + large - 1) / large * large;
 	end = (uintptr_t)sbrk(0) / large * large;

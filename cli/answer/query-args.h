@@ -8,7 +8,10 @@
 #include "query/sums/fold.h"
 #include "query/read/loader.h"
 
-/* Contains pointers to itself after parsing, so it must not move. Zeroed is empty. */
+/*
+ * The arguments of a command. After parsing, the struct contains pointers to itself, so it must not
+ * move. Zeroed is empty.
+ */
 struct query_args {
 	struct question question;
 	struct filter filter;
@@ -26,8 +29,8 @@ void query_args_keep_memory(void);
 
 /*
  * Adds up the samples of the window by stack, shows progress, and prints the coverage. Sets the
- * options' question, threads and progress. Returns EXIT_DONE, or another exit code after a message.
- * A window without samples also leads to a message.
+ * question, threads and progress of `options`. Returns EXIT_DONE, or another exit code after a
+ * message. Prints a message also for a window without samples.
  */
 int query_args_fold(const struct invocation *invocation, const struct query_args *args,
 		    struct store_reader *reader, struct fold_options options,

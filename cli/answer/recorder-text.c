@@ -12,6 +12,7 @@
 #include "base/number.h"
 #include "base/size.h"
 #include "draw/text.h"
+#include "query/coverage/stacks-text.h"
 
 /* A recorder reports once a second. */
 #define STALLED_NS (5 * NSEC_PER_SEC)
@@ -35,6 +36,10 @@ static const struct {
 	  "functions of private programs have no names; CAP_DAC_READ_SEARCH would open them" },
 	{ "ring-size",
 	  "rings are small and overflow sooner; CAP_IPC_LOCK or a higher ulimit -l would help" },
+	{ "stack-dumps",
+	  "user stacks follow frame pointers: most are short or wrong; try --event cpu-clock" },
+	{ "stack-dumps-together", "a second interrupt for each sample reads the stack" },
+	{ "stack-bytes", "less of each stack is read, because its rings take too much memory" },
 	{ "cycles",
 	  "cycles cannot be counted here; a timer samples, and fires late if interrupts are off" },
 	{ "map-files",
@@ -64,8 +69,8 @@ int recorder_text_read(const struct store_reader *reader, int pid, struct record
 	status.there = r == 0 && status.reported_ns;
 	status.running = status.there && status.pid == pid;
 	/*
-	 * Another process holds the lock than the one that reported. It has not reported yet, or it
-	 * is not a recorder.
+	 * the process that holds the lock is not the one that reported: it has not reported yet, or
+	 * it is not a recorder
 	 */
 	if (pid && !status.running)
 		status.there = false;
@@ -78,7 +83,7 @@ static double recorder_text_part(uint64_t part, uint64_t whole)
 	return whole ? (double)part / whole : 0;
 }
 
-/* Formats a part of the CPU time of one CPU. */
+/* Formats a share of the time of one CPU. */
 static const char *recorder_text_cost(uint64_t part, uint64_t whole, char text[SHARE_TEXT_SIZE])
 {
 	return cost_format(recorder_text_part(part, whole), text);
@@ -167,7 +172,10 @@ static void print_flaws(struct field_lines *fields, const struct recorder_progre
 		   (unsigned long long)progress->unsaved);
 }
 
-/* Names the cgroup whose processes lost detail of their own. */
+/*
+ * Prints how many side-band records perftape refused and how many callchains it cut, with the
+ * cgroup that has the most of them.
+ */
 static void print_refused(struct field_lines *fields, const struct recorder_progress *progress)
 {
 	char before[64];
@@ -217,7 +225,9 @@ static void put_by(const char *what, const char *comm, uint64_t pid, struct buff
 			      (unsigned long long)pid);
 }
 
-/* Adds the process number, because several processes may share a name. */
+/*
+ * Prints a kind of dying cgroups. Adds process numbers, because several processes may share a name.
+ */
 static void print_dying_prefix(struct field_lines *fields, const struct progress_dying *dying,
 			       bool utc)
 {
@@ -255,7 +265,10 @@ static void print_dying_limits(struct field_lines *fields, const struct recorder
 	field_end(fields);
 }
 
-/* An older recorder, or one that has just begun anew, reports a text instead of the counts. */
+/*
+ * Prints the dying cgroups. An older recorder, or a recorder that has just restarted its count,
+ * reports a text instead of counts.
+ */
 static void print_dying(struct field_lines *fields, const struct recorder_progress *progress,
 			uint64_t now_ns, bool utc)
 {
@@ -310,7 +323,7 @@ static void print_lacking(struct field_lines *fields, const struct recorder_prog
 
 static void print_costs(struct field_lines *fields, const struct recorder_progress *progress)
 {
-	/* in its first seconds a recorder has no recent figures */
+	/* in its first seconds, a recorder does not have recent figures */
 	uint64_t span_ns = progress->recent_ns ? progress->recent_ns : progress->elapsed_ns;
 	uint64_t samples = progress->recent_ns ? progress->recent_samples : progress->samples;
 	char memory[32], resident[32], rings[32], lately[SHARE_TEXT_SIZE], all[SHARE_TEXT_SIZE];
@@ -388,6 +401,27 @@ static void print_rings(struct field_lines *fields, const struct recorder_progre
 		   duration_format(progress->drain_peak_ns, took_peak, sizeof(took_peak)));
 }
 
+static void print_stacks(struct field_lines *fields, const struct recorder_progress *progress)
+{
+	const struct stack_shares shares = {
+		.whole = progress->stacks_whole,
+		.cut = progress->stacks_cut,
+		.frame_pointers = progress->stacks_frame_pointers,
+	};
+	char text[STACKS_TEXT_SIZE], bytes[32], ring[32], tables[32];
+
+	if (!progress->stack_bytes)
+		return;
+	stacks_text(&shares, text);
+	field_line(fields, "stacks", "of users: %s", *text ? text : "none yet");
+	field_line(fields, "", "%s of each in a ring of %s a CPU, %llu lost; %llu table%s, %s",
+		   size_format(progress->stack_bytes, bytes, sizeof(bytes)),
+		   size_format(progress->stack_ring_bytes, ring, sizeof(ring)),
+		   (unsigned long long)progress->stacks_lost,
+		   (unsigned long long)progress->unwind_tables, plural(progress->unwind_tables),
+		   size_format(progress->unwind_tables_bytes, tables, sizeof(tables)));
+}
+
 static void print_behind(struct field_lines *fields, const struct recorder_progress *progress)
 {
 	char lag[32], bytes[32];
@@ -409,7 +443,7 @@ static void print_behind(struct field_lines *fields, const struct recorder_progr
 }
 
 /*
- * Tells whether tracefs is mounted. Without the right to look into tracefs, access() fails with
+ * Returns whether tracefs is mounted. Without the right to look into tracefs, access() fails with
  * another error than ENOENT.
  */
 static bool has_tracefs(void)
@@ -434,7 +468,7 @@ static const char *lack_costs(const char *name, size_t size)
 	return NULL;
 }
 
-static void print_lacks(struct field_lines *fields, const char *lacks)
+void recorder_text_lacks(struct field_lines *fields, const char *lacks)
 {
 	while (*lacks) {
 		size_t size = strcspn(lacks, ",");
@@ -462,8 +496,9 @@ void recorder_text_print(struct field_lines *fields, const struct recorder_text 
 	print_costs(fields, progress);
 	print_sources(fields, progress);
 	print_rings(fields, progress);
+	print_stacks(fields, progress);
 	print_behind(fields, progress);
-	print_lacks(fields, progress->lacks);
+	recorder_text_lacks(fields, progress->lacks);
 }
 
 void recorder_text_json(const struct recorder_text *status, uint64_t now_ns, struct buffer *json)

@@ -26,10 +26,15 @@ struct recorder_text {
  */
 int recorder_text_read(const struct store_reader *reader, int pid,
 		       struct recorder_text *ret_status);
-/* Tells whether a recorder runs and has not reported for seconds. */
+/* Returns whether a recorder runs and has not reported for seconds. */
 bool recorder_text_is_stalled(const struct recorder_text *status, uint64_t now_ns);
-/* `stop_known`: the caller has printed why the recorder ended. */
+/* Prints the status as fields. With `stop_known`, the caller has printed why the recorder ended. */
 void recorder_text_print(struct field_lines *fields, const struct recorder_text *status,
 			 bool stop_known, uint64_t now_ns, bool utc);
+/*
+ * Prints each absent feature or right of a list such as "ksymbol,lost", and the effect of its
+ * absence.
+ */
+void recorder_text_lacks(struct field_lines *fields, const char *lacks);
 /* Puts the status as an object, or null without a status. */
 void recorder_text_json(const struct recorder_text *status, uint64_t now_ns, struct buffer *json);

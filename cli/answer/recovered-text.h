@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* What `record` says about an interrupted recording. */
+/* The message of `record` about an interrupted recording. */
 
 #include <stddef.h>
 

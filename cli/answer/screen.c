@@ -93,7 +93,7 @@ void screen_put_head(const struct invocation *invocation, const struct window *w
 	buffer_u8(text, '\n');
 }
 
-/* Tells whether the filter selects by more than CPUs. */
+/* Returns whether the filter selects by more than CPUs. */
 static bool is_more(const struct filter *filter)
 {
 	return filter_has_threads(filter) || filter->no_idle || filter->frames != FILTER_FRAMES_ALL;

@@ -16,7 +16,7 @@ int screen_read(const struct invocation *invocation, struct terminal *ret_termin
 
 /*
  * Reads the properties of standard output for lines and tables, which keep their characters in any
- * locale. Without an invocation, they have no colours.
+ * locale. Without an invocation, the output does not use colours.
  */
 void screen_read_lines(const struct invocation *invocation, struct terminal *ret_terminal);
 /* Shortens "2026-11-18T03:12:07.123Z" to "11-18 03:12:07.123". Returns other texts unchanged. */
@@ -25,7 +25,10 @@ const char *screen_short_time(const char *time, bool fractions, char text[TIME_T
 /* Formats "03:12:07", or "11-18 03:12:07" if the day is not that of `day_ns`. Returns `text`. */
 const char *screen_time_of_day(uint64_t ns, uint64_t day_ns, bool utc, char text[TIME_TEXT_SIZE]);
 
-/* Returns how many lines say_gaps_and_recorder() may print, if standard error is a terminal. */
+/*
+ * Returns the number of lines that say_gaps_and_recorder() may print, if standard error is a
+ * terminal.
+ */
 unsigned int screen_lines_below(const struct invocation *invocation,
 				const struct coverage *coverage);
 
@@ -41,7 +44,10 @@ void screen_put_head(const struct invocation *invocation, const struct window *w
 /* Puts the filter as a line, such as "only comm kube*"; nothing without a filter. */
 void screen_put_filter(const struct filter *filter, struct buffer *text);
 
-/* Prints why there are no samples; with --json also the coverage. Returns the exit code. */
+/*
+ * Prints why the answer has no samples; with --json, prints also the coverage. Returns the exit
+ * code.
+ */
 int screen_nothing(const struct invocation *invocation, struct store_reader *reader,
 		   const struct window *window, const struct coverage *coverage);
 

@@ -11,8 +11,8 @@
 #include "cli/window/incident-book.h"
 
 /*
- * The kernel complains at its next check, so a message may come this much later. The message may
- * not state when the stall began.
+ * The kernel complains at its next check, so a message may come this much later than the spike. The
+ * message may not state when the stall began.
  */
 #define LATE_NS (10 * NSEC_PER_SEC)
 
@@ -28,7 +28,7 @@ static bool spike_incidents_touch(const struct episode *episode, const struct sp
 	       begin_ns < spike->to_ns + late_ns;
 }
 
-/* Returns the worst episode; among equally bad ones, the first. */
+/* Returns the worst episode; among equally bad episodes, the first. */
 static const struct episode *spike_incidents_worst(const struct book *book,
 						   const struct spike *spike)
 {

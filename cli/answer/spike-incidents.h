@@ -12,8 +12,8 @@ struct spike_incidents {
 };
 
 /*
- * Finds the worst incident for each spike: one that began, or whose stall began, during the spike.
- * A message may come a few seconds after the spike. Returns 0 or a negative errno.
+ * Finds the worst incident for each spike. The incident, or its stall, began during the spike. A
+ * message may come a few seconds after the spike. Returns 0 or a negative errno.
  */
 int spike_incidents_find(struct store_reader *reader, const struct spikes *spikes,
 			 struct spike_incidents *ret_incidents, struct error *error);

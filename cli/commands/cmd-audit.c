@@ -13,6 +13,7 @@
 #include "cli/answer/progress-line.h"
 #include "cli/answer/recorder-text.h"
 #include "cli/answer/screen.h"
+#include "cli/commands/self-report.h"
 
 static const struct option options[] = {
 	{ "duration", 0, "TIME",
@@ -20,6 +21,7 @@ static const struct option options[] = {
 	{ "root", 0, "DIR",
 	  "look once at a copy of another host's /proc, /sys and /run below DIR" },
 	{ "json", 0, NULL, "print one object of JSON" },
+	{ "self", 0, NULL, "one page about this host and perftape, for a bug report" },
 	{ 0 },
 };
 
@@ -46,8 +48,8 @@ struct audit {
 };
 
 /*
- * Returns the wall clock at the start plus the time since. If somebody sets the clock meanwhile, no
- * rate changes.
+ * Returns the wall clock at the start plus the time since. So a change of the clock does not change
+ * the rates.
  */
 static uint64_t now_ns(void *context)
 {
@@ -85,8 +87,8 @@ static int audit_parse(const struct invocation *invocation, struct audit_options
 }
 
 /*
- * Reads the state of the recorder. Not called with --root, because the recorder of the other host
- * does not run here.
+ * Reads the state of the recorder. Do not call it with --root, because the recorder of the other
+ * host does not run here.
  */
 static int read_recorder(struct audit *audit, struct error *error)
 {
@@ -125,7 +127,7 @@ static int read_recorder(struct audit *audit, struct error *error)
 	return 0;
 }
 
-/* Opens the store, if there is one. A host that never recorded can be audited, too. */
+/* Opens the store, if the host has one. The audit also works on a host that never recorded. */
 static int open_store(struct audit *audit, struct store_reader **ret_reader)
 {
 	const struct invocation *invocation = audit->invocation;
@@ -245,7 +247,15 @@ static int cmd_audit_run(const struct invocation *invocation)
 						  .on_hang = on_hang,
 						  .context = &audit };
 	struct error error;
-	int r = audit_parse(invocation, &audit.options);
+	int r;
+
+	if (option_given(invocation, "self"))
+		return option_given(invocation, "json") || option_given(invocation, "root") ||
+				       option_given(invocation, "duration")
+			       ? usage_error(
+					 "--self takes neither --json nor --root nor --duration")
+			       : self_report(invocation);
+	r = audit_parse(invocation, &audit.options);
 
 	audit.options.context = &audit;
 	audit.options.enter = audit_enter;

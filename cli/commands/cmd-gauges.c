@@ -28,11 +28,11 @@
 
 /* With more CPUs than this, the table shows rows that sum up all CPUs. */
 #define CPUS_SHOWN 4
-/* The time before and after the window whose readings are usual. */
+/* The time before and after the window whose readings count as usual. */
 #define AROUND_NS (10 * 60 * NSEC_PER_SEC)
 
-/* The window, the coverage, and figures that are left out. */
-#define MESSAGE_LINES 5
+/* Lines for the messages about the window and about figures that the table leaves out. */
+#define MESSAGE_LINES 3
 
 static const struct option options[] = {
 	WINDOW_OPTIONS,
@@ -102,7 +102,7 @@ static int see_for_table(void *context, const struct series_step *step)
 	return step->has_figure ? gauge_rows_add(&answer->figures, step) : 0;
 }
 
-/* Accepts steps that have nothing to do with the window. */
+/* Adds the steps outside of the window to the usual values. */
 static int see_for_usual(void *context, const struct series_step *step)
 {
 	struct gauges_answer *answer = context;
@@ -172,7 +172,7 @@ static bool is_which_cpu(const char *name)
 	return fnmatch("*_cpu", name, 0) == 0;
 }
 
-/* Tells whether an option names exactly this figure. */
+/* Returns whether an option names exactly this figure. */
 static bool gauges_is_named(const struct gauges_answer *answer, const char *name)
 {
 	bool named = false;
@@ -183,8 +183,8 @@ static bool gauges_is_named(const struct gauges_answer *answer, const char *name
 }
 
 /*
- * Shows single CPUs if there are few, and otherwise rows that sum up all CPUs, and the single CPUs
- * that stand out.
+ * Returns whether the table shows a row. With few CPUs, it shows single CPUs. Otherwise it shows
+ * rows that sum up all CPUs, and the single CPUs that stand out.
  */
 static bool gauges_is_shown(const struct gauges_answer *answer, const struct gauge_rows_row *row)
 {
@@ -193,10 +193,7 @@ static bool gauges_is_shown(const struct gauges_answer *answer, const struct gau
 	/* with options, show rows that sum up all CPUs only if an option names them */
 	if (answer->names.count)
 		return !row->of_all || gauges_is_named(answer, row->name);
-	/*
-	 * users look these figures up by name: which CPU serves a queue, and the containers of a
-	 * pod
-	 */
+	/* users look up a queue's CPU and a pod's containers by name */
 	if (is_which_cpu(row->name) || fnmatch("containers/*/running", row->name, 0) == 0)
 		return false;
 	return row->most > 0 && (row->of_all   ? many
@@ -204,7 +201,10 @@ static bool gauges_is_shown(const struct gauges_answer *answer, const struct gau
 					       : true);
 }
 
-/* The colour shows the kind of CPU time, as in other answers; what never changes is faint. */
+/*
+ * Returns the style of a row. The colour shows the kind of CPU time, as in other answers. A figure
+ * that does not change is faint.
+ */
 static enum terminal_style gauges_style(const struct gauge_rows_row *row)
 {
 	static const struct {
@@ -233,7 +233,7 @@ static struct chart_row row_of(const struct gauge_rows_row *row)
 		.name = row->name,
 		.unit = units[row->unit],
 		.least = row->least,
-		/* A mean of CPU numbers has no meaning. */
+		/* a mean of CPU numbers is meaningless */
 		.mean = !numbers   ? NAN
 			: is_count ? row->times
 				   : row->mean,
@@ -243,26 +243,49 @@ static struct chart_row row_of(const struct gauge_rows_row *row)
 		.full = of_cpus ? 100 : row->most,
 		.is_count = is_count,
 		.unusual = numbers && gauge_usual_stands_out(row),
+		.below = (is_count ? row->times : row->mean) < row->usual,
 		.style = gauges_style(row),
 	};
 }
 
 /* Figures that the table does not show. */
 struct left_out {
-	/* They changed less than those on the screen. */
+	/* Figures that changed less than the figures on the screen. */
 	size_t below;
-	/* They were always 0, or are of single CPUs. */
+	/* Figures that were always 0, or that are those of single CPUs. */
 	size_t hidden;
 };
 
+static void put_covered(const struct gauges_answer *answer, struct buffer *text)
+{
+	char host[HOST_NAME_SIZE];
+
+	buffer_printf(text, "%s%" PRIu64 " reading%s; ",
+		      host_name_prefix(&answer->coverage.facts, host), answer->steps,
+		      plural(answer->steps));
+	coverage_describe(&answer->coverage, text);
+}
+
+/* Returns the number of lines that the messages around the table take. */
+static unsigned int gauges_message_lines(const struct gauges_answer *answer)
+{
+	_cleanup_(buffer_done) struct buffer text = { 0 }, note = { 0 };
+
+	if (!isatty(STDERR_FILENO) || option_given(answer->invocation, "quiet"))
+		return 0;
+	put_covered(answer, &text);
+	buffer_printf(&note, "note: %s", answer->question.window.note);
+	return MESSAGE_LINES + message_rows(buffer_shown(&text)) +
+	       (*answer->question.window.note ? message_rows(buffer_shown(&note)) : 0) +
+	       (gauges_onces_count(&answer->onces) > 0);
+}
+
 /*
- * Returns the number of lines for the table. Lines of messages before and after it are on the same
- * screen. With --name, the user asks for all rows.
+ * Returns the number of lines for the table; 0: no limit. With --name, the user asks for all rows.
  */
 static unsigned int gauges_lines(const struct gauges_answer *answer, size_t below)
 {
-	bool messages = isatty(STDERR_FILENO) && !option_given(answer->invocation, "quiet");
-	unsigned int used = 1 + below + (messages ? MESSAGE_LINES : 0);
+	unsigned int used = 1 + below + gauges_message_lines(answer);
 
 	if (!answer->terminal.height || answer->names.count)
 		return 0;
@@ -324,7 +347,7 @@ static void gauges_say_left_out(const struct gauges_answer *answer, const struct
 		    once, once == 1 ? " was" : "s were");
 }
 
-/* Tells whether the table has figures of dying cgroups. */
+/* Returns whether the table has figures of dying cgroups. */
 static bool has_dying(const struct gauges_answer *answer)
 {
 	bool has = false;
@@ -483,10 +506,7 @@ static int say_unknown(const struct gauges_answer *answer, struct store_reader *
 	return EXIT_NOTHING;
 }
 
-/*
- * Prints a message for each pattern that matches no figure. Returns EXIT_NOTHING if there is such a
- * pattern.
- */
+/* Reports each pattern that does not match a figure. Returns EXIT_NOTHING after a report. */
 static int say_all_unknown(const struct gauges_answer *answer, struct store_reader *reader)
 {
 	int r = EXIT_DONE;
@@ -508,21 +528,15 @@ static int answer_none(const struct gauges_answer *answer, struct store_reader *
 	return EXIT_NOTHING;
 }
 
-/*
- * Prints the coverage of the samples. It applies to the figures too: while no recorder ran, no
- * figures were read either.
- */
+/* Prints the coverage of the samples, which is also that of the figures. */
 static void gauges_say_covered(const struct gauges_answer *answer, struct store_reader *reader)
 {
 	const struct invocation *invocation = answer->invocation;
 	_cleanup_(buffer_done) struct buffer text = { 0 };
-	char host[HOST_NAME_SIZE];
 
-	if (!option_given(invocation, "quiet") || !coverage_is_whole(&answer->coverage)) {
-		coverage_describe(&answer->coverage, &text);
-		warn("%s%" PRIu64 " reading%s; %s", host_name_prefix(&answer->coverage.facts, host),
-		     answer->steps, plural(answer->steps), buffer_shown(&text));
-	}
+	put_covered(answer, &text);
+	if (!option_given(invocation, "quiet") || !coverage_is_whole(&answer->coverage))
+		warn("%s", buffer_shown(&text));
 	say_gaps_and_recorder(invocation, reader, &answer->question.window, &answer->coverage);
 }
 

@@ -13,8 +13,7 @@
 #include "cli/answer/screen.h"
 #include "cli/window/window-options.h"
 #include "draw/heat-map.h"
-#include "query/sums/heat.h"
-#include "query/read/scan.h"
+#include "query/sums/window-sums.h"
 
 #define JSON_WIDTH 80
 #define JSON_FRACTIONS 20
@@ -40,19 +39,17 @@ struct heatmap {
 	struct terminal terminal;
 	unsigned int threads;
 	uint32_t fractions;
-	/* One for each thread. At the end, the first one contains the sum of all. */
-	struct heat **heats;
-	struct scanned scanned;
+	struct window_sums sums;
+	/* The grid to draw. */
+	struct heat *heat;
 	struct incident_marks marks;
 	struct spikes full;
 };
 
 static void heatmap_done(struct heatmap *map)
 {
-	for (unsigned int i = 0; map->heats && i < map->threads; i++)
-		heat_free(map->heats[i]);
-	free(map->heats);
-	scanned_done(&map->scanned);
+	heat_free(map->heat);
+	window_sums_done(&map->sums);
 	incident_marks_done(&map->marks);
 	spikes_done(&map->full);
 	query_args_done(&map->args);
@@ -73,18 +70,9 @@ static int heatmap_parse_options(const struct invocation *invocation, struct hea
 	return r;
 }
 
-static int heatmap_add(void *context, unsigned int worker, const struct store_segment *segment,
-		       const struct tape *tape, const struct window_filter_times *times)
-{
-	struct heatmap *map = context;
-
-	return heat_add(map->heats[worker], tape, times,
-			stack_class_sample_ns(tape, segment->samples));
-}
-
 /*
- * Returns the stack classes that the filter leaves out. A class has no frames, so --kernel leaves
- * the time in the kernel, and --user the rest.
+ * Returns the stack classes that the filter leaves out. Classes do not contain frames, so --kernel
+ * leaves out the class user, and --user the classes kernel and interrupt.
  */
 static unsigned int left_out(const struct filter *filter)
 {
@@ -95,47 +83,44 @@ static unsigned int left_out(const struct filter *filter)
 		       : 1u << STACK_CLASS_KERNEL | 1u << STACK_CLASS_IRQ;
 }
 
-static int make_heats(struct heatmap *map, enum heat_rows by)
+/* Takes the grid from the sums; for JSON, makes a grid with fewer fractions. */
+static int take_grid(struct heatmap *map)
 {
-	const struct window *window = &map->args.question.window;
-	uint64_t column_ns = heat_column_ns(window, heat_columns_max(&map->terminal, by));
-	int r = 0;
+	struct heat *heat = map->sums.heat;
+	int r = heat_cover(heat, &map->args.question.window, &map->sums.coverage);
 
-	map->heats = calloc(map->threads, sizeof(*map->heats));
-	if (!map->heats)
-		return -ENOMEM;
-	for (unsigned int i = 0; r == 0 && i < map->threads; i++) {
-		r = heat_new(by, window, column_ns, map->fractions, &map->heats[i]);
-		if (r == 0)
-			map->heats[i]->left_out = left_out(&map->args.filter);
+	if (r < 0 || heat->by == HEAT_CPUS || map->fractions == heat->rows) {
+		map->heat = take_ptr(map->sums.heat);
+		return r;
 	}
-	return r;
+	return heat_coarser(heat, map->fractions, &map->heat);
 }
 
 static int heatmap_read_window(const struct invocation *invocation, struct heatmap *map,
 			       struct store_reader *reader, struct error *error)
 {
+	const struct window *window = &map->args.question.window;
+	enum heat_rows by = option_given(invocation, "per-cpu") ? HEAT_CPUS : HEAT_FRACTIONS;
 	struct progress_line progress;
-	const struct scan_options scan = {
+	const struct heat grid = {
+		.by = by,
+		.column_ns = heat_column_ns(window, heat_columns_max(&map->terminal, by)),
+		.rows = heat_fractions(),
+		.left_out = left_out(&map->args.filter),
+	};
+	const struct window_sums_options wanted = {
 		.question = map->args.question,
+		.grid = &grid,
 		.threads = map->threads,
-		.add = heatmap_add,
-		.context = map,
 		.progress = progress_line_show,
 		.progress_context = &progress,
 	};
-	int r = make_heats(map, option_given(invocation, "per-cpu") ? HEAT_CPUS : HEAT_FRACTIONS);
+	int r;
 
-	if (r < 0)
-		return r;
 	progress_line_start(&progress, "segments", option_given(invocation, "quiet"));
-	r = scan_run(reader, &scan, &map->scanned, error);
+	r = window_sums_read(reader, &wanted, &map->sums, error);
 	progress_line_end(&progress);
-	for (unsigned int i = 1; r == 0 && i < map->threads; i++)
-		r = heat_merge(map->heats[0], map->heats[i]);
-	if (r == 0)
-		r = heat_cover(map->heats[0], &map->args.question.window, &map->scanned.coverage);
-	return r;
+	return r < 0 ? r : take_grid(map);
 }
 
 /*
@@ -154,7 +139,10 @@ static int find_marks(struct heatmap *map, struct store_reader *reader, struct e
 	return r;
 }
 
-/* The rows of a grid show one CPU among many as a faint colour, so a line names it. */
+/*
+ * Puts a line that names full CPUs, because the grid shows one CPU among many only as a faint
+ * colour.
+ */
 static void heatmap_put_full(const struct invocation *invocation, const struct heatmap *map,
 			     struct buffer *head)
 {
@@ -171,16 +159,16 @@ static int heatmap_print(const struct invocation *invocation, const struct heatm
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 }, head = { 0 };
 	struct heat_picture picture = {
-		.heat = map->heats[0],
+		.heat = map->heat,
 		.marks = map->marks.list.items,
 		.mark_count = map->marks.list.count,
 		.at_ns = map->args.question.window.at_ns,
 		.utc = option_given(invocation, "utc"),
-		.lines_below = screen_lines_below(invocation, &map->scanned.coverage),
+		.lines_below = screen_lines_below(invocation, &map->sums.coverage),
 	};
 
-	screen_put_head(invocation, &map->args.question.window, map->scanned.samples,
-			&map->scanned.coverage, &head);
+	screen_put_head(invocation, &map->args.question.window, map->sums.samples,
+			&map->sums.coverage, &head);
 	screen_put_filter(&map->args.filter, &head);
 	heatmap_put_full(invocation, map, &head);
 	buffer_u8(&head, 0);
@@ -191,14 +179,14 @@ static int heatmap_print(const struct invocation *invocation, const struct heatm
 	return screen_print_drawing(&map->terminal, &text);
 }
 
-/* A line for each column, then the incidents, then the coverage. */
+/* Prints a line for each column, then the incidents, then the coverage. */
 static int heatmap_print_json(const struct heatmap *map)
 {
 	_cleanup_(buffer_done) struct buffer json = { 0 };
 
-	heat_put_json(map->heats[0], &json);
+	heat_put_json(map->heat, &json);
 	incident_marks_put_json(&map->marks, &json);
-	coverage_put_json(&map->scanned.coverage, &map->args.question.window, &json);
+	coverage_put_json(&map->sums.coverage, &map->args.question.window, &json);
 	return screen_print(&json);
 }
 
@@ -206,19 +194,19 @@ static int heatmap_answer(const struct invocation *invocation, struct heatmap *m
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	const struct window *window = &map->args.question.window;
-	const struct coverage *coverage = &map->scanned.coverage;
+	const struct coverage *coverage = &map->sums.coverage;
 	struct error error = { 0 };
 	int r = store_reader_open(store_path(invocation), &reader, &error), code;
 
 	if (r == 0)
 		r = heatmap_read_window(invocation, map, reader, &error);
-	if (r == 0 && map->scanned.samples)
+	if (r == 0 && map->sums.samples)
 		r = find_marks(map, reader, &error);
-	if (r == 0 && map->scanned.samples && !option_given(invocation, "json"))
+	if (r == 0 && map->sums.samples && !option_given(invocation, "json"))
 		r = full_cpus_list(reader, &map->args.question, &map->full, &error);
 	if (r < 0)
 		return fail(r, &error);
-	if (!map->scanned.samples) {
+	if (!map->sums.samples) {
 		say_window(invocation, window);
 		return screen_nothing(invocation, reader, window, coverage);
 	}

@@ -131,7 +131,7 @@ static int import_open_path(struct list *list, const char *path,
 }
 
 /*
- * Reads each file that continues another one after that file. Leaves out unreadable files with a
+ * Finds the times of each file that continues another file. Leaves out unreadable files with a
  * message.
  */
 static void follow_all(struct list *list, const struct import_options *import)
@@ -192,8 +192,8 @@ static void import_print_file(const struct invocation *invocation, const struct 
 }
 
 /*
- * Imports a file. If it was imported already and the next file continues it, only reads it again
- * for the next file's sake.
+ * Imports a file. If the store already has the file, reads it only if the next file continues it
+ * and needs its stream.
  */
 static int import_one(const struct invocation *invocation, struct import_file *file,
 		      bool is_followed, struct import_options *import, struct store_writer *writer,
@@ -273,7 +273,8 @@ static int import_parse_options(const struct invocation *invocation, struct impo
 	if (!invocation->word_count)
 		return usage_error("nothing to import; give perf.data files, or folders of them");
 	if (end && offset)
-		return usage_error("--end and --clock-offset set the same; give one");
+		return usage_error(
+			"--end and --clock-offset both set the clock of the samples; give one");
 	if (end && when_parse(end, clock_ns(CLOCK_REALTIME), option_given(invocation, "utc"), &when,
 			      &error) < 0)
 		return usage_error("--end: %s", error.text);
@@ -287,7 +288,7 @@ static int import_parse_options(const struct invocation *invocation, struct impo
 	return offset ? parse_offset(offset, &import->offset_ns) : EXIT_DONE;
 }
 
-/* perf keeps the files of recorded programs under ~/.debug. */
+/* Finds ~/.debug, where perf keeps the files of recorded programs. */
 static void find_debug_dir(char path[PATH_MAX], struct import_options *import)
 {
 	const char *home = secure_getenv("HOME");
@@ -331,5 +332,6 @@ const struct command command_import = {
 	.summary = "Take perf.data files into the store",
 	.about = about,
 	.options = options,
+	.writes = true,
 	.run = import_run,
 };

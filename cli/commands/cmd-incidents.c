@@ -4,7 +4,10 @@
 #include "cli/options/command.h"
 #include "cli/incidents/incidents-list.h"
 #include "cli/incidents/incidents-scan.h"
+#include "cli/service/follow.h"
+#include "base/number.h"
 #include "cli/window/window-options.h"
+#include "recorder/run/rights.h"
 
 static const struct option options[] = {
 	{ "at", 0, "TIME", "incidents of the store around a moment" },
@@ -18,6 +21,9 @@ static const struct option options[] = {
 	{ "incident", 0, "ID", "only this one: a number, last, or KIND[:N]" },
 	{ "kind", 0, "KIND", "only these kinds, such as ena_reset or oom" },
 	{ "all", 0, NULL, "a row for each incident, not for each episode" },
+	{ "follow", 0, NULL, "print new incidents as they come, until Ctrl-C" },
+	{ "leave", 0, "DIR", "with --follow: leave a .tape and a text of each in this folder" },
+	{ "max-size", 0, "SIZE", "size of all files in that folder (default: 1G)" },
 	{ "add", 0, NULL, "with scan: add new incidents to the store" },
 	{ "json", 0, NULL, "print JSON: a line for each incident, and one for the log" },
 	{ "boot-time", 0, "TIME", "time of the boot, for logs that contain only uptimes" },
@@ -34,12 +40,52 @@ static const char about[] =
 	"with gzip, xz or zstd. Lines of one episode are one row; --json prints each line.\n"
 	"\n"
 	"With a store, the times are those of the samples, which use the clock of the kernel's\n"
-	"stamps. --incident takes a number of the first column.\n"
+	"stamps. --incident takes a number of the first column. A number never changes. Some\n"
+	"are missing: each line of an episode has one, and a recorder reserves eight at once.\n"
 	"\n"
 	"Times without a zone are local, or UTC with --utc.\n";
 
+/* Scans a log. Only --add writes into the store, so root works as the store's owner only then. */
+static int incidents_scan_as_owner(const struct invocation *invocation, const char *log)
+{
+	struct error error = { 0 };
+	int r = 0;
+
+	if (option_given(invocation, "add"))
+		r = rights_become_owner(store_path(invocation), &error);
+	return r < 0 ? fail(r, &error) : incidents_scan(invocation, log);
+}
+
+/* Refuses options that have no effect together. Returns an exit code. */
+static int check_follow(const struct invocation *invocation)
+{
+	static const char *const others[] = { "incident", "add", "boot-time", "trust-user-kmsg",
+					      "patterns" };
+	bool follow = option_given(invocation, "follow");
+
+	if (!follow && option_typed(invocation, "leave"))
+		return usage_error("--leave goes with --follow");
+	if (!option_given(invocation, "leave") && option_typed(invocation, "max-size"))
+		return usage_error("--max-size goes with --leave");
+	if (!follow)
+		return EXIT_DONE;
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (option_given(invocation, others[i]))
+			return usage_error("--follow and --%s exclude each other; give one",
+					   others[i]);
+	if (invocation->word_count || window_given(invocation))
+		return usage_error("--follow waits for new incidents; give no window and no log");
+	return EXIT_DONE;
+}
+
 static int incidents_run(const struct invocation *invocation)
 {
+	int r = check_follow(invocation);
+
+	if (r != EXIT_DONE)
+		return r;
+	if (option_given(invocation, "follow"))
+		return follow_incidents(invocation);
 	if (!invocation->word_count)
 		return option_given(invocation, "add")
 			       ? usage_error(
@@ -57,7 +103,7 @@ static int incidents_run(const struct invocation *invocation)
 			"scan takes one log; cat several into perftape incidents scan -");
 	if (window_given(invocation))
 		return usage_error("scan reads the whole log; a window goes without scan");
-	return incidents_scan(invocation, invocation->words[1]);
+	return incidents_scan_as_owner(invocation, invocation->words[1]);
 }
 
 const struct command command_incidents = {

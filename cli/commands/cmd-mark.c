@@ -23,7 +23,9 @@ static const char about[] =
 	"it with the kind mark; --incident mark, or its number, selects a window around it.\n"
 	"Retention does not spare the samples around it.\n";
 
-/* Uptimes are of the latest boot in the store, as in the kernel's log. */
+/*
+ * Converts an uptime. The uptime belongs to the latest boot in the store, as in the kernel's log.
+ */
 static int mark_find_uptime(const struct invocation *invocation, uint64_t uptime_ns,
 			    uint64_t *ret_ns, struct error *error)
 {
@@ -66,7 +68,7 @@ static void join_words(const struct invocation *invocation, struct buffer *text)
 	buffer_u8(text, 0);
 }
 
-/* A mistyped name must not become a new store. */
+/* Refuses a store that does not exist, because a mistyped name must not become a new store. */
 static int check_store(const struct invocation *invocation, struct error *error)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
@@ -132,5 +134,6 @@ const struct command command_mark = {
 	.summary = "Put a marker on the tape",
 	.about = about,
 	.options = options,
+	.writes = true,
 	.run = mark_run,
 };

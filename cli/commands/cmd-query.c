@@ -3,11 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include "base/number.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "cli/answer/coverage-line.h"
+#include "cli/answer/file-format.h"
 #include "cli/answer/guarded-output.h"
 #include "cli/answer/query-args.h"
 #include "cli/options/command.h"
@@ -29,7 +31,7 @@ static const struct option options[] = {
 	{ "name", 0, "GLOB",
 	  "with --events: only events that match, such as 'cgroup:*' (repeatable)" },
 	{ "format", 0, "flamescope|folded|json",
-	  "default: flamescope; json is a line for each sample" },
+	  "default: by the name after -o, else flamescope; json is a line for each sample" },
 	{ "json", 0, NULL, "the same as --format json" },
 	{ "weight", 0, "samples|period", "with folded: what to count (default: samples)" },
 	{ "mark", 0, "LIST", "with folded: add _[k] to kernel names, _[j] to jit" },
@@ -37,7 +39,8 @@ static const struct option options[] = {
 	{ "thread-frame", 0, NULL, "with flamescope: each stack begins with its thread" },
 	{ "split", 0, "cpu|comm|pid",
 	  "with flamescope: a file for each cpu, comm or pid, in the folder -o" },
-	{ "output", 'o', "FILE", "file to write, gzipped for .gz (default: standard output)" },
+	{ "output", 'o', "FILE",
+	  "file: .folded, .json, else for Flamescope; gzipped for .gz (default: standard output)" },
 	OUTPUT_FORCE_OPTION,
 	{ 0 },
 };
@@ -79,6 +82,55 @@ static int parse_word(const struct invocation *invocation, const char *name,
 			   words[2] ? words[1] : "", words[2] ? words[2] : words[1], value);
 }
 
+/*
+ * Chooses the format by the name of the file, because a user who names y.json expects JSON. Refuses
+ * a name that promises another format: its reader would fail on the file.
+ */
+static int format_by_name(const char *path, enum format *ret_format)
+{
+	switch (file_format_of(path)) {
+	case FILE_FORMAT_FOLDED:
+		*ret_format = FORMAT_FOLDED;
+		return EXIT_DONE;
+	case FILE_FORMAT_JSON:
+		*ret_format = FORMAT_JSON;
+		return EXIT_DONE;
+	case FILE_FORMAT_SVG:
+		return usage_error("--output '%.200s': an SVG is drawn by perftape flamegraph",
+				   path);
+	case FILE_FORMAT_TAPE:
+		return usage_error("--output '%.200s': a .tape is written by perftape snapshot",
+				   path);
+	case FILE_FORMAT_OTHER:
+		return usage_error("--output '%.200s': query writes .stacks, .folded and .json",
+				   path);
+	default:
+		*ret_format = FORMAT_FLAMESCOPE;
+		return EXIT_DONE;
+	}
+}
+
+/*
+ * Chooses the format. An option that names the format takes precedence over the name of the file.
+ */
+static int parse_format(const struct invocation *invocation, enum format *ret_format)
+{
+	static const char *const formats[] = { "flamescope", "folded", "json", NULL };
+	int word, r = parse_word(invocation, "format", formats, &word);
+
+	*ret_format = word;
+	if (r != EXIT_DONE || option_given(invocation, "format"))
+		return r;
+	if (option_given(invocation, "json")) {
+		*ret_format = FORMAT_JSON;
+		return EXIT_DONE;
+	}
+	/* here, -o names a folder */
+	if (option_given(invocation, "split"))
+		return EXIT_DONE;
+	return format_by_name(option_value(invocation, "output"), ret_format);
+}
+
 /* Reads a list such as "kernel,jit". */
 static int parse_marks(const struct invocation *invocation, unsigned int *ret_marks)
 {
@@ -118,6 +170,9 @@ static int check_options(const struct invocation *invocation, const struct query
 		return usage_error("--name goes with --events");
 	if (globs_option_parse(invocation, "name", &names) != EXIT_DONE)
 		return EXIT_USAGE;
+	if (option_given(invocation, "events") && query->format == FORMAT_FOLDED &&
+	    !option_given(invocation, "format"))
+		return usage_error("--output '%.200s': --events writes lines or JSON", output);
 	if (option_given(invocation, "events"))
 		return query_events_check(invocation, query->format == FORMAT_JSON);
 	if (query->split && query->format != FORMAT_FLAMESCOPE)
@@ -129,23 +184,19 @@ static int check_options(const struct invocation *invocation, const struct query
 
 static int query_parse_options(const struct invocation *invocation, struct query *ret)
 {
-	static const char *const formats[] = { "flamescope", "folded", "json", NULL };
 	static const char *const weights[] = { "samples", "period", NULL };
 	static const char *const parts[] = { "cpu", "comm", "pid", NULL };
 	int r = query_args_parse(invocation, &ret->args);
-	int format = 0, weight = 0, part = 0;
+	int weight = 0, part = 0;
 
 	if (r == EXIT_DONE)
-		r = parse_word(invocation, "format", formats, &format);
+		r = parse_format(invocation, &ret->format);
 	if (r == EXIT_DONE)
 		r = parse_word(invocation, "weight", weights, &weight);
 	if (r == EXIT_DONE)
 		r = parse_word(invocation, "split", parts, &part);
 	if (r == EXIT_DONE)
 		r = parse_marks(invocation, &ret->marks);
-	if (option_given(invocation, "json") && !option_given(invocation, "format"))
-		format = FORMAT_JSON;
-	ret->format = format;
 	ret->weight = weight;
 	ret->split = option_given(invocation, "split");
 	ret->split_by = part;
@@ -162,6 +213,29 @@ static struct flamescope_options flamescope_options(const struct invocation *inv
 		.thread_frame = option_given(invocation, "thread-frame"),
 		.no_header = option_given(invocation, "no-header"),
 	};
+}
+
+/* Opens the output before the work, so that a wrong path fails at once. */
+static int query_open_output(const struct invocation *invocation, struct output *output,
+			     struct error *error)
+{
+	return guarded_output_open(output, option_value(invocation, "output"),
+				   option_given(invocation, "force"), error);
+}
+
+/*
+ * Makes the folder of --split before the work, for the same reason. Returns 1 if it made the
+ * folder.
+ */
+static int query_make_folder(const struct invocation *invocation, struct error *error)
+{
+	const char *folder = option_value(invocation, "output");
+
+	if (mkdir(folder, 0700) == 0)
+		return 1;
+	if (errno == EEXIST)
+		return 0;
+	return error_set(error, -errno, "cannot make the folder %s: %s", folder, strerror(errno));
 }
 
 static int write_part(const struct invocation *invocation, const struct part *part,
@@ -185,8 +259,8 @@ static int write_part(const struct invocation *invocation, const struct part *pa
 }
 
 /*
- * Warns about files of an earlier answer, because a user would take them for a part of this answer.
- * Prints the warning with -q, too.
+ * Warns about files of an earlier answer, because a user would think that they are a part of this
+ * answer. Prints the warning with -q, too.
  */
 static void say_others(const struct parts *parts, const char *folder)
 {
@@ -206,10 +280,6 @@ static int write_parts(const struct invocation *invocation, const struct query *
 	const char *folder = option_value(invocation, "output");
 	int r = parts_make(selection, query->split_by, &parts);
 
-	if (r == 0 && mkdir(folder, 0700) < 0 && errno != EEXIST) {
-		r = -errno;
-		error_set(error, r, "cannot make the folder %s: %s", folder, strerror(-r));
-	}
 	flamescope.of_samples = selection->rows.count;
 	for (size_t i = 0; r == 0 && i < parts.list.count; i++) {
 		flamescope.part = parts.list.items[i].title;
@@ -233,8 +303,7 @@ static int answer_split(const struct invocation *invocation, const struct query 
 }
 
 /*
- * Flamescope draws a column of cells for each second. Beyond this many columns, it does not scroll
- * well.
+ * Flamescope draws a column of cells for each second. With more columns, it does not scroll well.
  */
 #define COLUMNS_MAX 600
 
@@ -261,14 +330,18 @@ static int answer_flamescope(const struct invocation *invocation, const struct q
 	struct flamescope_options flamescope = flamescope_options(invocation, query);
 	const struct window *window = &query->args.question.window;
 	struct question question = query->args.question;
-	struct output output;
+	_cleanup_(output_done) struct output output = OUTPUT_NONE;
 	struct error error = { 0 };
-	int r;
+	int r = query->split ? query_make_folder(invocation, &error)
+			     : query_open_output(invocation, &output, &error);
+	const char *made = r > 0 ? option_value(invocation, "output") : NULL;
 
 	question.threads = screen_threads();
 	query_args_keep_memory();
-	r = selection_make(reader, &question, &selection, &error);
-
+	if (r >= 0)
+		r = selection_make(reader, &question, &selection, &error);
+	if (made && (r < 0 || !selection->rows.count))
+		rmdir(made);
 	if (r < 0)
 		return fail(r, &error);
 	if (!selection->rows.count)
@@ -279,10 +352,6 @@ static int answer_flamescope(const struct invocation *invocation, const struct q
 		say(invocation, "segments opened: %zu", selection->opened);
 	if (query->split)
 		return answer_split(invocation, query, selection);
-	r = guarded_output_open(&output, option_value(invocation, "output"),
-				option_given(invocation, "force"), &error);
-	if (r < 0)
-		return fail(r, &error);
 	r = flamescope_write(selection, &flamescope, &output);
 	return coverage_line_commit(invocation, &output, r, &selection->coverage);
 }
@@ -292,46 +361,39 @@ static int answer_folded(const struct invocation *invocation, const struct query
 {
 	_cleanup_(fold_done) struct fold fold = { 0 };
 	const struct fold_options marked = { .weight = query->weight, .marks = query->marks };
-	struct output output;
+	_cleanup_(output_done) struct output output = OUTPUT_NONE;
 	struct error error = { 0 };
-	int r = query_args_fold(invocation, &query->args, reader, marked, &fold);
+	int r = query_open_output(invocation, &output, &error);
 
-	if (r != EXIT_DONE)
-		return r;
-	r = guarded_output_open(&output, option_value(invocation, "output"),
-				option_given(invocation, "force"), &error);
 	if (r < 0)
 		return fail(r, &error);
+	r = query_args_fold(invocation, &query->args, reader, marked, &fold);
+	if (r != EXIT_DONE)
+		return r;
 	r = folded_write(fold.folded, &output);
 	return coverage_line_commit(invocation, &output, r, &fold.coverage);
 }
 
-/* The coverage is known after the last sample. */
+/* Writes JSON. The coverage comes last, because it is known only after the last sample. */
 static int answer_json(const struct invocation *invocation, const struct query *query,
 		       struct store_reader *reader)
 {
 	_cleanup_(cleanup_cursor) struct cursor *cursor = NULL;
 	const struct window *window = &query->args.question.window;
-	struct output output;
+	_cleanup_(output_done) struct output output = OUTPUT_NONE;
 	struct error error = { 0 };
 	uint64_t samples = 0;
-	int r = cursor_open(reader, &query->args.question, &cursor, &error), code;
+	int r = query_open_output(invocation, &output, &error), code;
 
 	if (r == 0)
-		r = guarded_output_open(&output, option_value(invocation, "output"),
-					option_given(invocation, "force"), &error);
+		r = cursor_open(reader, &query->args.question, &cursor, &error);
+	if (r == 0)
+		r = json_samples_write(cursor, window, &output, &samples, &error);
 	if (r < 0)
 		return fail(r, &error);
-	r = json_samples_write(cursor, window, &output, &samples, &error);
-	if (r < 0) {
-		output_done(&output);
-		return fail(r, &error);
-	}
 	/* the reader closed the pipe, so the coverage of the rest is unknown */
-	if (output.failed == -EPIPE) {
-		output_done(&output);
+	if (output.failed == -EPIPE)
 		return EXIT_DONE;
-	}
 	code = coverage_line_commit(invocation, &output, r, cursor_coverage(cursor));
 	if (code == EXIT_FAILED)
 		return code;

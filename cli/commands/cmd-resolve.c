@@ -44,9 +44,9 @@ struct resolving {
 	struct store_resealer *resealer;
 	struct namer *namer;
 	struct columns columns;
-	/* Number of segments that have more names now. */
+	/* Number of segments that got new names. */
 	uint64_t segments;
-	/* Names. */
+	/* Number of new names. */
 	uint64_t gained;
 	/* Number of segments that could not be read or written. */
 	uint64_t failed;
@@ -77,8 +77,9 @@ static int print_gains(struct resolving *resolving)
 }
 
 /*
- * Never removes a name. A label such as "[program]+0x1000" is not a name. It is removed first, and
- * restored if no name was found.
+ * Searches again for the names of a tape. Keeps all existing names. Labels such as
+ * "[program]+0x1000" are not names: removes them first, and the namer restores them where it does
+ * not find a name.
  */
 static int resolve_tape(struct resolving *resolving, const struct store_segment *segment,
 			struct tape *tape, struct error *error)
@@ -104,7 +105,10 @@ static int resolve_tape(struct resolving *resolving, const struct store_segment 
 	return 0;
 }
 
-/* A segment that is damaged or was removed meanwhile does not stop the others. */
+/*
+ * Resolves a segment. Reports a segment that is damaged, ignores a segment that was removed
+ * meanwhile, and goes on with the other segments in both cases.
+ */
 static int resolve_segment(struct resolving *resolving, const struct store_segment *segment)
 {
 	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_ALL, 1 };
@@ -167,7 +171,10 @@ static int resolve(struct resolving *resolving, const struct window *window)
 	return resolving->failed ? EXIT_FAILED : EXIT_DONE;
 }
 
-/* A folder that cannot be read would look like one without the right files. */
+/*
+ * Refuses a folder that cannot be read, because it would look like a folder without the right
+ * files.
+ */
 static int check_debug_dir(const char *path)
 {
 	_cleanup_close_ int fd = path ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
@@ -202,5 +209,6 @@ const struct command command_resolve = {
 	.summary = "Look up missing names again",
 	.about = about,
 	.options = options,
+	.writes = true,
 	.run = resolve_run,
 };

@@ -45,7 +45,7 @@ struct snapshot {
 	uint64_t bytes;
 };
 
-/* Appends a segment to the file, in which the segments follow each other. */
+/* Appends a segment to the file, where segments follow one another. */
 static int put_tape(struct snapshot *snapshot, const struct tape *tape, struct error *error)
 {
 	struct buffer *text = &snapshot->output.text;
@@ -68,7 +68,7 @@ static int put_tape(struct snapshot *snapshot, const struct tape *tape, struct e
 	return window_filter_count_samples(tape, &snapshot->loader.coverage);
 }
 
-/* Writes the last tape. Called when the next tape was read, or when no tape follows. */
+/* Writes the last tape. Call it after the next tape was read, or when no tape follows. */
 static int put_last(struct snapshot *snapshot, bool is_end, struct error *error)
 {
 	_cleanup_(cleanup_tape) struct tape *last = take_ptr(snapshot->last);
@@ -100,8 +100,8 @@ static int snapshot_add_segment(struct snapshot *snapshot, const struct store_se
 }
 
 /*
- * The kernel reports a loss when the ring buffer has space again, which may be in a later tape. A
- * loss that began within the last tape is added to the last tape.
+ * The kernel reports a loss when the ring buffer has space again, which may be in a later tape.
+ * Adds losses that overlap the last tape to the last tape.
  */
 static int take_later_losses(void *context, const struct tape *later)
 {
@@ -145,19 +145,12 @@ static int write_file(const struct invocation *invocation, struct snapshot *snap
 	const struct window *window = &snapshot->loader.question.window;
 	struct error error = { 0 };
 	char size[32];
-	int r = guarded_output_open(&snapshot->output, path, option_given(invocation, "force"),
-				    &error);
+	int r = snapshot_add_all(invocation, snapshot, &error);
 
-	if (r < 0)
-		return fail(r, &error);
-	r = snapshot_add_all(invocation, snapshot, &error);
-	if (r == 0 && !snapshot->segments) {
-		output_done(&snapshot->output);
+	if (r == 0 && !snapshot->segments)
 		return coverage_line_nothing(invocation, reader, window, coverage);
-	}
 	if (r == 0)
 		r = output_commit(&snapshot->output, &error);
-	output_done(&snapshot->output);
 	if (r < 0)
 		return fail(r, &error);
 	say_coverage(invocation, reader, window, snapshot->samples, coverage);
@@ -169,7 +162,7 @@ static int write_file(const struct invocation *invocation, struct snapshot *snap
 static int snapshot_make(const struct invocation *invocation, const struct question *question)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
-	struct snapshot snapshot = { 0 };
+	struct snapshot snapshot = { .output = OUTPUT_NONE };
 	struct error error = { 0 };
 	int r = store_reader_open(store_path(invocation), &reader, &error);
 
@@ -179,8 +172,13 @@ static int snapshot_make(const struct invocation *invocation, const struct quest
 	r = loader_open(reader, question, &snapshot.loader, &error);
 	if (r < 0)
 		return fail(r, &error);
-	r = snapshot_context_begin(&snapshot.context, reader, &question->window, &error);
+	/* open the output before the work, so that a wrong path fails at once */
+	r = guarded_output_open(&snapshot.output, option_value(invocation, "output"),
+				option_given(invocation, "force"), &error);
+	if (r == 0)
+		r = snapshot_context_begin(&snapshot.context, reader, &question->window, &error);
 	r = r < 0 ? fail(r, &error) : write_file(invocation, &snapshot, reader);
+	output_done(&snapshot.output);
 	snapshot_context_done(&snapshot.context);
 	tape_free(snapshot.last);
 	loader_done(&snapshot.loader);

@@ -14,6 +14,7 @@
 #include "cli/answer/spike-incidents.h"
 #include "cli/window/window-options.h"
 #include "draw/spikes-table.h"
+#include "query/explain/spike-reason.h"
 #include "query/sums/spike-leaders.h"
 #include "query/sums/spikes.h"
 #include "tape/busy.h"
@@ -32,6 +33,7 @@ static const struct option options[] = {
 	{ "cpu", 0, "LIST", "only these CPUs, such as 3,8-11" },
 	{ "limit", 0, "N", "show the N most important (default: 40; 0: all)" },
 	{ "all", 0, NULL, "also seconds in which most CPUs were busy" },
+	{ "explain", 0, NULL, "add a line of reason to each spike" },
 	JSON_OPTION,
 	{ 0 },
 };
@@ -94,7 +96,7 @@ static int parse_limit(struct answer *answer)
 	const char *text = option_value(answer->invocation, "limit");
 	char *end;
 
-	/* programs get all rows */
+	/* JSON has all rows */
 	answer->limit = option_given(answer->invocation, "json") ? 0 : LIMIT;
 	if (!text)
 		return EXIT_DONE;
@@ -224,9 +226,14 @@ static int spikes_search(struct answer *answer, struct store_reader *reader)
 	if (r == 0)
 		r = spikes_add_unrecorded_cpus(reader, &answer->filter.cpus, &answer->spikes,
 					       &error);
+	/* JSON keeps the order of time */
+	if (r == 0 && !option_given(invocation, "json"))
+		spikes_sort_by_weight(&answer->spikes);
 	if (r == 0)
 		r = spikes_find_leaders(reader, &answer->options.question, LIMIT, &answer->spikes,
 					&error);
+	if (r == 0 && option_given(invocation, "explain"))
+		r = spike_reasons_set(&answer->spikes);
 	if (r == 0)
 		r = host_name_find(reader, &answer->spikes.window, &answer->spikes.coverage.facts,
 				   &error);

@@ -10,18 +10,17 @@
 #include "cli/answer/dying-text.h"
 #include "cli/answer/field-lines.h"
 #include "cli/answer/host-name.h"
+#include "cli/status/metrics.h"
 #include "cli/answer/screen.h"
 #include "cli/options/command.h"
+#include "cli/status/recording-state.h"
 #include "cli/options/limit-options.h"
-#include "cli/answer/recorder-text.h"
 #include "draw/lines.h"
-#include "query/read/recorded.h"
 #include "store/read/store-reader.h"
-
-#define DAY_NS (24 * 3600 * NSEC_PER_SEC)
 
 static const struct option options[] = {
 	JSON_OPTION,
+	{ "openmetrics", 0, NULL, "print metrics for a monitoring system" },
 	{ 0 },
 };
 
@@ -29,113 +28,12 @@ static const char about[] =
 	"Reports damage that shows without reading all bytes; verify finds changes inside a\n"
 	"segment.\n";
 
-struct status {
-	const char *path;
-	uint64_t now_ns;
-	/* The pid of the recorder; 0: no recorder runs. */
-	int pid;
-	uint64_t since_ns;
-	struct recorder_text recorder;
-	struct store_totals totals;
-	struct store_limits limits;
-	struct store_removed_ranges gone;
-	/* The next three members count segments that began within the last day. */
-	uint64_t day_lost;
-	uint64_t day_bytes;
-	uint64_t day_ns;
-	/* The gaps of the last day, if anything was recorded at all. */
-	struct coverage day;
-	/* Read only if no recorder runs: a recorder knows more. */
-	struct dying_state dying;
-	struct recorded_facts facts;
-};
-
-/* If there are more gaps than this, only the last ones are printed. */
+/* With more gaps than this, print only the last ones. */
 #define GAPS_SHOWN 5
 
 /*
- * Computes the coverage of the last day. It ends now, or at the end of what the recorder has
- * written. It begins at the end of the last recording if that was more than a day ago.
- */
-static int cover_day(struct status *status, struct store_reader *reader,
-		     const struct store_segments *segments, struct error *error)
-{
-	struct window window = {
-		.from_ns = MAX(status->totals.begin_ns,
-			       MIN(status->now_ns - DAY_NS, status->totals.end_ns)),
-		.to_ns = status->pid && status->totals.unsealed ? status->totals.unsealed_end_ns
-								: status->now_ns,
-	};
-
-	if (!status->totals.begin_ns || window.from_ns >= window.to_ns)
-		return 0;
-	return recorded_cover(reader, segments, &window, NULL, &status->day, error);
-}
-
-static int add_day(struct status *status, struct store_reader *reader, struct error *error)
-{
-	struct store_segments segments = { 0 };
-	int r = store_reader_find(reader, status->now_ns - DAY_NS, status->now_ns, &segments,
-				  error);
-
-	for (size_t i = 0; i < segments.list.count; i++) {
-		const struct store_segment *segment = &segments.list.items[i];
-
-		status->day_lost += segment->lost;
-		if (segment->unsealed || *segment->damage)
-			continue;
-		status->day_bytes += segment->bytes;
-		status->day_ns += segment->end_ns - segment->begin_ns;
-	}
-	if (r == 0)
-		r = cover_day(status, reader, &segments, error);
-	array_done(&segments.list);
-	return r;
-}
-
-static int read_status(struct status *status, struct store_reader *reader, struct error *error)
-{
-	static const struct window all = { .to_ns = UINT64_MAX };
-	int r;
-
-	status->path = store_reader_path(reader);
-	status->now_ns = clock_ns(CLOCK_REALTIME);
-	status->pid = store_reader_recorder(reader, &status->since_ns);
-	r = recorder_text_read(reader, status->pid, &status->recorder);
-	if (r == 0)
-		r = store_reader_totals(reader, &status->totals, error);
-	if (r == 0)
-		r = store_reader_limits(reader, &status->limits, error);
-	/* 1 tells that limits are noted */
-	if (r >= 0)
-		r = store_reader_removed(reader, 0, UINT64_MAX, &status->gone, error);
-	if (r == 0 && !status->pid && status->totals.end_ns)
-		r = dying_state_read(reader, status->totals.end_ns - 1, status->totals.end_ns + 1,
-				     &status->dying, error);
-	if (r == 0)
-		r = host_name_find(reader, &all, &status->facts, error);
-	return r < 0 ? r : add_day(status, reader, error);
-}
-
-/*
- * Returns the gap that lasts until now, or NULL. If a recorder runs, no gap lasts until now, even
- * if the recorder has not written anything yet.
- */
-static const struct coverage_gap *last_gap(const struct status *status)
-{
-	size_t count = status->day.gaps.count;
-	const struct coverage_gap *last = count ? &status->day.gaps.items[count - 1] : NULL;
-
-	return !status->pid && last && last->to_ns == status->now_ns ? last : NULL;
-}
-
-/* Returns the bytes per day at the rate of the last day; 0: unknown. */
-static uint64_t bytes_a_day(const struct status *status)
-{
-	return status->day_ns ? (double)status->day_bytes * DAY_NS / status->day_ns : 0;
-}
-
-/* Tells whether the recorder ended by itself, so that its last report says nothing more about it.
+ * Returns whether the store states how the recorder ended, so that its last report does not add
+ * anything.
  */
 static bool is_stop_known(const struct coverage_gap *last)
 {
@@ -152,46 +50,31 @@ static void put_state(const struct terminal *terminal, enum terminal_style style
 	terminal_style(terminal, STYLE_PLAIN, text);
 }
 
-/* Puts the first line: whether it records, and if not, why. */
-static void status_put_state(const struct status *status, const struct terminal *terminal, bool utc,
-			     struct buffer *text)
+/* Puts the first line: whether a recorder runs, and if not, why. */
+static void status_put_state(const struct store_status *status, const struct terminal *terminal,
+			     bool utc, struct buffer *text)
 {
-	const struct coverage_gap *last = last_gap(status);
+	static const enum terminal_style styles[] = {
+		[RECORDING_GOOD] = STYLE_GOOD,	   [RECORDING_STALLED] = STYLE_WARNING,
+		[RECORDING_BLOCKED] = STYLE_ALERT, [RECORDING_HELD] = STYLE_ALERT,
+		[RECORDING_NOT] = STYLE_ALERT,	   [RECORDING_SNAPSHOT] = STYLE_BOLD,
+	};
+	enum recording_state state = recording_state_of(status);
+	const char *name = recording_state_name(state);
 	_cleanup_(buffer_done) struct buffer rest = { 0 };
-	const char *state = "NOT RECORDING";
-	char shown[TIME_TEXT_SIZE];
 
-	if (status->pid) {
-		bool stalled = recorder_text_is_stalled(&status->recorder, status->now_ns);
-
-		state = stalled ? "STALLED" : "recording";
-		put_state(terminal, stalled ? STYLE_WARNING : STYLE_GOOD, state, text);
-		buffer_printf(&rest, ", process %d", status->pid);
-		if (status->since_ns)
-			buffer_printf(&rest, ", since %s",
-				      time_format(status->since_ns, utc, 0, shown));
-	} else if (last && last->cause == COVERAGE_CAUSE_NOT_IN_FILE) {
-		state = "snapshot";
-		put_state(terminal, STYLE_BOLD, state, text);
-		buffer_printf(&rest, ", ends %s", time_format(last->from_ns, utc, 0, shown));
-	} else {
-		put_state(terminal, STYLE_ALERT, state, text);
-		if (last)
-			buffer_printf(&rest, ", since %s",
-				      time_format(last->from_ns, utc, 0, shown));
-		if (last && last->cause)
-			buffer_printf(&rest, ": %s", last->why);
-	}
+	put_state(terminal, styles[state], name, text);
+	recording_state_explain(status, utc, &rest);
 	buffer_u8(&rest, 0);
 	text->failed |= buffer_failed(&rest);
 	if (!text->failed)
 		lines_put(terminal,
-			  (struct lines_shape){ .used = strlen(state) + 2 * terminal->unicode,
+			  (struct lines_shape){ .used = strlen(name) + 2 * terminal->unicode,
 						.indent = HEAD_INDENT },
 			  (const char *)rest.data, text);
 }
 
-static void print_reached(struct field_lines *fields, const struct status *status, bool utc)
+static void print_reached(struct field_lines *fields, const struct store_status *status, bool utc)
 {
 	uint64_t end_ns = status->totals.unsealed_end_ns;
 	char shown[TIME_TEXT_SIZE], age[32];
@@ -202,12 +85,16 @@ static void print_reached(struct field_lines *fields, const struct status *statu
 			age_format(status->now_ns - MIN(status->now_ns, end_ns), age, sizeof(age)));
 }
 
-static void print_size(struct field_lines *fields, const struct status *status)
+static void print_size(struct field_lines *fields, const struct store_status *status)
 {
 	const struct store_totals *totals = &status->totals;
 	char all[32], segments[32], spool[32], daily[32], left[32];
-	uint64_t day_bytes = bytes_a_day(status);
+	uint64_t day_bytes = store_status_bytes_a_day(status);
 
+	if (recording_state_of(status) == RECORDING_SNAPSHOT) {
+		field_line(fields, "size", "%s", size_format(totals->bytes, all, sizeof(all)));
+		return;
+	}
 	field_begin(fields, "size");
 	field_add(fields, "%s: segments %s, spool %s", size_format(totals->bytes, all, sizeof(all)),
 		  size_format(totals->segment_bytes, segments, sizeof(segments)),
@@ -220,10 +107,10 @@ static void print_size(struct field_lines *fields, const struct status *status)
 }
 
 /*
- * Prints which data the store had once: removed ranges, and vanished files. Segments that vanished
- * since the last recorder ran are counted separately.
+ * Prints which data the store had before: removed ranges, and vanished files. Counts segments
+ * separately that vanished since the last recorder ran.
  */
-static void print_gone(struct field_lines *fields, const struct status *status, bool utc)
+static void print_gone(struct field_lines *fields, const struct store_status *status, bool utc)
 {
 	_cleanup_(buffer_done) struct buffer removed = { 0 }, vanished = { 0 };
 	uint64_t count = status->totals.vanished;
@@ -239,9 +126,10 @@ static void print_gone(struct field_lines *fields, const struct status *status, 
 }
 
 /* Prints the last gaps, except the gap that lasts until now and the removed ranges. */
-static void status_print_gaps(struct field_lines *fields, const struct status *status, bool utc)
+static void status_print_gaps(struct field_lines *fields, const struct store_status *status,
+			      bool utc)
 {
-	size_t count = status->day.gaps.count - (last_gap(status) != NULL), left = 0;
+	size_t count = status->day.gaps.count - (store_status_last_gap(status) != NULL), left = 0;
 	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE], length[32];
 
 	for (size_t i = 0; i < count; i++)
@@ -261,17 +149,41 @@ static void status_print_gaps(struct field_lines *fields, const struct status *s
 	}
 }
 
-static int print_status(struct field_lines *fields, const struct status *status, bool utc)
+/* Prints the limits. A snapshot has none. */
+static int status_print_limits(struct field_lines *fields, const struct store_status *status)
+{
+	_cleanup_(buffer_done) struct buffer limits = { 0 };
+
+	if (recording_state_of(status) == RECORDING_SNAPSHOT)
+		return 0;
+	limits_describe(&status->limits, &limits);
+	if (buffer_failed(&limits))
+		return -ENOMEM;
+	field_line(fields, "limits", "%.*s", (int)limits.size, (char *)limits.data);
+	return 0;
+}
+
+static void status_print_samples(struct field_lines *fields, const struct store_status *status)
+{
+	field_begin(fields, "samples");
+	field_add(fields, "%llu, %llu lost", (unsigned long long)status->totals.samples,
+		  (unsigned long long)status->totals.lost);
+	if (recording_state_of(status) != RECORDING_SNAPSHOT)
+		field_add(fields, ", %llu lost in the last day",
+			  (unsigned long long)status->day_lost);
+	field_end(fields);
+}
+
+static int print_status(struct field_lines *fields, const struct store_status *status, bool utc)
 {
 	const struct store_totals *totals = &status->totals;
-	_cleanup_(buffer_done) struct buffer limits = { 0 };
 	char begin[TIME_TEXT_SIZE], end[TIME_TEXT_SIZE];
 
 	field_line(fields, "store", "%s", status->path);
 	if (*status->facts.host)
 		field_line(fields, "host", "%s", status->facts.host);
 	print_reached(fields, status, utc);
-	recorder_text_print(fields, &status->recorder, is_stop_known(last_gap(status)),
+	recorder_text_print(fields, &status->recorder, is_stop_known(store_status_last_gap(status)),
 			    status->now_ns, utc);
 	/* a recorder that was killed left its last report */
 	if (status->dying.at_ns && !status->recorder.progress.cgroup_count)
@@ -285,14 +197,10 @@ static int print_status(struct field_lines *fields, const struct status *status,
 		field_line(fields, "from, to", "%s, %s",
 			   time_format(totals->begin_ns, utc, 3, begin),
 			   time_format(totals->end_ns, utc, 3, end));
-	field_line(fields, "samples", "%llu, %llu lost, %llu lost in the last day",
-		   (unsigned long long)totals->samples, (unsigned long long)totals->lost,
-		   (unsigned long long)status->day_lost);
+	status_print_samples(fields, status);
 	print_size(fields, status);
-	limits_describe(&status->limits, &limits);
-	if (buffer_failed(&limits))
+	if (status_print_limits(fields, status) < 0)
 		return -ENOMEM;
-	field_line(fields, "limits", "%.*s", (int)limits.size, (char *)limits.data);
 	status_print_gaps(fields, status, utc);
 	print_gone(fields, status, utc);
 	if (totals->damaged)
@@ -348,10 +256,10 @@ static void put_stopped(struct buffer *json, const struct coverage_gap *last)
 	json_close(json, '}');
 }
 
-static void put_status(struct buffer *json, const struct status *status)
+static void status_put_all(struct buffer *json, const struct store_status *status)
 {
 	const struct store_totals *totals = &status->totals;
-	const struct coverage_gap *last = last_gap(status);
+	const struct coverage_gap *last = store_status_last_gap(status);
 
 	json_open(json, '{');
 	json_key(json, "store");
@@ -371,7 +279,7 @@ static void put_status(struct buffer *json, const struct status *status)
 	status_put_number(json, "bytes", totals->bytes);
 	status_put_number(json, "segment_bytes", totals->segment_bytes);
 	status_put_number(json, "spool_bytes", totals->spool_bytes);
-	status_put_number(json, "bytes_a_day", bytes_a_day(status));
+	status_put_number(json, "bytes_a_day", store_status_bytes_a_day(status));
 	status_put_number(json, "free_bytes", totals->free_bytes);
 	put_limit(json, "max_age_ns", status->limits.max_age_ns);
 	put_limit(json, "max_bytes", status->limits.max_bytes);
@@ -392,36 +300,61 @@ static void put_status(struct buffer *json, const struct status *status)
 	buffer_text(json, "\n");
 }
 
+static int status_print_metrics(struct store_reader *reader)
+{
+	_cleanup_(cleanup_metrics_kept) struct metrics_kept *kept = metrics_kept_new();
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+	struct error error = { 0 };
+	int r = kept ? metrics_put(kept, reader, METRICS_OPENMETRICS, &text, &error) : -ENOMEM;
+
+	return r < 0 ? fail(r, &error) : screen_print(&text);
+}
+
+static int status_print_all(const struct invocation *invocation, struct store_reader *reader,
+			    const struct terminal *terminal)
+{
+	_cleanup_(cleanup_store_listing) struct store_listing *listing = store_listing_new();
+	_cleanup_(field_lines_done) struct field_lines fields = { 0 };
+	bool utc = option_given(invocation, "utc"), json = option_given(invocation, "json");
+	struct store_status status = { 0 };
+	struct error error = { 0 };
+	int r = listing ? 0 : -ENOMEM;
+
+	/* one look answers all questions */
+	store_reader_use_listing(reader, listing);
+	if (r == 0)
+		r = store_status_read(reader, &status, &error);
+	store_reader_use_listing(reader, NULL);
+	field_lines_init(&fields);
+	if (r == 0 && json)
+		status_put_all(&fields.lines, &status);
+	if (r == 0 && !json) {
+		status_put_state(&status, terminal, utc, &fields.lines);
+		r = print_status(&fields, &status, utc);
+	}
+	store_status_done(&status);
+	if (r < 0)
+		return fail(r, &error);
+	return json ? screen_print(&fields.lines) : screen_print_drawing(terminal, &fields.lines);
+}
+
 static int status_run(const struct invocation *invocation)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
-	_cleanup_(field_lines_done) struct field_lines fields;
-	struct status status = { 0 };
 	struct error error = { 0 };
 	struct terminal terminal;
-	int r, code;
+	int r = screen_read(invocation, &terminal);
 
-	field_lines_init(&fields);
-	code = screen_read(invocation, &terminal);
-	if (code != EXIT_DONE)
-		return code;
+	if (r != EXIT_DONE)
+		return r;
+	if (option_given(invocation, "json") && option_given(invocation, "openmetrics"))
+		return usage_error("--json and --openmetrics exclude each other; give one");
 	r = store_reader_open(store_path(invocation), &reader, &error);
-	if (r == 0)
-		r = read_status(&status, reader, &error);
-	if (r == 0 && !option_given(invocation, "json"))
-		status_put_state(&status, &terminal, option_given(invocation, "utc"),
-				 &fields.lines);
-	if (r == 0 && !option_given(invocation, "json"))
-		r = print_status(&fields, &status, option_given(invocation, "utc"));
-	else if (r == 0)
-		put_status(&fields.lines, &status);
-	array_done(&status.gone.list);
-	array_done(&status.day.gaps);
-	dying_state_done(&status.dying);
 	if (r < 0)
 		return fail(r, &error);
-	return option_given(invocation, "json") ? screen_print(&fields.lines)
-						: screen_print_drawing(&terminal, &fields.lines);
+	return option_given(invocation, "openmetrics")
+		       ? status_print_metrics(reader)
+		       : status_print_all(invocation, reader, &terminal);
 }
 
 const struct command command_status = {

@@ -7,8 +7,8 @@
 #include "base/clock.h"
 #include "cli/answer/coverage-line.h"
 #include "cli/answer/screen.h"
-#include "cli/commands/top-answer.h"
-#include "cli/commands/top-live.h"
+#include "cli/screens/top-answer.h"
+#include "cli/screens/top-live.h"
 #include "cli/options/command.h"
 #include "cli/window/window-options.h"
 
@@ -111,7 +111,7 @@ static int top_print(const struct invocation *invocation, struct top *top, bool 
 		top_put_json(top, &text);
 	else
 		r = top_put_screen(invocation, top, is_file,
-				   screen_lines_below(invocation, &top->scanned.coverage), &text);
+				   screen_lines_below(invocation, &top->sums.coverage), &text);
 	return r < 0 ? fail(r, NULL) : screen_print_drawing(&top->terminal, &text);
 }
 
@@ -119,7 +119,7 @@ static int top_answer(const struct invocation *invocation, struct top *top)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	const struct window *window = &top->args.question.window;
-	const struct coverage *coverage = &top->scanned.coverage;
+	const struct coverage *coverage = &top->sums.coverage;
 	struct error error = { 0 };
 	int r = store_reader_open(store_path(invocation), &reader, &error), code;
 
@@ -127,7 +127,7 @@ static int top_answer(const struct invocation *invocation, struct top *top)
 		r = top_read_window(top, reader, option_given(invocation, "quiet"), &error);
 	if (r < 0)
 		return fail(r, &error);
-	if (!top->scanned.samples) {
+	if (!top->sums.samples) {
 		say_window(invocation, window);
 		return screen_nothing(invocation, reader, window, coverage);
 	}
@@ -135,6 +135,11 @@ static int top_answer(const struct invocation *invocation, struct top *top)
 	if (r < 0)
 		return fail(r, &error);
 	code = top_print(invocation, top, store_reader_is_file(reader));
+	if (option_given(invocation, "verbose"))
+		r = say_stacks(invocation, reader, &top->args.question, top->threads, top->rows,
+			       &error);
+	if (r < 0)
+		return fail(r, &error);
 	say_gaps_and_recorder(invocation, reader, window, coverage);
 	return code == EXIT_DONE ? coverage_line_code(invocation, coverage) : code;
 }

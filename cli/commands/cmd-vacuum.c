@@ -11,7 +11,6 @@
 #include "cli/options/command.h"
 #include "cli/options/limit-options.h"
 #include "draw/columns.h"
-#include "recorder/run/rights.h"
 #include "store/read/store-reader.h"
 #include "store/write/store-writer.h"
 
@@ -93,12 +92,13 @@ static void vacuum_print_summary(const struct invocation *invocation,
 		snprintf(range, sizeof(range), ", %s to %s",
 			 time_format(retained->from_ns, utc, 0, from),
 			 time_format(retained->to_ns, utc, 0, to));
-	warn("%s %llu segment%s, %s%s; %llu left, %s in %s",
+	warn("%s %llu segment%s, %s%s; %llu left; %s with its index %s %s",
 	     option_given(invocation, "dry-run") ? "would remove" : "removed",
 	     (unsigned long long)retained->removed, plural(retained->removed),
 	     size_format(retained->removed_bytes, removed, sizeof(removed)), range,
-	     (unsigned long long)retained->segments,
-	     size_format(retained->bytes, left, sizeof(left)), store_path(invocation));
+	     (unsigned long long)retained->segments, store_path(invocation),
+	     option_given(invocation, "dry-run") ? "would take" : "takes",
+	     size_format(retained->bytes, left, sizeof(left)));
 	if (retained->spared)
 		say(invocation, "%llu of them stay, because the wall clock jumped; use --max-age",
 		    (unsigned long long)retained->spared);
@@ -168,11 +168,8 @@ static int vacuum_run(const struct invocation *invocation)
 		r = read_limits(invocation, &limits);
 	if (r != EXIT_DONE)
 		return r;
-	if (!dry)
-		r = rights_become_owner(store_path(invocation), &error);
-	if (r == 0)
-		r = dry ? store_writer_open_dry(store_path(invocation), &writer, &error)
-			: store_writer_open(store_path(invocation), &writer, &error);
+	r = dry ? store_writer_open_dry(store_path(invocation), &writer, &error)
+		: store_writer_open(store_path(invocation), &writer, &error);
 	if (r == -EBUSY)
 		error_set(&error, r, "%s: a recorder runs and applies the limits; use --dry-run",
 			  store_path(invocation));
@@ -199,5 +196,6 @@ const struct command command_vacuum = {
 	.summary = "Remove segments beyond the limits",
 	.about = about,
 	.options = options,
+	.writes = true,
 	.run = vacuum_run,
 };

@@ -6,11 +6,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/number.h"
 #include "base/size.h"
 #include "cli/answer/screen.h"
 #include "cli/options/command.h"
 #include "cli/answer/progress-line.h"
+#include "cli/commands/digest-adding.h"
 #include "draw/lines.h"
 #include "recorder/run/rights.h"
 #include "store/disk/files.h"
@@ -19,23 +21,49 @@
 #include "store/write/store-writer.h"
 
 static const struct option options[] = {
-	{ "rebuild", 0, NULL, "rebuild the index first, and set damaged notes aside" },
+	{ "rebuild", 0, NULL, "rebuild the index first, set damaged notes aside, and add sums" },
+	JSON_OPTION,
 	{ 0 },
 };
 
 static const char about[] = "Reads every byte of the store and prints a line for each damage.\n"
 			    "Exit code 1: something is damaged.\n";
 
+struct verifying {
+	struct progress_line progress;
+	bool json;
+};
+
+static void verify_print_json(const char *file, const char *what)
+{
+	_cleanup_(buffer_done) struct buffer json = { 0 };
+
+	json_open(&json, '{');
+	json_key(&json, "file");
+	json_string(&json, file);
+	json_key(&json, "damage");
+	json_string(&json, what);
+	json_close(&json, '}');
+	buffer_u8(&json, '\n');
+	screen_print(&json);
+}
+
 /* Prints a finding. The message may already begin with the file's name. */
 static void print_finding(void *context, const char *file, const char *what)
 {
+	struct verifying *verifying = context;
 	size_t size = strlen(file);
+	bool named = strncmp(what, file, size) == 0 && what[size] == ':';
 
 	_cleanup_(buffer_done) struct buffer finding = { 0 }, lines = { 0 };
 	struct terminal terminal;
 
-	progress_line_end(context);
-	if (strncmp(what, file, size) == 0 && what[size] == ':')
+	progress_line_end(&verifying->progress);
+	if (verifying->json) {
+		verify_print_json(file, named ? what + size + 1 + (what[size + 1] == ' ') : what);
+		return;
+	}
+	if (named)
 		buffer_text(&finding, what);
 	else
 		buffer_printf(&finding, "%s: %s", file, what);
@@ -58,7 +86,7 @@ static int verify_rebuild(const struct invocation *invocation)
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	struct error error = { 0 };
-	uint64_t bytes = 0;
+	uint64_t bytes = 0, digests = 0;
 	int r = store_reader_open(store_path(invocation), &reader, &error);
 
 	if (r == 0)
@@ -69,16 +97,25 @@ static int verify_rebuild(const struct invocation *invocation)
 		r = store_writer_rebuild(writer, &error);
 	if (r == 0)
 		r = notes_repair(store_path(invocation), &bytes, &error);
+	writer = store_writer_close(writer);
+	if (r == 0)
+		r = digest_adding_run(store_path(invocation), reader, &digests, &error);
 	if (r < 0)
 		return fail(r, &error);
 	if (bytes)
 		say(invocation, "%llu damaged bytes of the notes were moved to %s/%s",
 		    (unsigned long long)bytes, store_path(invocation), STORE_NOTES_DAMAGED);
+	if (digests)
+		say(invocation, "%llu segment%s got sums, so that long windows answer faster",
+		    (unsigned long long)digests, plural(digests));
 	say(invocation, "the index was rebuilt");
 	return EXIT_DONE;
 }
 
-/* The child gives up root's rights, with which we read the store afterwards. */
+/*
+ * Rebuilds the index in a child process that gives up root's rights. This process keeps root's
+ * rights, to read the store afterwards.
+ */
 static int verify_rebuild_apart(const struct invocation *invocation)
 {
 	struct error error = { 0 };
@@ -102,20 +139,51 @@ static int verify_rebuild_apart(const struct invocation *invocation)
 	return WEXITSTATUS(status);
 }
 
+static void verify_show_progress(void *context, uint64_t bytes, uint64_t total_bytes)
+{
+	progress_line_show(&((struct verifying *)context)->progress, bytes, total_bytes);
+}
+
+static void verify_print_coverage(const struct invocation *invocation,
+				  const struct store_verified *verified)
+{
+	_cleanup_(buffer_done) struct buffer json = { 0 };
+
+	json_open(&json, '{');
+	json_key(&json, "coverage");
+	json_open(&json, '{');
+	json_key(&json, "store");
+	json_string(&json, store_path(invocation));
+	json_key(&json, "segments");
+	json_u64(&json, verified->segments);
+	json_key(&json, "samples");
+	json_u64(&json, verified->samples);
+	json_key(&json, "bytes");
+	json_u64(&json, verified->bytes);
+	json_key(&json, "damaged");
+	json_u64(&json, verified->damaged);
+	json_key(&json, "stale_rows");
+	json_u64(&json, verified->stale);
+	json_close(&json, '}');
+	json_close(&json, '}');
+	buffer_u8(&json, '\n');
+	screen_print(&json);
+}
+
 static int verify_print_summary(const struct invocation *invocation,
 				const struct store_verified *verified)
 {
-	char size[32];
+	char size[32], stale[128] = "";
 
-	say(invocation, "%llu segment%s, %llu sample%s, %s: %s",
+	if (verified->stale)
+		snprintf(stale, sizeof(stale),
+			 "; the index is behind in %llu row%s, answers are right; use --rebuild",
+			 (unsigned long long)verified->stale, plural(verified->stale));
+	say(invocation, "%llu segment%s, %llu sample%s, %s: %s%s",
 	    (unsigned long long)verified->segments, plural(verified->segments),
 	    (unsigned long long)verified->samples, plural(verified->samples),
 	    size_format(verified->bytes, size, sizeof(size)),
-	    verified->damaged ? "some of it is damaged" : "sound");
-	if (verified->stale)
-		say(invocation,
-		    "%llu rows of the index are stale; answers stay correct; use verify --rebuild",
-		    (unsigned long long)verified->stale);
+	    verified->damaged ? "some of it is damaged" : "sound", stale);
 	return verified->damaged ? EXIT_FAILED : EXIT_DONE;
 }
 
@@ -123,21 +191,28 @@ static int verify_run(const struct invocation *invocation)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	struct store_verified verified = { 0 };
-	struct progress_line progress;
+	struct verifying verifying = { .json = option_given(invocation, "json") };
 	struct error error = { 0 };
 	int r = option_given(invocation, "rebuild") ? verify_rebuild_apart(invocation) : EXIT_DONE;
 
 	if (r != EXIT_DONE)
 		return r;
-	/* Open the store only after the rebuild: the reader keeps the index open that it checks. */
+	/*
+	 * open the store only after the rebuild, because the reader keeps the index open that it
+	 * checks
+	 */
 	r = store_reader_open(store_path(invocation), &reader, &error);
 	if (r < 0)
 		return fail(r, &error);
-	progress_line_start(&progress, "bytes", option_given(invocation, "quiet"));
-	r = store_reader_verify(reader, print_finding, progress_line_show, &progress, &verified,
+	progress_line_start(&verifying.progress, "bytes", option_given(invocation, "quiet"));
+	r = store_reader_verify(reader, print_finding, verify_show_progress, &verifying, &verified,
 				&error);
-	progress_line_end(&progress);
-	return r < 0 ? fail(r, &error) : verify_print_summary(invocation, &verified);
+	progress_line_end(&verifying.progress);
+	if (r < 0)
+		return fail(r, &error);
+	if (verifying.json)
+		verify_print_coverage(invocation, &verified);
+	return verify_print_summary(invocation, &verified);
 }
 
 const struct command command_verify = {

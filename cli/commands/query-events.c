@@ -79,7 +79,7 @@ static int query_events_take(void *context, const void *text, size_t size)
 	return output->failed == -EPIPE ? -EPIPE : 0;
 }
 
-/* Tells whether matching events may be missing. */
+/* Returns whether matching events may be missing. */
 static bool is_short(const struct event_cursor_totals *totals)
 {
 	return totals->only_counted || totals->lost;
@@ -120,7 +120,9 @@ static void say_overflows(const struct events_answer *answer,
 	}
 }
 
-/* the window was recorded, but contains no such event */
+/*
+ * Reports that the window was recorded, but does not contain such an event. Returns the exit code.
+ */
 static int say_none(const struct events_answer *answer, const struct question *question,
 		    struct store_reader *reader)
 {

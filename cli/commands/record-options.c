@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/cpu-list.h"
 #include "base/size.h"
-#include "cli/commands/snapshot-shelf.h"
+#include "cli/service/snapshot-shelf.h"
 #include "cli/options/limit-options.h"
 #include "recorder/perf/perf-events.h"
 #include "recorder/trace/trace-set.h"
@@ -20,6 +20,8 @@
 #define RING_MIN (64u << 10)
 #define RING_ASKED_MIN 64000 /* "64K", rounded up */
 #define RING_MAX (64u << 20)
+#define STACK_ASKED_MIN 4000 /* "4K", rounded up */
+#define STACK_ASKED_MAX 65536
 
 const struct option record_options[] = {
 	{ "duration", 'd', "LENGTH",
@@ -30,6 +32,10 @@ const struct option record_options[] = {
 	{ "trace", 0, "SYSTEM:EVENT",
 	  "also record these trace events, separated by commas (repeatable)" },
 	{ "no-user-stacks", 0, NULL, "keep only the kernel's part of the stacks" },
+	{ "no-stack-dumps", 0, NULL,
+	  "do not read stacks; follow frame pointers, which most programs do not keep" },
+	{ "stack-bytes", 0, "SIZE",
+	  "how much of each stack to read, 4K to 64K (default: 16K, and more if needed)" },
 	{ "ring", 0, "SIZE",
 	  "ring buffer size per CPU, 64K to 64M (default: 1M, less on small hosts)" },
 	{ "frequency", 'F', "HZ", "samples per second on each CPU (default: 97)" },
@@ -43,6 +49,9 @@ const struct option record_options[] = {
 	{ "snapshot-dir", 0, "DIR", "folder for a .tape of each incident's window" },
 	{ "snapshot-max", 0, "SIZE",
 	  "size of all snapshots in that folder, the oldest go first (default: 1G)" },
+	{ "forecast", 0, NULL,
+	  "record a minute into a temporary store: how much disk a night takes" },
+	{ "metrics-file", 0, "FILE", "write metrics for node-exporter to this *.prom file" },
 	{ "trust-user-kmsg", 0, NULL,
 	  "trust lines that users write into the kernel's log, for rehearsals" },
 	{ 0 },
@@ -114,6 +123,27 @@ static int parse_ring(const struct invocation *invocation, size_t *ret_bytes)
 	return EXIT_DONE;
 }
 
+static int parse_stack_bytes(const struct invocation *invocation, struct recorder_options *ret)
+{
+	const char *text = option_value(invocation, "stack-bytes");
+	uint64_t bytes = RECORDER_STACK_BYTES;
+	int r = text ? size_parse(text, &bytes) : 0;
+
+	ret->stack_bytes_fixed = text;
+	if (r == -EDOM)
+		return option_error(invocation, "stack-bytes", "'%s': size needs a unit, as 16K",
+				    text);
+	if (r < 0 || bytes < STACK_ASKED_MIN || bytes > STACK_ASKED_MAX)
+		return option_error(invocation, "stack-bytes", "'%s' is not a size from 4K to 64K",
+				    text);
+	/* the kernel copies whole words, and its records are smaller than 64K */
+	bytes = MAX(bytes, PERF_DUMPS_STACK_MIN);
+	ret->stack_bytes = MIN(bytes, PERF_DUMPS_STACK_MAX) / 8 * 8;
+	if (option_given(invocation, "no-stack-dumps"))
+		ret->stack_bytes = 0;
+	return EXIT_DONE;
+}
+
 static int parse_cpus(const struct invocation *invocation, const char **ret_cpus)
 {
 	const char *text = option_value(invocation, "cpus");
@@ -150,7 +180,7 @@ static int parse_trace(const struct invocation *invocation, struct buffer *names
 	return EXIT_DONE;
 }
 
-/* Parses what is sampled, and how. */
+/* Parses the options for events and their sampling. */
 static int parse_events(const struct invocation *invocation, struct recorder_options *ret)
 {
 	int r = parse_frequency(invocation, &ret->frequency);
@@ -161,6 +191,8 @@ static int parse_events(const struct invocation *invocation, struct recorder_opt
 		r = parse_cpus(invocation, &ret->cpus);
 	if (r == EXIT_DONE)
 		r = parse_ring(invocation, &ret->ring_bytes);
+	if (r == EXIT_DONE)
+		r = parse_stack_bytes(invocation, ret);
 	ret->no_user_stacks = option_given(invocation, "no-user-stacks");
 	return r;
 }

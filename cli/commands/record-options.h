@@ -10,8 +10,8 @@
 extern const struct option record_options[];
 
 /*
- * Sets the options that were given. The names of trace events go into `trace`, which must live as
- * long as the options. Returns EXIT_DONE, or EXIT_USAGE or EXIT_FAILED after a message.
+ * Sets the options that the user gave. The names of trace events go into `trace`, which must live
+ * as long as the options. Returns EXIT_DONE, or EXIT_USAGE or EXIT_FAILED after a message.
  */
 int record_options_parse(const struct invocation *invocation, struct recorder_options *options,
 			 struct buffer *trace);

@@ -18,8 +18,8 @@
 #include "cli/options/conf.h"
 
 /*
- * Sealing may take longer than the service manager's deadline. While sealing makes progress, each
- * second sets a new deadline this far ahead.
+ * Sealing may take longer than the service manager's deadline. While sealing makes progress, the
+ * recording moves the deadline this far ahead each second.
  */
 #define STOP_MORE_USEC 10000000
 /*
@@ -87,7 +87,7 @@ static void catch_signals(void)
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGUSR2, &action, NULL);
 	sigaction(SIGCONT, &action, NULL);
-	/* nohup ignores SIGHUP so that the process survives: keep that */
+	/* keep SIGHUP ignored if nohup ignores it, so that the process survives */
 	sigaction(SIGHUP, NULL, &before);
 	if (before.sa_handler != SIG_IGN)
 		sigaction(SIGHUP, &action, NULL);
@@ -144,10 +144,7 @@ void recording_report(struct recording *recording, const struct recorder_progres
 	if (!service_tick(service) && !progress->stopping)
 		return;
 	report_status(recording, progress);
-	/*
-	 * the status of a recording without samples must not stay for seconds: report again at the
-	 * next call
-	 */
+	/* a status without samples must not stay for seconds: report again at the next call */
 	if (!progress->samples)
 		service->status_ns = 0;
 }
@@ -168,8 +165,8 @@ static bool same_setting(const struct conf_row *one, const struct conf_row *othe
 }
 
 /*
- * Prints which changed settings only a restart applies. Prints it with -q too, because the user
- * expects the change to have an effect.
+ * Prints which changed settings apply only after a restart. Prints this with -q, too, because the
+ * user expects the change to have an effect.
  */
 static void report_restart(const struct invocation *invocation, const struct conf *fresh)
 {
@@ -191,8 +188,8 @@ static int recording_reread(const struct invocation *invocation, struct store_li
 	struct store_limits limits;
 	struct error error = { 0 };
 	/*
-	 * a file that is missing now may be in the middle of a replacement: report it instead of
-	 * applying the defaults
+	 * somebody may be replacing a missing file just now: report it instead of applying the
+	 * defaults
 	 */
 	int r = conf_read(invocation->conf->path, invocation->conf->text != NULL, &fresh, &error);
 
@@ -213,8 +210,8 @@ static int recording_reread(const struct invocation *invocation, struct store_li
 }
 
 /*
- * Checks limits that were read again. Opens its own writer, because the recorder's writer belongs
- * to another thread. --force applies only at the start.
+ * Checks limits from settings that were read again. Opens its own writer, because the recorder's
+ * writer belongs to another thread. --force applies only at the start.
  */
 static int check_reread(const struct invocation *invocation, const struct store_limits *limits)
 {
@@ -228,7 +225,7 @@ static int check_reread(const struct invocation *invocation, const struct store_
 	if (r < 0)
 		fail(r, &error);
 	if (r > 0)
-		warn("%s; that takes a restart with --force", error.text);
+		warn("%s; restart the recorder with --force to apply these limits", error.text);
 	return r ? -EPERM : 0;
 }
 
@@ -239,7 +236,7 @@ int recording_reload(void *context, struct store_limits *ret_limits)
 	int r;
 
 	service_reloading(&recording->service);
-	/* the caller named these files */
+	/* the caller named these files, and must have the right to open them */
 	capabilities_lower();
 	r = recording_reread(recording->invocation, ret_limits);
 	if (r == 0)

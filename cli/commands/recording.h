@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* The outside of a recording: signals, settings and the service manager. */
+/* The parts of a recording that face the outside: signals, settings and the service manager. */
 
 #include "cli/options/command.h"
 #include "recorder/run/service.h"
-#include "cli/commands/snapshot-keeper.h"
+#include "cli/service/metrics-file.h"
+#include "cli/service/snapshot-keeper.h"
 #include "recorder/run/recorder.h"
 
 struct recording {
@@ -15,6 +16,8 @@ struct recording {
 	struct service service;
 	/* NULL: no snapshots; borrowed. */
 	struct snapshot_keeper *keeper;
+	/* NULL: no file of metrics; borrowed. */
+	struct metrics_file *metrics;
 };
 
 /* Catches signals from now on. Borrows the invocation. */
@@ -24,7 +27,7 @@ void recording_done(struct recording *recording);
 /* Returns what the signals requested. Valid until the process ends. */
 const struct recorder_orders *recording_orders(void);
 
-/* Reports to the service manager. Called each second. */
+/* Reports to the service manager. Call it each second. */
 void recording_report(struct recording *recording, const struct recorder_progress *progress);
 void recording_stopping(struct recording *recording);
 

@@ -15,8 +15,8 @@
 #include "tape/clocks.h"
 
 /*
- * How far around the window to read for the baseline, as far as `top` does. Reading may take longer
- * than in `top`, because nobody waits for a snapshot.
+ * The time around the window to read for the baseline, as in `top`. The read may take longer than
+ * in `top`, because nobody waits for a snapshot.
  */
 #define AROUND_NS (12 * 3600 * NSEC_PER_SEC)
 #define BASELINE_NS (2 * NSEC_PER_SEC)
@@ -66,7 +66,7 @@ void snapshot_context_done(struct snapshot_context *context)
 	context->names = tally_free(context->names);
 }
 
-static int set_time(struct tape *tape, const char *fact, uint64_t time_ns)
+static int snapshot_context_set_time(struct tape *tape, const char *fact, uint64_t time_ns)
 {
 	char digits[24];
 
@@ -76,11 +76,11 @@ static int set_time(struct tape *tape, const char *fact, uint64_t time_ns)
 
 static int set_window(struct tape *tape, const struct window *window)
 {
-	int r = set_time(tape, TAPE_WINDOW_FROM, window->from_ns);
+	int r = snapshot_context_set_time(tape, TAPE_WINDOW_FROM, window->from_ns);
 
 	if (r == 0)
-		r = set_time(tape, TAPE_WINDOW_TO, window->to_ns);
-	return r < 0 ? r : set_time(tape, TAPE_WINDOW_AT, window->at_ns);
+		r = snapshot_context_set_time(tape, TAPE_WINDOW_TO, window->to_ns);
+	return r < 0 ? r : snapshot_context_set_time(tape, TAPE_WINDOW_AT, window->at_ns);
 }
 
 static int copy_string(const struct snapshot_context *context, uint32_t from, struct tape *tape,
@@ -167,7 +167,10 @@ static int sort_incidents(struct tape *tape)
 	return 0;
 }
 
-/* An incident in a gap is stored in the tape after the gap, or in the last tape. */
+/*
+ * Adds the incidents up to the tape's end. An incident in a gap goes into the tape after the gap,
+ * or into the last tape.
+ */
 static int add_incidents(struct snapshot_context *context, struct tape *tape, bool is_last)
 {
 	uint64_t from_ns, to_ns;

@@ -27,7 +27,7 @@ struct snapshot_context {
 	/* Sorted by time. Incidents before index `next` are already in a tape. */
 	array_of(struct noted_incident) noted;
 	size_t next;
-	/* The names in the samples that were written. */
+	/* The names in the samples that the snapshot contains. */
 	struct tally *names;
 };
 

@@ -9,6 +9,7 @@
 #include "base/number.h"
 #include "cli/answer/episode-table.h"
 #include "cli/answer/host-name.h"
+#include "cli/incidents/kind-choice.h"
 #include "cli/options/print.h"
 #include "cli/window/incident-choice.h"
 #include "cli/window/window-options.h"
@@ -26,7 +27,7 @@ struct list {
 	uint64_t shown;
 	/* Number of informational incidents that are not shown. */
 	uint64_t lesser;
-	/* How much of the window has a recorded kernel log. */
+	/* The recorded part of the window. */
 	uint64_t recorded_ns;
 	struct recorded_facts facts;
 };
@@ -166,7 +167,7 @@ static void incidents_list_print_summary(const struct list *list)
 		    (unsigned long long)list->lesser, plural(list->lesser));
 }
 
-/* The incidents of a segment that cannot be read may be missing. */
+/* Warns about segments that cannot be read, because their incidents may be missing. */
 static void incidents_list_say_unread(struct store_reader *reader)
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 };
@@ -207,13 +208,31 @@ static int incidents_list_parse(struct list *list)
 	return EXIT_DONE;
 }
 
+/* Returns EXIT_DONE, or an exit code after a message. */
+static int check_kind(const struct list *list)
+{
+	_cleanup_(cleanup_catalogue) struct catalogue *catalogue = NULL;
+	const char *folder = option_value(list->invocation, "patterns");
+	struct error error = { 0 };
+	int r;
+
+	if (!list->kind)
+		return EXIT_DONE;
+	r = catalogue_new(folder ? folder : INCIDENTS_FOLDER, &catalogue, &error);
+	return r < 0 ? fail(r, &error)
+		     : kind_choice_check(list->invocation, catalogue, &list->book);
+}
+
 /* Shows the rows that the user selected. Returns an exit code. */
 static int incidents_list_answer(struct list *list, struct store_reader *reader)
 {
 	const char *asked = option_value(list->invocation, "incident");
 	struct error error = { 0 };
-	int r = asked ? incident_choose(&list->book, asked, &list->episode, &error) : 0;
+	int r = check_kind(list);
 
+	if (r != EXIT_DONE)
+		return r;
+	r = asked ? incident_choose(&list->book, asked, &list->episode, &error) : 0;
 	if (r == -EINVAL)
 		return usage_error("--incident: %s", error.text);
 	if (r == 0)

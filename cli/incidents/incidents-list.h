@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * `perftape incidents`: lists the incidents that the store knows, found while recording or added
- * later.
+ * `perftape incidents`: lists the incidents of the store. A recorder found them, or a user added
+ * them later.
  */
 
 #include "cli/options/command.h"

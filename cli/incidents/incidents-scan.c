@@ -10,6 +10,7 @@
 #include "base/number.h"
 #include "cli/incidents/log-add.h"
 #include "cli/answer/episode-table.h"
+#include "cli/incidents/kind-choice.h"
 #include "cli/incidents/log-input.h"
 #include "cli/answer/progress-line.h"
 #include "cli/options/print.h"
@@ -28,12 +29,12 @@ struct scan {
 	/* JSON lines. */
 	struct buffer out;
 	struct episodes episodes;
-	/* For each episode, whether its time was recorded. */
+	/* For each episode, how much of its time was recorded. */
 	array_of(enum covered) covered;
 	/* The table for --all. */
 	struct episode_table table;
 	struct log_add log_add;
-	/* Number of incidents so far. */
+	/* Number of incidents up to now. */
 	uint64_t count;
 	/* Number of lines that a user wrote, according to the store. */
 	uint64_t forged;
@@ -302,6 +303,7 @@ static int open_map(struct scan *scan, struct error *error)
 	return r < 0 && r != -ENOMEM && !named ? 0 : r;
 }
 
+/* Scans the log. Returns 0, 1 after a message about --kind, or a negative errno. */
 static int scan_log(struct scan *scan, struct scan_summary *summary, struct error *error)
 {
 	_cleanup_(cleanup_catalogue) struct catalogue *catalogue = NULL;
@@ -310,6 +312,8 @@ static int scan_log(struct scan *scan, struct scan_summary *summary, struct erro
 	struct scanner_options scanner_options = { .give = take_incident, .context = scan };
 	int r = catalogue_new(folder ? folder : INCIDENTS_FOLDER, &catalogue, error);
 
+	if (r == 0 && kind_choice_check(scan->invocation, catalogue, NULL) != EXIT_DONE)
+		return 1;
 	if (r == 0)
 		r = read_options(scan, &scanner_options, error);
 	scanner_options.catalogue = catalogue;
@@ -347,6 +351,8 @@ int incidents_scan(const struct invocation *invocation, const char *path)
 		r = open_map(&scan, &error);
 	if (r == 0)
 		r = scan_log(&scan, &summary, &error);
+	if (r > 0)
+		return EXIT_USAGE;
 	if (r == 0 && option_given(invocation, "add"))
 		r = log_add_write(&scan.log_add, store_path(invocation), &error);
 	if (r < 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Incidents of a log that the store does not contain yet and that will be added to its notes. */
+/* Incidents of a log that the store does not contain yet, to add to its notes. */
 
 #include "cli/options/command.h"
 #include "cli/window/log-map.h"

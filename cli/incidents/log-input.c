@@ -17,8 +17,8 @@
 
 #define PIECE_BYTES (1 << 20)
 /*
- * A packed log may unpack to this much more than its size. Logs reach 100. It also may take at most
- * half of what is free in the folder for temporary files.
+ * A packed log may unpack to at most this multiple of its size; real logs reach 100. The unpacked
+ * log may also take at most half of the free space in the folder for temporary files.
  */
 #define UNPACK_RATIO 1000
 #define UNPACK_FREE (64ull << 20)
@@ -48,7 +48,10 @@ static bool log_input_wait_for(int fd)
 	return poll(&waiting, 1, IDLE_MS) != 0;
 }
 
-/* Tells whether the log is text. Text can be read while more arrives, a packed log cannot. */
+/*
+ * Returns whether the log is text. perftape can read text while more text arrives, but not a packed
+ * log.
+ */
 static bool log_input_is_text(int file)
 {
 	char head[6];

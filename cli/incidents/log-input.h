@@ -3,8 +3,8 @@
 
 /*
  * A log to read: a file, packed or not, or standard input. Only the end of a log tells its year, so
- * a pipe is first copied to a file. The copy ends at the end of the pipe or, with `as_it_comes`,
- * when nothing has arrived for a second.
+ * log_input_open() first copies a pipe to a file. The copy ends at the end of the pipe or, with
+ * `as_it_comes`, when nothing has arrived for a second.
  */
 
 #include <stdbool.h>
@@ -23,7 +23,10 @@ struct log_input {
 	uint64_t size;
 	/* The pipe from which more lines come; -1: none. */
 	int pipe;
-	/* No line of the file is later than this. Lines that come through the pipe may be. */
+	/*
+	 * Each line of the file is at most this late. Lines that come through the pipe may be
+	 * later.
+	 */
 	uint64_t changed_ns;
 	/* The packed log is truncated. */
 	bool damaged;
@@ -31,7 +34,7 @@ struct log_input {
 
 /*
  * Opens a log; "-" is standard input. Returns 0, or a negative errno with a text, also for formats
- * that cannot be read.
+ * that perftape cannot read.
  */
 int log_input_open(const char *path, bool as_it_comes, struct log_input *ret_input,
 		   struct error *error);
@@ -43,7 +46,7 @@ void log_input_done(struct log_input *input);
  */
 ssize_t log_input_read_at(const struct log_input *input, char *data, size_t size, uint64_t offset);
 /*
- * Reads the next bytes of the pipe. Returns their number, 0 at the end, or a negative errno. Sets
- * *ret_idle and returns 0 if nothing arrived for a while.
+ * Reads the next bytes of the pipe. Returns the number of bytes, 0 at the end, or a negative errno.
+ * Sets *ret_idle and returns 0 if nothing arrived for a while.
  */
 ssize_t log_input_read_pipe(const struct log_input *input, char *data, size_t size, bool *ret_idle);

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/foreign.h"
 #include "cli/options/conf.h"
+#include "cli/options/journal.h"
 #include "cli/options/print.h"
 #include "draw/lines.h"
 #include "store/disk/files.h"
@@ -53,8 +54,8 @@ bool option_typed(const struct invocation *invocation, const char *name)
 }
 
 /*
- * Tells whether to use the host's store: for a user without a store, in all commands except record
- * and import.
+ * Returns whether to use the host's store: yes for a user without a store, in all commands except
+ * record and import.
  */
 static bool is_of_host(const struct invocation *invocation, const char *own)
 {
@@ -62,7 +63,10 @@ static bool is_of_host(const struct invocation *invocation, const char *own)
 	       access(own, F_OK) < 0 && access(STORE_OF_HOST, F_OK) == 0;
 }
 
-/* With file capabilities the environment does not count, so the user's own folder is asked for. */
+/*
+ * Returns the user's home folder. With file capabilities, the environment does not count, so asks
+ * the user database.
+ */
 static const char *home_folder(void)
 {
 	const char *home = secure_getenv("HOME");
@@ -79,6 +83,8 @@ const char *store_path(const struct invocation *invocation)
 	const char *given = given_value(invocation, "store"), *state;
 	static char path[PATH_MAX];
 
+	if (invocation->store)
+		return invocation->store;
 	if (given)
 		return given;
 	given = secure_getenv("PERFTAPE_STORE");
@@ -107,7 +113,7 @@ void store_warn_of_writers(const struct invocation *invocation)
 	const char *path = store_path(invocation);
 	struct stat about;
 
-	/* a recorder takes these rights away */
+	/* the recorder itself removes these rights */
 	if (strcmp(invocation->command->name, "record") != 0 && stat(path, &about) == 0 &&
 	    S_ISDIR(about.st_mode) && about.st_mode & (S_IWGRP | S_IWOTH))
 		say(invocation, "%s: other users can write there; it may contain what they forged",
@@ -132,7 +138,7 @@ static void message_put(const char *message, struct buffer *lines, unsigned int 
 	struct terminal terminal;
 
 	terminal_read(&terminal, STDERR_FILENO, TERMINAL_COLOR_NEVER);
-	/* Copies bytes, because a locale without UTF-8 must not change paths. */
+	/* copy bytes unchanged, because a locale without UTF-8 must not change paths */
 	terminal.unicode = true;
 	*ret_rows = lines_put(&terminal, (struct lines_shape){ .indent = MESSAGE_INDENT }, message,
 			      lines);
@@ -152,12 +158,14 @@ unsigned int message_rows(const char *text)
 }
 
 /* Writes whole lines, because other processes may write to the same terminal. */
-static void message_print(const char *format, va_list args)
+static void message_print(enum journal_priority priority, const char *format, va_list args)
 {
 	_cleanup_(buffer_done) struct buffer message = { 0 }, lines = { 0 };
 	_cleanup_free_ char *text = NULL;
 	unsigned int rows;
+	char before[16];
 
+	snprintf(before, sizeof(before), "%sperftape: ", journal_prefix(priority));
 	if (vasprintf(&text, format, args) < 0) {
 		text = NULL;
 		print_string(stderr, "perftape: out of memory\n");
@@ -172,7 +180,7 @@ static void message_print(const char *format, va_list args)
 	if (lines.size && !buffer_failed(&lines))
 		print_text(stderr, &lines, false);
 	else
-		print_message("perftape: ", text);
+		print_message(before, text);
 }
 
 void say(const struct invocation *invocation, const char *format, ...)
@@ -182,7 +190,7 @@ void say(const struct invocation *invocation, const char *format, ...)
 	if (option_given(invocation, "quiet"))
 		return;
 	va_start(args, format);
-	message_print(format, args);
+	message_print(JOURNAL_INFO, format, args);
 	va_end(args);
 }
 
@@ -191,7 +199,17 @@ void warn(const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	message_print(format, args);
+	message_print(JOURNAL_WARNING, format, args);
+	va_end(args);
+}
+
+static void message_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void message_fail(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	message_print(JOURNAL_ERROR, format, args);
 	va_end(args);
 }
 
@@ -215,7 +233,7 @@ void print_shell_command(const char *command)
 
 int fail(int code, const struct error *error)
 {
-	warn("%s", error && error->text[0] ? error->text : strerror(-code));
+	message_fail("%s", error && error->text[0] ? error->text : strerror(-code));
 	return EXIT_FAILED;
 }
 
@@ -224,7 +242,7 @@ int usage_error(const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	message_print(format, args);
+	message_print(JOURNAL_ERROR, format, args);
 	va_end(args);
 	return EXIT_USAGE;
 }
@@ -243,8 +261,9 @@ int option_error(const struct invocation *invocation, const char *name, const ch
 		text = NULL;
 	va_end(args);
 	if (setting)
-		warn("%s:%u: %s %s", invocation->conf->path, setting->line, name, text ? text : "");
+		message_fail("%s:%u: %s %s", invocation->conf->path, setting->line, name,
+			     text ? text : "");
 	else
-		warn("--%s %s", name, text ? text : "");
+		message_fail("--%s %s", name, text ? text : "");
 	return EXIT_USAGE;
 }

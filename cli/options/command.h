@@ -54,12 +54,16 @@ struct conf;
 
 struct command {
 	const char *name;
-	/* The placeholder of the command's words in --help; NULL: the command has none. */
+	/*
+	 * The placeholder in --help for the command's words; NULL: the command does not take words.
+	 */
 	const char *arguments;
 	const char *summary;
 	/* More lines for --help, or NULL. */
 	const char *about;
 	const struct option *options;
+	/* The command writes into the store. If root runs it, it works as the store's owner. */
+	bool writes;
 	/* Returns an exit_code. */
 	int (*run)(const struct invocation *invocation);
 };
@@ -77,6 +81,11 @@ struct invocation {
 	size_t word_count;
 	/* The contents of the settings file. */
 	const struct conf *conf;
+	/*
+	 * The path of the store, set before root becomes the store's owner, so that the owner does
+	 * not use another store.
+	 */
+	const char *store;
 };
 
 extern const struct option global_options[];
@@ -84,6 +93,8 @@ extern const struct command *const commands[];
 
 extern const struct command command_audit;
 extern const struct command command_completion;
+extern const struct command command_diff;
+extern const struct command command_explain;
 extern const struct command command_flamegraph;
 extern const struct command command_heatmap;
 extern const struct command command_gauges;
@@ -103,12 +114,12 @@ extern const struct command command_verify;
 
 /*
  * Returns the value of an option; "" for a flag; NULL if neither the command line nor the settings
- * file contains it. If an option is given several times, the last one counts. The command line
- * beats the file.
+ * file contains the option. If an option is given several times, the last value counts. The command
+ * line takes precedence over the file.
  */
 const char *option_value(const struct invocation *invocation, const char *name);
 bool option_given(const struct invocation *invocation, const char *name);
-/* Tells whether the option is on the command line. */
+/* Returns whether the option is on the command line. */
 bool option_typed(const struct invocation *invocation, const char *name);
 
 /*
@@ -121,7 +132,7 @@ const char *store_path(const struct invocation *invocation);
 /* Makes new files readable only for the owner, and for the store's group if it has one. */
 void store_use_umask(const struct invocation *invocation);
 
-/* Says so if others than the owner can write to the store that a command reads. */
+/* Warns if users other than the owner can write to the store that a command reads. */
 void store_warn_of_writers(const struct invocation *invocation);
 
 /* Returns the program's name as the user typed it, for commands to paste: "./run", or argv[0]. */
@@ -134,11 +145,11 @@ void program_name_set(const char *argv0);
  */
 void say(const struct invocation *invocation, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Prints a message as say() does, but with -q too. For failures, and for data that is missing. */
+/* Prints a message as say() does, but also with -q. For failures, and for data that is missing. */
 void warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /*
- * Prints a command to paste on standard error, indented. On a terminal, backslashes continue a long
- * command.
+ * Prints an indented command on standard error, for the user to paste. On a terminal, backslashes
+ * continue a long command.
  */
 void print_shell_command(const char *command);
 /* Returns the number of lines that a message takes on a terminal. */

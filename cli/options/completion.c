@@ -6,7 +6,7 @@
 
 #include "cli/options/command.h"
 
-/* What completes a value. */
+/* The words, files or folders that complete a value. */
 struct completion {
 	/* Words, with a blank behind each. */
 	char words[128];
@@ -38,7 +38,7 @@ static struct completion completion_of(const char *placeholder)
 }
 
 /* Puts a text between single quotes. Puts a backslash before the letters of `special`. */
-static void put_escaped(const char *words, const char *special, struct buffer *text)
+static void completion_put_escaped(const char *words, const char *special, struct buffer *text)
 {
 	for (; *words; words++) {
 		if (*words == '\'')
@@ -154,7 +154,7 @@ static void zsh_put_values(const char *placeholder, struct buffer *text)
 	struct completion completion = completion_of(placeholder);
 
 	buffer_u8(text, ':');
-	put_escaped(placeholder, "[]:", text);
+	completion_put_escaped(placeholder, "[]:", text);
 	if (completion.files && completion.words[0])
 		buffer_printf(text,
 			      ": _alternative \"words\\:word\\:(%s)\" \"files\\:file\\:_files\"",
@@ -177,7 +177,7 @@ static void zsh_put_option(const struct option *option, bool letter, struct buff
 	else
 		buffer_printf(text, "-%s%s", option->name, option->argument ? "=" : "");
 	buffer_u8(text, '[');
-	put_escaped(option->help, "[]:", text);
+	completion_put_escaped(option->help, "[]:", text);
 	buffer_u8(text, ']');
 	if (option->argument)
 		zsh_put_values(option->argument, text);
@@ -197,7 +197,7 @@ static void zsh_put_commands(struct buffer *text)
 {
 	for (size_t i = 0; commands[i]; i++) {
 		buffer_printf(text, " '%s:", commands[i]->name);
-		put_escaped(commands[i]->summary, ":", text);
+		completion_put_escaped(commands[i]->summary, ":", text);
 		buffer_u8(text, '\'');
 	}
 }
@@ -238,7 +238,7 @@ static void zsh_put(struct buffer *text)
 			  "fi\n");
 }
 
-/* Puts the rest of a line that completes a value, if there is one. */
+/* Puts the rest of a line that completes the option's value, if the option takes a value. */
 static void fish_put_values(const char *placeholder, struct buffer *text)
 {
 	struct completion completion = completion_of(placeholder);
@@ -263,7 +263,7 @@ static void fish_put_options(const char *command, const struct option *options, 
 		if (options->argument)
 			fish_put_values(options->argument, text);
 		buffer_text(text, " -d '");
-		put_escaped(options->help, "\\", text);
+		completion_put_escaped(options->help, "\\", text);
 		buffer_text(text, "'\n");
 	}
 }
@@ -284,7 +284,7 @@ static void fish_put_names(struct buffer *text)
 	for (size_t i = 0; commands[i]; i++) {
 		buffer_printf(text, "complete -c perftape -n '__perftape_needs_command' -a %s -d '",
 			      commands[i]->name);
-		put_escaped(commands[i]->summary, "\\", text);
+		completion_put_escaped(commands[i]->summary, "\\", text);
 		buffer_text(text, "'\n");
 	}
 }

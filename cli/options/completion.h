@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Completion scripts for shells, made from the tables of options. A placeholder of the tables says
- * what completes a value: FILE a file, DIR a folder, and words in lower case themselves, such as
- * "auto|always|never". Nothing completes any other placeholder.
+ * Completion scripts for shells, made from the tables of options. A placeholder in a table says how
+ * to complete a value: FILE with a file, DIR with a folder, and a list in lower case, such as
+ * "auto|always|never", with its words. Any other placeholder is not completed.
  */
 
 #include "base/bytes.h"

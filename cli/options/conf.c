@@ -9,11 +9,11 @@
 
 #define FILE_MAX_BYTES (1u << 20)
 
-/* Commands that have a section in the settings file: those that run unattended. */
+/* Commands that have a section in the settings file: the commands that run unattended. */
 static const struct command *const sections[] = { &command_record };
 
 /* These options apply to one call, so they are not settings. */
-static const char *const not_settings[] = { "config", "help", "version", "force" };
+static const char *const not_settings[] = { "config", "help", "version", "force", "forecast" };
 
 void conf_done(struct conf *settings)
 {

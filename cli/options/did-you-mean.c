@@ -8,8 +8,8 @@
 #define NAME_SIZE 32
 
 /*
- * Returns how many letters to insert, delete, replace or swap with their neighbour to turn a into
- * b. Returns NAME_SIZE for names that are too long to compare.
+ * Returns the number of letters to insert, delete, replace or swap with their neighbour to turn a
+ * into b. Returns NAME_SIZE for names that are too long to compare.
  */
 static size_t did_you_mean_distance(const char *a, const char *b)
 {

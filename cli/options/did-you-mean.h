@@ -4,7 +4,8 @@
 #include <stddef.h>
 
 /*
- * Finds the offered name that is most similar to a text. At least half of the letters must match.
+ * Finds the name that is most similar to a text, among the names that the caller offers. At least
+ * half of the letters must match.
  */
 struct did_you_mean {
 	const char *text;

@@ -17,8 +17,8 @@
 /* Longer lines are hard to read. */
 #define WIDTH_MAX 100
 /*
- * The width if the output is not a terminal, because a pager or a file may be shown on the
- * narrowest usual terminal.
+ * The width if the output is not a terminal. A pager may show the text on the narrowest usual
+ * terminal.
  */
 #define WIDTH_PIPE 80
 

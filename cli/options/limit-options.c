@@ -74,7 +74,7 @@ static int parse_free(const struct invocation *invocation, uint64_t *limit_bytes
 	return EXIT_DONE;
 }
 
-/* Refuses 0, because a user may mean "no limit" by it, although it would remove everything. */
+/* Refuses 0, because a user may mean "no limit" by 0, although 0 would remove everything. */
 static int check_zero(const struct invocation *invocation, const char *name, uint64_t limit)
 {
 	if (!option_given(invocation, name) || limit)

@@ -21,10 +21,11 @@
 		"force", 0, NULL, "apply limits that remove most of the store or pinned segments" \
 	}
 
-/* Tells whether this option is a limit. */
+/* Returns whether an option is a limit. */
 bool limit_options_has(const char *name);
 /*
- * Sets the limits that were given. Returns EXIT_DONE, or EXIT_USAGE or EXIT_FAILED after a message.
+ * Sets the limits that the user gave. Returns EXIT_DONE, or EXIT_USAGE or EXIT_FAILED after a
+ * message.
  */
 int limit_options_parse(const struct invocation *invocation, struct store_limits *limits);
 

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The only way to standard output and standard error, besides query/text/output for answers. The
- * text passes base/foreign on its way, also if its maker has cleaned the foreign parts already.
+ * The only functions that write to standard output and standard error, besides query/text/output
+ * for answers. The text passes base/foreign, even if the caller has already cleaned foreign text.
  * `house outlets` refuses any other call that prints.
  */
 

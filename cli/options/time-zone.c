@@ -49,7 +49,7 @@ static bool is_file_of_zone(const char *zone)
 
 bool time_zone_is_known(const char *zone)
 {
-	/* the C library knows these without a zone file */
+	/* the C library knows these zones without a zone file */
 	static const char *const utc[] = { "UTC", "GMT", "UCT", "Zulu", "Universal", "Etc/UTC" };
 
 	if (zone && *zone == ':')

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 /*
- * Tells whether a value of TZ is known: a zone file, or a rule such as CET-1CEST. True for NULL and
- * "".
+ * Returns whether a value of TZ is known: a zone file, or a rule such as CET-1CEST. Returns true
+ * for NULL and "".
  */
 bool time_zone_is_known(const char *zone);

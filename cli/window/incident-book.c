@@ -18,7 +18,7 @@ void book_done(struct book *book)
 	episodes_done(&book->episodes);
 }
 
-/* A newer perftape may have written a severity that this one does not know. */
+/* A newer perftape may have written a severity that this version does not know. */
 static int incident_book_add_kind(struct book *book, const struct store_incident *incident,
 				  uint32_t *ret_kind)
 {
@@ -66,7 +66,10 @@ static int incident_book_see(void *context, const struct store_incident *inciden
 	return array_push(&book->rows, row);
 }
 
-/* Compares with some slack, because the wall clock is slewed between two stamps of the kernel. */
+/*
+ * Compares a field with a length, with some slack, because the wall clock is slewed between two
+ * stamps of the kernel.
+ */
 static bool is_about(uint64_t number, uint64_t unit_ns, uint64_t length_ns)
 {
 	uint64_t slack_ns = length_ns / 1000 + NSEC_PER_USEC;
@@ -76,7 +79,7 @@ static bool is_about(uint64_t number, uint64_t unit_ns, uint64_t length_ns)
 }
 
 /*
- * Tells whether a field states the length of the stall. Otherwise the length comes from the kind,
+ * Returns whether a field states the length of the stall. Otherwise the length comes from the kind,
  * as a lower bound.
  */
 static bool states_age(const struct fields *fields, uint64_t stall_ns)
@@ -125,7 +128,7 @@ int book_incident(const struct book *book, const struct book_row *row, struct bu
 	return 0;
 }
 
-/* Makes the episodes. Runs after all rows are read, because adding rows moves the texts. */
+/* Makes the episodes. Call it after the last row was added, because adding rows moves the texts. */
 static int make_episodes(struct book *book)
 {
 	_cleanup_(buffer_done) struct buffer names = { 0 };
@@ -143,25 +146,59 @@ static int make_episodes(struct book *book)
 	return r;
 }
 
-int book_open(struct store_reader *reader, struct book *ret_book, struct error *error)
+static int incident_book_read(struct store_reader *reader, uint64_t since_ns, struct book *book,
+			      struct error *error)
+{
+	int r = store_reader_incidents(reader, since_ns, UINT64_MAX, incident_book_see, book,
+				       error);
+
+	return r < 0 ? r : make_episodes(book);
+}
+
+static int incident_book_find_segments(struct store_reader *reader, struct book *book,
+				       struct error *error)
 {
 	uint64_t from_ns = UINT64_MAX, to_ns = 0;
+
+	for (size_t i = 0; i < book->rows.count; i++) {
+		from_ns = MIN(from_ns, book->rows.items[i].stall_ns);
+		to_ns = MAX(to_ns, book->rows.items[i].time_ns + 1);
+	}
+	return from_ns < to_ns ? store_reader_list(reader, from_ns, to_ns, &book->segments, error)
+			       : 0;
+}
+
+/* Gives the book to the caller, or frees it after a failure. Returns r. */
+static int incident_book_give(int r, struct book *book, struct book *ret_book)
+{
+	if (r < 0)
+		book_done(book);
+	else
+		*ret_book = *book;
+	return r;
+}
+
+int book_open(struct store_reader *reader, struct book *ret_book, struct error *error)
+{
+	return book_open_since(reader, 0, ret_book, error);
+}
+
+int book_open_since(struct store_reader *reader, uint64_t since_ns, struct book *ret_book,
+		    struct error *error)
+{
 	struct book book = { 0 };
-	int r = store_reader_incidents(reader, 0, UINT64_MAX, incident_book_see, &book, error);
+	int r = incident_book_read(reader, since_ns, &book, error);
 
 	if (r == 0)
-		r = make_episodes(&book);
-	for (size_t i = 0; i < book.rows.count; i++) {
-		from_ns = MIN(from_ns, book.rows.items[i].stall_ns);
-		to_ns = MAX(to_ns, book.rows.items[i].time_ns + 1);
-	}
-	if (r == 0 && from_ns < to_ns)
-		r = store_reader_list(reader, from_ns, to_ns, &book.segments, error);
-	if (r < 0)
-		book_done(&book);
-	else
-		*ret_book = book;
-	return r;
+		r = incident_book_find_segments(reader, &book, error);
+	return incident_book_give(r, &book, ret_book);
+}
+
+int book_open_bare(struct store_reader *reader, struct book *ret_book, struct error *error)
+{
+	struct book book = { 0 };
+
+	return incident_book_give(incident_book_read(reader, 0, &book, error), &book, ret_book);
 }
 
 int book_describe_unread(struct store_reader *reader, struct buffer *text, struct error *error)
@@ -252,7 +289,7 @@ enum covered segments_covered(const struct store_segments *segments, const char 
 {
 	uint64_t recorded_ns;
 
-	/* Treats a moment as a window of a nanosecond. */
+	/* treat a moment as a window of a nanosecond */
 	to_ns = MAX(to_ns, from_ns + 1);
 	recorded_ns = segments_recorded(segments, boot_id, from_ns, to_ns);
 	if (!recorded_ns)

@@ -38,6 +38,11 @@ struct book {
 };
 
 int book_open(struct store_reader *reader, struct book *ret_book, struct error *error);
+/* Reads only the incidents after a moment of the wall clock. Their episodes begin there, too. */
+int book_open_since(struct store_reader *reader, uint64_t since_ns, struct book *ret_book,
+		    struct error *error);
+/* Reads all incidents and their episodes, but not the segments around them. */
+int book_open_bare(struct store_reader *reader, struct book *ret_book, struct error *error);
 void book_done(struct book *book);
 
 /*
@@ -62,15 +67,15 @@ static inline const char *book_text(const struct book *book, uint32_t text)
 /* Compares boot IDs. Ignores dashes, because journals leave them out. */
 bool same_boot(const char *a, const char *b);
 
-/* Returns how much of [from, to) of the wall clock was recorded in a boot; "": in any boot. */
+/* Returns the recorded time within [from, to) of the wall clock in a boot; "": in any boot. */
 uint64_t segments_recorded(const struct store_segments *segments, const char *boot_id,
 			   uint64_t from_ns, uint64_t to_ns);
-/* Returns as an enum how much of [from, to] was recorded. */
+/* Returns whether all, a part or nothing of [from, to] was recorded. */
 enum covered segments_covered(const struct store_segments *segments, const char *boot_id,
 			      uint64_t from_ns, uint64_t to_ns);
 
 /*
- * Tells whether a kind matches: "ena_reset" matches "ena.reset" and every kind that continues that
- * name with another word.
+ * Returns whether a kind matches: "ena_reset" matches "ena.reset" and every kind that continues
+ * this name with another word.
  */
 bool book_kind_is(const char *kind, const char *asked, size_t size);

@@ -31,10 +31,18 @@ static int choose_last(const struct book *book, const struct episode **ret_episo
 	return 0;
 }
 
+/* Explains an ID between two IDs of the store: a recorder reserves IDs and may not use them. */
+static int no_such_id(uint64_t id, uint64_t before, uint64_t after, struct error *error)
+{
+	return error_set(
+		error, -ENOENT, "no incident has the number %llu; the nearest have %llu and %llu",
+		(unsigned long long)id, (unsigned long long)before, (unsigned long long)after);
+}
+
 static int choose_id(const struct book *book, uint64_t id, const struct episode **ret_episode,
 		     struct error *error)
 {
-	uint64_t least = UINT64_MAX, most = 0;
+	uint64_t least = UINT64_MAX, most = 0, before = 0, after = UINT64_MAX;
 
 	for (size_t i = 0; i < book->rows.count; i++) {
 		const struct book_row *row = &book->rows.items[i];
@@ -45,12 +53,20 @@ static int choose_id(const struct book *book, uint64_t id, const struct episode 
 		}
 		least = row->id ? MIN(least, row->id) : least;
 		most = MAX(most, row->id);
+		before = row->id < id ? MAX(before, row->id) : before;
+		after = row->id > id ? MIN(after, row->id) : after;
 	}
 	if (!most)
 		return choose_last(book, ret_episode, error) < 0
 			       ? -ENOENT
 			       : error_set(error, -ENOENT, "no incident has the number %llu",
 					   (unsigned long long)id);
+	if (id > least && id < most)
+		return no_such_id(id, before, after, error);
+	if (least == most)
+		return error_set(error, -ENOENT,
+				 "no incident has the number %llu; the store has only %llu",
+				 (unsigned long long)id, (unsigned long long)most);
 	return error_set(
 		error, -ENOENT, "no incident has the number %llu; the store has %llu to %llu",
 		(unsigned long long)id, (unsigned long long)least, (unsigned long long)most);
@@ -122,7 +138,7 @@ static int choose_kind(const struct book *book, const char *asked, size_t size, 
 	return 0;
 }
 
-static bool is_number(const char *text, uint64_t *ret_number)
+static bool incident_choice_is_number(const char *text, uint64_t *ret_number)
 {
 	size_t size = strspn(text, "0123456789");
 
@@ -139,10 +155,11 @@ int incident_choose(const struct book *book, const char *asked, const struct epi
 
 	if (strcmp(asked, "last") == 0)
 		return choose_last(book, ret_episode, error);
-	if (is_number(asked, &number))
+	if (incident_choice_is_number(asked, &number))
 		return choose_id(book, number, ret_episode, error);
 	if (size && isalpha((unsigned char)*asked) &&
-	    (!asked[size] || strcmp(which, "last") == 0 || (is_number(which, &number) && number)))
+	    (!asked[size] || strcmp(which, "last") == 0 ||
+	     (incident_choice_is_number(which, &number) && number)))
 		return choose_kind(book, asked, size, number, ret_episode, error);
 	return error_set(error, -EINVAL,
 			 "'%s' does not name an incident; use 42, last, ena_reset or ena_reset:3",

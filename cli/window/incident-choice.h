@@ -10,8 +10,8 @@
  * kind from the oldest. KIND alone means the last episode of the kind. "last" prefers episodes that
  * are not informational.
  *
- * Returns 0; -EINVAL if `asked` has none of these forms; -ENOENT if there is no such incident, and
- * then the text lists the existing ones.
+ * Returns 0; -EINVAL if `asked` does not have one of these forms; or -ENOENT if the incident does
+ * not exist, and the error's text then lists the existing incidents.
  */
 int incident_choose(const struct book *book, const char *asked, const struct episode **ret_episode,
 		    struct error *error);

@@ -11,7 +11,7 @@
 #include "incidents/logs/classify.h"
 #include "query/window/when.h"
 
-/* Between a time and a message. */
+/* Characters between a time and a message. */
 #define SEPARATORS " \t,:;|-"
 
 static int incident_window_parse_length(const struct invocation *invocation, const char *name,
@@ -78,7 +78,7 @@ void incident_describe(const struct episode *episode, char *text, size_t size)
 					   : "");
 }
 
-/* Prints which segments cannot be read. Returns true if there are any. */
+/* Prints which segments cannot be read. Returns true if any segment cannot be read. */
 static bool warn_unread(struct store_reader *reader)
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 };
@@ -89,7 +89,9 @@ static bool warn_unread(struct store_reader *reader)
 	return true;
 }
 
-/* Explains why no incident was found: the incident may be in a segment that cannot be read. */
+/*
+ * Explains why the search did not find an incident: a segment that cannot be read may contain it.
+ */
 static int incident_window_none(struct store_reader *reader, const struct book *book,
 				const struct error *error)
 {
@@ -151,13 +153,15 @@ struct pasted {
 	char kind[64];
 	char queue[64];
 	int failed;
-	/* The characters that may separate a time from a message. */
+	/* A time that when_find() found in the line. */
 	struct moment said;
-	/* Why the line's time cannot be read; "": it can. */
+	/* The time that the line itself states, before log_map_place() changed it. */
+	struct moment stated;
+	/* The reason why the line's time is unclear; "": it is clear. */
 	struct error unclear;
 };
 
-/* Writes the queue that a single line names. */
+/* Notes the queue that a single line names. */
 static int note_queue(struct pasted *pasted, const struct incident *given)
 {
 	struct incident incident = *given;
@@ -193,6 +197,7 @@ static void take_first(void *context, const struct incident *given)
 	if (!incident.moment.has_time && !incident.moment.has_uptime)
 		incident.moment = pasted->said;
 	pasted->found = true;
+	pasted->stated = incident.moment;
 	pasted->failed = log_map_place(&pasted->map, &incident, &pasted->place);
 	if (pasted->failed == 0)
 		pasted->failed = note_queue(pasted, &incident);
@@ -219,7 +224,7 @@ static void take_stamp_alone(struct pasted *pasted, const struct scanner_options
 			     const char *line)
 {
 	static const struct kind none = { .name = (char *)"" };
-	_cleanup_(log_prefix_done) struct log_prefix prefix;
+	_cleanup_(log_prefix_done) struct log_prefix prefix = { 0 };
 	struct incident incident = { .kind = &none, .device = "", .boot_id = "", .line = line };
 	struct log_clock clock;
 
@@ -231,13 +236,14 @@ static void take_stamp_alone(struct pasted *pasted, const struct scanner_options
 	log_clock_take(&clock, &prefix, &incident.moment);
 	incident.boot_id = prefix.boot_id;
 	check_zone(pasted, &incident.moment);
-	if (incident.moment.has_time || incident.moment.has_uptime || pasted->said.has_time)
+	if (incident.moment.has_time || incident.moment.has_uptime || pasted->said.has_time ||
+	    pasted->said.has_uptime)
 		take_first(pasted, &incident);
 }
 
 /*
- * Sets *ret_rest to the line without its time and without the characters that separate the time
- * from the message.
+ * Sets *ret_rest to the line without its time and without the separators between the time and the
+ * message.
  */
 static int cut_time(const char *line, const struct when *when, char **ret_rest)
 {
@@ -266,9 +272,12 @@ static int take_time_anywhere(struct pasted *pasted, const struct scanner_option
 
 	if (r != 1)
 		return 0;
-	pasted->said = (struct moment){ .has_time = true,
-					.realtime_ns = when.realtime_ns,
-					.error_ns = when.unit_ns + NSEC_PER_SEC };
+	pasted->said = when.is_uptime ? (struct moment){ .has_uptime = true,
+							 .uptime_ns = when.uptime_ns,
+							 .error_ns = when.unit_ns }
+				      : (struct moment){ .has_time = true,
+							 .realtime_ns = when.realtime_ns,
+							 .error_ns = when.unit_ns + NSEC_PER_SEC };
 	r = cut_time(line, &when, &rest);
 	if (r == 0)
 		r = find_incident(options, rest);
@@ -278,7 +287,7 @@ static int take_time_anywhere(struct pasted *pasted, const struct scanner_option
 /* Returns 1 if a logger or the kernel put a stamp into the line, 0 if not, or -ENOMEM. */
 static int has_stamp(const char *line)
 {
-	_cleanup_(log_prefix_done) struct log_prefix prefix;
+	_cleanup_(log_prefix_done) struct log_prefix prefix = { 0 };
 
 	log_prefix_init(&prefix);
 	log_prefix_read(&prefix, line, strlen(line));
@@ -295,7 +304,7 @@ static int incident_window_read_text(struct pasted *pasted, const struct invocat
 	struct scanner_options options = {
 		.clock = { .end_ns = clock_ns(CLOCK_REALTIME),
 			   .utc = option_given(invocation, "utc") },
-		/* a user who pastes a line trusts it */
+		/* a user who pastes a line trusts this line */
 		.trust_users = true,
 		.give = take_first,
 		.context = pasted,
@@ -329,31 +338,54 @@ static void matched_text(const struct log_place *place, char *text, size_t size)
 	snprintf(text, size, "matched %s%s, ", which, alike);
 }
 
+/*
+ * Writes by how much the time in the line differs from the time that counts, such as "; the line
+ * says 12:24:47, 2.4 s earlier". Both clocks may be right: a log shipper stamps a line late.
+ */
+static void differs_text(const struct invocation *invocation, const struct pasted *pasted,
+			 char *text, size_t size)
+{
+	uint64_t time_ns = pasted->place.moment.realtime_ns, said_ns = pasted->stated.realtime_ns;
+	uint64_t apart_ns = time_ns > said_ns ? time_ns - said_ns : said_ns - time_ns;
+	char time[TIME_TEXT_SIZE], apart[32];
+
+	if (!pasted->stated.has_time || pasted->place.how == LOG_PLACE_LOG ||
+	    apart_ns <= MAX(pasted->stated.error_ns, NSEC_PER_SEC))
+		return;
+	time_format(said_ns, option_given(invocation, "utc"), 0, time);
+	apart_ns -= apart_ns % (100 * NSEC_PER_MSEC);
+	snprintf(text, size, "; the line says %.8s, %s %s", time + 11,
+		 duration_format(apart_ns, apart, sizeof(apart)),
+		 said_ns < time_ns ? "earlier" : "later");
+}
+
 static int window_of(const struct invocation *invocation, const struct pasted *pasted,
 		     struct window *ret_window)
 {
 	const struct moment *moment = &pasted->place.moment;
 	uint64_t stall_ns = pasted->has_stall ? MIN(pasted->stall_ns, moment->realtime_ns) : 0;
 	struct window window = { 0 };
-	char error[32], matched[96] = "";
+	char error[32], matched[96] = "", differs[96] = "";
 	int r = incident_window_around(invocation, moment->realtime_ns - stall_ns,
 				       moment->realtime_ns, moment->realtime_ns, &window);
 
 	if (r != EXIT_DONE)
 		return r;
 	matched_text(&pasted->place, matched, sizeof(matched));
-	snprintf(window.note, sizeof(window.note), "%s%s%s%s%stime from %s, within %s",
+	differs_text(invocation, pasted, differs, sizeof(differs));
+	snprintf(window.note, sizeof(window.note), "%s%s%s%s%stime from %s, within %s%s",
 		 pasted->forged ? "a user wrote this line, not the kernel: " : "", pasted->kind,
 		 pasted->queue, *pasted->kind ? "; " : "", matched,
 		 pasted->place.how == LOG_PLACE_LINE	  ? "the recorder"
 		 : pasted->place.how == LOG_PLACE_ANCHORS ? "the kernel's stamp"
 							  : "the line",
-		 duration_format(MAX(moment->error_ns, NSEC_PER_USEC), error, sizeof(error)));
+		 duration_format(MAX(moment->error_ns, NSEC_PER_USEC), error, sizeof(error)),
+		 differs);
 	*ret_window = window;
 	return EXIT_DONE;
 }
 
-/* The exit code is that for an unknown incident, because the store contains no such time. */
+/* Reports a boot that the store does not contain. Returns the exit code for an unknown incident. */
 static int unknown_boot(const char *boot)
 {
 	warn("--boot %s: unknown boot; perftape segments --json lists the ids", boot);

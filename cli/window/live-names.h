@@ -2,14 +2,14 @@
 #pragma once
 
 /*
- * Names for samples that are not sealed yet. They come from the present files and processes of this
- * host.
+ * Names samples that are not sealed yet. The names come from the present files and processes of
+ * this host.
  */
 
 #include "naming/namer.h"
 #include "tape/tape.h"
 
-/* Zeroed is ready to use. */
+/* Ready to use when zeroed. */
 struct live_names {
 	/* For tapes of this boot, whose processes may still run. */
 	struct namer *here;
@@ -17,6 +17,9 @@ struct live_names {
 	struct namer *before;
 };
 
-/* A question's hook; `context` is the struct live_names. Returns 0 or -ENOMEM. */
+/*
+ * The hook of a question that names a tape; `context` is the struct live_names. Returns 0 or
+ * -ENOMEM.
+ */
 int live_names_give(void *context, struct tape *tape);
 void live_names_done(struct live_names *names);

@@ -10,8 +10,8 @@
 #include "tape/clocks.h"
 
 /*
- * A starved logger may write a line late, and a log's clock may be off. The time of a line may be
- * wrong by this much more than the log itself says.
+ * A starved logger may write a line late, and a log's clock may be off. So add this to the error
+ * that the log itself implies for a line's time.
  */
 #define LATE_NS (900 * NSEC_PER_SEC)
 
@@ -39,7 +39,7 @@ void log_map_done(struct log_map *map)
 	store_reader_close(map->reader);
 }
 
-/* Tells whether the boot is the chosen one. */
+/* Returns whether the boot is the chosen one, or the user did not choose a boot. */
 static bool log_map_counts(const struct log_map *map, const char *boot_id)
 {
 	return !map->boot || strncasecmp(boot_id, map->boot, strlen(map->boot)) == 0;
@@ -79,8 +79,8 @@ bool log_map_load(struct log_map *map, const struct store_segment *segment)
 }
 
 /*
- * Sets by how much the stamp is outside of the segment according to the segment's header. Returns
- * false if the line cannot be of that boot.
+ * Sets *ret_off_ns to the distance of the stamp from the segment's time, according to the segment's
+ * header. Returns false if the line cannot be from that boot.
  */
 static bool is_possible(const struct store_segment *segment, const struct incident *incident,
 			uint64_t *ret_off_ns)
@@ -91,7 +91,7 @@ static bool is_possible(const struct store_segment *segment, const struct incide
 		log_map_outside(said->uptime_ns, segment->perf_begin_ns, segment->perf_end_ns);
 
 	*ret_off_ns = off_ns;
-	/* a time in the future means that the line is of another boot or host */
+	/* a time in the future means that the line is from another boot or host */
 	if (off_ns && time_ns > clock_ns(CLOCK_REALTIME) + clocks_error_beside(LATE_NS, off_ns))
 		return false;
 	if (*segment->damage ||
@@ -102,9 +102,9 @@ static bool is_possible(const struct store_segment *segment, const struct incide
 }
 
 /*
- * Returns the segment nearest to a stamp, or NULL. The segment is of the boot that the log names.
- * Without a name, it is of a boot in which the time of the line is possible, else of the latest
- * boot.
+ * Returns the segment nearest to a stamp, or NULL. If the log names the boot, searches this boot.
+ * Otherwise searches the boots in which the time of the line is possible, or, if the line has no
+ * time, the latest boot.
  */
 static const struct store_segment *nearest_segment(const struct log_map *map,
 						   const struct incident *incident)
@@ -141,6 +141,7 @@ static void place_by_anchors(struct log_map *map, const struct incident *inciden
 	place->moment.has_time = true;
 	place->moment.realtime_ns = tape_to_realtime(map->tape, said->uptime_ns, &error_ns);
 	place->moment.error_ns = clocks_error_beside(error_ns + NSEC_PER_USEC, off_ns);
+	place->moment.error_ns += place->stamp_error_ns;
 	place->how = LOG_PLACE_ANCHORS;
 	snprintf(place->boot_id, sizeof(place->boot_id), "%s", segment->boot_id);
 }
@@ -174,7 +175,7 @@ static bool may_be_row(const struct log_map *map, const struct book_row *row,
 	/* the two stamps must be equal, except for digits that a log format drops */
 	if (place->how == LOG_PLACE_ANCHORS && row->perf_ns)
 		return log_map_outside(row->perf_ns, moment->uptime_ns, moment->uptime_ns) <
-		       NSEC_PER_MSEC;
+		       NSEC_PER_MSEC + place->stamp_error_ns;
 	return !moment->has_time ||
 	       log_map_outside(row->time_ns, moment->realtime_ns, moment->realtime_ns) <=
 		       LATE_NS + moment->error_ns;
@@ -236,7 +237,7 @@ static const struct book_row *log_map_find_row(struct log_map *map, const struct
 		map->failed = -ENOMEM;
 	if (place->alike > 1 && !map->guesses)
 		return NULL;
-	/* several recorded lines are equal, and none is near enough to be sure */
+	/* several recorded lines are equal, and none of them is near enough to be sure */
 	if (found && least_ns > place->moment.error_ns && others > 1)
 		return NULL;
 	return found;
@@ -259,12 +260,12 @@ static void log_map_take_row(const struct log_map *map, const struct book_row *r
 	place->id = row->id;
 }
 
-/* The recorder may read a line this late, so the line may be in the next segment. */
+/* The recorder may read a line with up to this delay, so the line may be in the next segment. */
 #define READ_NS (5 * NSEC_PER_SEC)
 
 /*
- * Tells whether the recorded line is the incident's line and was written by a user. Some log
- * formats truncate the stamp, and put text around the line.
+ * Returns whether the recorded line is the incident's line and a user wrote it. Some log formats
+ * truncate the stamp, and put text around the line.
  */
 static bool is_users_line(const struct tape *tape, const struct tape_line *line,
 			  const struct incident *incident)
@@ -288,7 +289,10 @@ static bool has_users_line(struct log_map *map, const struct store_segment *segm
 	return false;
 }
 
-/* Tells whether a user wrote the line, according to the segment of its time or the next segment. */
+/*
+ * Returns whether a user wrote the line, according to the segment of the line's time or the next
+ * segment.
+ */
 static bool is_users(struct log_map *map, const struct incident *incident)
 {
 	const struct store_segment *segment = nearest_segment(map, incident), *next, *end;
@@ -320,6 +324,8 @@ int log_map_place(struct log_map *map, const struct incident *incident, struct l
 	const struct book_row *row;
 
 	snprintf(place.boot_id, sizeof(place.boot_id), "%s", incident->boot_id);
+	if (incident->moment.has_uptime && !incident->moment.has_time)
+		place.stamp_error_ns = incident->moment.error_ns;
 	if (!map->reader) {
 		*ret_place = place;
 		return 0;

@@ -6,8 +6,8 @@
 #include "base/clock.h"
 
 /*
- * A value holds this long. The map of queues is read once a minute, and a recorder may take minutes
- * to start again.
+ * A value is valid for this time. The recorder reads the map of queues once a minute, and may take
+ * minutes to start again.
  */
 #define MAP_NS (300 * NSEC_PER_SEC)
 
@@ -27,7 +27,7 @@ static const struct tape_gauge *find_gauge(const struct tape *tape, const char *
 	return NULL;
 }
 
-/* Finds the gauge's last value up to a moment of the wall clock. */
+/* Finds the gauge's last value before a moment of the wall clock. */
 static bool queue_map_value_at(const struct tape *tape, const char *name, uint64_t realtime_ns,
 			       uint32_t *ret_cpu)
 {
@@ -58,7 +58,8 @@ static bool find_in(struct log_map *map, const struct store_segment *segment, co
 }
 
 /*
- * Searches the segment that contains the moment, and the earlier segments whose value still holds.
+ * Searches the segment that contains the moment, and the earlier segments whose last value is still
+ * valid then.
  */
 static bool queue_map_find(void *context, const char *device, uint64_t queue, uint32_t *ret_cpu)
 {

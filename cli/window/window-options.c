@@ -37,6 +37,12 @@ static int window_options_either(const struct invocation *invocation, const char
 	return EXIT_DONE;
 }
 
+/* Reports that --boot has no effect on the window. A wrong boot would otherwise go unnoticed. */
+static int window_options_refuse_boot(void)
+{
+	return usage_error("--boot goes with --line, or with a time such as [12345.678901]");
+}
+
 /* Sets the window of an incident. Sets *ret_done to false if no option names an incident. */
 static int parse_incident(const struct invocation *invocation, struct window *ret_window,
 			  bool *ret_done)
@@ -52,21 +58,31 @@ static int parse_incident(const struct invocation *invocation, struct window *re
 					   incident ? "incident" : "line", others[i]);
 	if (incident && line)
 		return usage_error("--incident and --line are two windows; give one");
+	if (incident && option_given(invocation, "boot"))
+		return window_options_refuse_boot();
 	if (incident)
 		return incident_window(invocation, ret_window);
 	return line ? line_window(invocation, ret_window) : EXIT_DONE;
 }
+
+struct uptime_finder {
+	const struct invocation *invocation;
+	/* The window has an uptime, so --boot counts. */
+	bool used;
+};
 
 /* Converts an uptime. Opens the store only here, because most windows do not need it. */
 static int window_options_find_uptime(void *context, uint64_t uptime_ns, uint64_t *ret_realtime_ns,
 				      char *note, size_t size, struct error *error)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
-	const struct invocation *invocation = context;
+	struct uptime_finder *finder = context;
+	const struct invocation *invocation = finder->invocation;
 	char time[TIME_TEXT_SIZE], apart[64], off[64];
 	struct uptime_moment moment;
 	int r = store_reader_open(store_path(invocation), &reader, error);
 
+	finder->used = true;
 	if (r == 0)
 		r = uptime_find(reader, uptime_ns, option_value(invocation, "boot"), &moment,
 				error);
@@ -94,7 +110,10 @@ static void widen(struct window *window, uint64_t from_ns, uint64_t to_ns)
 	window->to_ns = MAX(window->to_ns, to_ns);
 }
 
-/* Adds the window that a segment of a snapshot states. Snapshots of older versions state none. */
+/*
+ * Adds the window that a segment of a snapshot states. Snapshots of older versions do not state a
+ * window.
+ */
 static int add_stated(struct store_reader *reader, const struct store_segment *segment,
 		      struct window *window, struct error *error)
 {
@@ -114,7 +133,10 @@ static int add_stated(struct store_reader *reader, const struct store_segment *s
 	return 0;
 }
 
-/* Finds the window that a snapshot states. If it states none, uses the time of its segments. */
+/*
+ * Finds the window that a snapshot states. If it does not state a window, uses the time of its
+ * segments.
+ */
 static int window_options_read_file(struct store_reader *reader, struct window *ret_window,
 				    struct error *error)
 {
@@ -159,6 +181,7 @@ static int window_options_take_file(const struct invocation *invocation, struct 
 
 int window_option_parse(const struct invocation *invocation, struct window *ret_window)
 {
+	struct uptime_finder finder = { .invocation = invocation };
 	struct window_request request = {
 		.at = option_value(invocation, "at"),
 		.before = option_value(invocation, "before"),
@@ -166,7 +189,7 @@ int window_option_parse(const struct invocation *invocation, struct window *ret_
 		.utc = option_given(invocation, "utc"),
 		.now_ns = clock_ns(CLOCK_REALTIME),
 		.uptime = window_options_find_uptime,
-		.context = (void *)invocation,
+		.context = &finder,
 	};
 	struct error error = { 0 };
 	bool done;
@@ -190,7 +213,10 @@ int window_option_parse(const struct invocation *invocation, struct window *ret_
 		fail(r, &error);
 	if (r == -ENXIO)
 		return EXIT_NOTHING;
-	return r < 0 ? EXIT_FAILED : EXIT_DONE;
+	if (r < 0)
+		return EXIT_FAILED;
+	return option_given(invocation, "boot") && !finder.used ? window_options_refuse_boot()
+								: EXIT_DONE;
 }
 
 static int parse_ids(const struct invocation *invocation, const char *name,

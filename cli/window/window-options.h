@@ -52,7 +52,7 @@
 	"'[12345.678901]' is an uptime of the kernel's log.\n"                            \
 	"A length: 250ms, 5s, 2m, 12h, 7d.\n"
 
-/* Tells whether any window option was given. */
+/* Returns whether the user gave any window option. */
 bool window_given(const struct invocation *invocation);
 /* Parses the window. Returns EXIT_DONE, or another exit code after a message. */
 int window_option_parse(const struct invocation *invocation, struct window *ret_window);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "cli/commands/snapshot-shelf.h"
+#include "cli/service/snapshot-shelf.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -43,12 +43,18 @@ int snapshot_shelf_make(const char *folder)
 	return access(folder, W_OK | X_OK) < 0 ? -errno : 0;
 }
 
+static bool snapshot_shelf_ends_in(const char *name, const char *end)
+{
+	size_t size = strlen(name), tail = strlen(end);
+
+	return size > tail && strcmp(name + size - tail, end) == 0;
+}
+
 /* Finds the time in HOST-TIME-KIND-ID.tape. A host's name may contain dashes, too. */
 static bool snapshot_shelf_read_time(const char *name, char time[TIME_SIZE + 1])
 {
-	size_t size = strlen(name), tail = strlen(STORE_SUFFIX);
-
-	if (size <= tail || strcmp(name + size - tail, STORE_SUFFIX) != 0)
+	if (*name == '.' || !(snapshot_shelf_ends_in(name, STORE_SUFFIX) ||
+			      snapshot_shelf_ends_in(name, SNAPSHOT_SHELF_TEXT)))
 		return false;
 	for (const char *dash = strchr(name, '-'); dash; dash = strchr(dash + 1, '-')) {
 		char day[9], second[7];
@@ -68,7 +74,7 @@ static int snapshot_shelf_see(struct snapshot_shelf *shelf, int folder, const ch
 	struct snapshot_shelf_file file = { 0 };
 	struct stat about;
 
-	/* somebody else's file in a shared folder is not ours to remove */
+	/* leave the files of other people in a shared folder */
 	if (!snapshot_shelf_read_time(name, file.time) ||
 	    fstatat(folder, name, &about, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(about.st_mode) ||
 	    about.st_uid != geteuid())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "cli/commands/top-terminal.h"
+#include "cli/screens/top-terminal.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -12,13 +12,13 @@
 #include "base/clock.h"
 #include "base/foreign.h"
 
-/* Hides the cursor, and keeps what was on the screen for the end. */
+/* Hides the cursor, and saves the screen until the end. */
 static const char enter_screen[] = "\033[?1049h\033[?25l\033[2J";
 static const char leave_screen[] = "\033[0m\033[?25h\033[?1049l";
 
 #define ESCAPE_NS (50 * NSEC_PER_MSEC)
 
-/* A process has one terminal, and a signal handler must find it. */
+/* Global, because a process has one terminal, and a signal handler must find its settings. */
 static struct termios before;
 static volatile sig_atomic_t opened;
 
@@ -66,7 +66,10 @@ static int prepare(void)
 	return put(enter_screen, sizeof(enter_screen) - 1);
 }
 
-/* SA_RESETHAND gave the signal its default action back, which raise() takes. */
+/*
+ * Restores the terminal. SA_RESETHAND has restored the signal's default action, so raise() ends the
+ * process.
+ */
 static void on_end(int number)
 {
 	int saved = errno;
@@ -82,13 +85,13 @@ static void on_stop(int number)
 
 	restore();
 	raise(SIGSTOP);
-	/* the process goes on here after SIGCONT */
+	/* SIGCONT continues the process here */
 	prepare();
 	(void)number;
 	errno = saved;
 }
 
-/* The signal only has to interrupt poll(). */
+/* Does nothing: the signal only has to interrupt poll(). */
 static void on_resize(int number)
 {
 	(void)number;

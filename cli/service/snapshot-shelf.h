@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * The folder of the recorder's snapshots, bounded by number and size: whoever can cause incidents
- * would otherwise fill its disk. Removes only files with the names of snapshots that our user owns.
+ * The folder of snapshots and of their texts, with limits of number and size. Without limits,
+ * anybody who can cause incidents could fill the folder's disk. Removes only files that have the
+ * names of snapshots and that our user owns.
  */
 
 #include <stddef.h>
@@ -11,11 +12,17 @@
 
 #include "base/error.h"
 
-/* A limit for people who give none. */
+/* The default limit of the size. */
 #define SNAPSHOT_SHELF_BYTES 1000000000ull
 #define SNAPSHOT_SHELF_FILES 1000
 
-/* Creates the folder, only for its owner. Returns 0, or a negative errno if we cannot write it. */
+/* The end of the name of a text beside a snapshot. */
+#define SNAPSHOT_SHELF_TEXT ".txt"
+
+/*
+ * Creates the folder with access only for its owner. Returns 0, or a negative errno if we cannot
+ * write into the folder.
+ */
 int snapshot_shelf_make(const char *folder);
 
 /*

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "cli/commands/snapshot-keeper.h"
+#include "cli/service/snapshot-keeper.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,10 +16,11 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mutation.h"
-#include "cli/commands/snapshot-shelf.h"
+#include "cli/service/snapshot-shelf.h"
 #include "cli/options/command.h"
 #include "cli/window/incident-book.h"
 #include "query/window/window.h"
+#include "store/disk/files.h"
 
 /*
  * Invariants:
@@ -29,10 +30,15 @@
  */
 
 /*
- * A file in the store's folder. It has a line for each snapshot, with the number of its incident
- * and its end.
+ * A file in the store's folder. It has a line for each snapshot, with the ID of the snapshot's
+ * incident and the time of its end.
  */
 #define TAKEN_FILE "snapshots"
+/*
+ * The same file in a follower's folder. Its name begins with a dot, so the shelf does not treat it
+ * as a snapshot.
+ */
+#define FOLLOWED_FILE ".followed"
 #define TAKEN_MAX 1000
 #define TAKEN_FILE_MAX (1u << 20)
 
@@ -42,13 +48,11 @@
 /* When a segment is sealed, the wall clock times of its stamps change slightly. */
 #define SAME_NS NSEC_PER_SEC
 /*
- * If an episode goes on, another snapshot is taken after AGAIN_NS. A snapshot contains at most
- * LONGEST_NS of the episode.
+ * If an episode goes on, the keeper takes another snapshot after AGAIN_NS. A snapshot contains at
+ * most LONGEST_NS of the episode.
  */
 #define AGAIN_NS (60 * NSEC_PER_SEC)
 #define LONGEST_NS (600 * NSEC_PER_SEC)
-/* Incidents that are older than this at the start get no snapshot. */
-#define LOOK_BACK_NS (900 * NSEC_PER_SEC)
 #define TRIES 5
 #define LAST_CHANCE_NS (30 * NSEC_PER_SEC)
 #define GLANCE_NS (200 * NSEC_PER_MSEC)
@@ -63,11 +67,7 @@ struct taken {
 };
 
 struct snapshot_keeper {
-	const char *store;
-	const char *folder;
-	uint64_t max_bytes;
-	/* A time on the wall clock. Earlier incidents get no snapshot. */
-	uint64_t since_ns;
+	struct snapshot_keeper_options options;
 	pthread_t thread;
 	array_of(struct taken) taken;
 
@@ -79,8 +79,8 @@ struct snapshot_keeper {
 };
 
 /*
- * Waits until the recording ends, until `ns` have passed, or, with `for_news`, until there is news.
- * Sets *ret_news if there was news. Returns true if the recording ends.
+ * Waits until the recording ends, until `ns` have passed, or, with `for_news`, until somebody
+ * reports an incident. Sets *ret_news if somebody reported one. Returns true if the recording ends.
  */
 static bool snapshot_keeper_wait(struct snapshot_keeper *keeper, uint64_t ns, bool for_news,
 				 bool *ret_news)
@@ -102,6 +102,16 @@ static bool snapshot_keeper_wait(struct snapshot_keeper *keeper, uint64_t ns, bo
 	return ending;
 }
 
+static const char *taken_folder(const struct snapshot_keeper *keeper)
+{
+	return keeper->options.follows ? keeper->options.folder : keeper->options.store;
+}
+
+static const char *taken_file(const struct snapshot_keeper *keeper)
+{
+	return keeper->options.follows ? FOLLOWED_FILE : TAKEN_FILE;
+}
+
 static void read_taken(struct snapshot_keeper *keeper)
 {
 	_cleanup_free_ char *text = NULL;
@@ -109,7 +119,8 @@ static void read_taken(struct snapshot_keeper *keeper)
 	struct taken taken = { 0 };
 	int size;
 
-	if (snprintf(file, sizeof(file), "%s/" TAKEN_FILE, keeper->store) >= (int)sizeof(file) ||
+	if (snprintf(file, sizeof(file), "%s/%s", taken_folder(keeper), taken_file(keeper)) >=
+		    (int)sizeof(file) ||
 	    file_read(file, TAKEN_FILE_MAX, &text, NULL) < 0)
 		return;
 	for (at = text;
@@ -130,7 +141,7 @@ static int write_taken(struct snapshot_keeper *keeper)
 				      keeper->taken.items[i].until_ns);
 	if (buffer_failed(&text))
 		return -ENOMEM;
-	return file_replace(keeper->store, TAKEN_FILE, text.data, text.size);
+	return file_replace(taken_folder(keeper), taken_file(keeper), text.data, text.size);
 }
 
 static struct taken *find_taken(struct snapshot_keeper *keeper, uint64_t id)
@@ -164,36 +175,32 @@ static bool snapshot_keeper_wait_for_process(struct snapshot_keeper *keeper, pid
 }
 
 /*
- * Writes the snapshot in a separate process. Returns 0 also if nothing is recorded in the window.
+ * Runs this program with other arguments, and with its output in a new file if `output` is not
+ * NULL. Returns 0 also if nothing is recorded in the window.
  */
-static int snapshot_keeper_spawn(struct snapshot_keeper *keeper, const char *file, uint64_t from_ns,
-				 uint64_t to_ns)
+static int snapshot_keeper_spawn(struct snapshot_keeper *keeper, const char *const words[],
+				 const char *output)
 {
-	char from[40], to[40];
-	const char *const words[] = { "perftape", "snapshot", "-q",   "--store", keeper->store,
-				      "--from",	  from,	      "--to", to,	 "-o",
-				      file,	  NULL };
-	posix_spawn_file_actions_t silence;
+	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attributes;
 	int status = 0, r;
 	pid_t pid;
 
-	snprintf(from, sizeof(from), "@%llu.%09llu", (unsigned long long)(from_ns / NSEC_PER_SEC),
-		 (unsigned long long)(from_ns % NSEC_PER_SEC));
-	snprintf(to, sizeof(to), "@%llu.%09llu", (unsigned long long)(to_ns / NSEC_PER_SEC),
-		 (unsigned long long)(to_ns % NSEC_PER_SEC));
 	/*
 	 * Ctrl-C is meant for the recorder, which then sets our deadline. The new process group
 	 * keeps Ctrl-C from the child.
 	 */
 	posix_spawnattr_init(&attributes);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
-	/* The file contains the coverage too, so the child's message about it is not needed. */
-	posix_spawn_file_actions_init(&silence);
-	posix_spawn_file_actions_addopen(&silence, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-	r = -posix_spawn(&pid, "/proc/self/exe", &silence, &attributes, (char *const *)words,
+	/* drop the child's message about the coverage, because the file contains it, too */
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+	if (output)
+		posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, output,
+						 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+	r = -posix_spawn(&pid, "/proc/self/exe", &files, &attributes, (char *const *)words,
 			 environ);
-	posix_spawn_file_actions_destroy(&silence);
+	posix_spawn_file_actions_destroy(&files);
 	posix_spawnattr_destroy(&attributes);
 	if (r < 0)
 		return r;
@@ -203,6 +210,52 @@ static int snapshot_keeper_spawn(struct snapshot_keeper *keeper, const char *fil
 	/* Exit code 3: nothing is recorded in the window. */
 	return WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 3) ? 0
 											   : -EIO;
+}
+
+static void snapshot_keeper_moment(uint64_t ns, char text[40])
+{
+	snprintf(text, 40, "@%llu.%09llu", (unsigned long long)(ns / NSEC_PER_SEC),
+		 (unsigned long long)(ns % NSEC_PER_SEC));
+}
+
+/* Writes the snapshot in a separate process. */
+static int snapshot_keeper_write(struct snapshot_keeper *keeper, const char *file, uint64_t from_ns,
+				 uint64_t to_ns)
+{
+	char from[40], to[40];
+	const char *const words[] = {
+		"perftape", "snapshot", "-q",	"--store", keeper->options.store,
+		"--from",   from,	"--to", to,	   "-o",
+		file,	    NULL
+	};
+
+	snapshot_keeper_moment(from_ns, from);
+	snapshot_keeper_moment(to_ns, to);
+	return snapshot_keeper_spawn(keeper, words, NULL);
+}
+
+/* Writes the text of a snapshot beside it: FILE.txt in place of FILE.tape. */
+static int snapshot_keeper_write_text(struct snapshot_keeper *keeper, const char *file)
+{
+	const char *const words[] = { "perftape", "top", "--utc", "--store", file, NULL };
+	char text[PATH_MAX], hidden[PATH_MAX];
+	const char *name = strrchr(file, '/') + 1;
+	int folder = name - file, stem = strlen(name) - strlen(STORE_SUFFIX), r;
+
+	if (!file_exists(file))
+		return 0;
+	if (snprintf(text, sizeof(text), "%.*s%.*s" SNAPSHOT_SHELF_TEXT, folder, file, stem,
+		     name) >= (int)sizeof(text) ||
+	    snprintf(hidden, sizeof(hidden), "%.*s.%.*s.new", folder, file, stem, name) >=
+		    (int)sizeof(hidden))
+		return -ENAMETOOLONG;
+	unlink(hidden);
+	r = snapshot_keeper_spawn(keeper, words, hidden);
+	if (r == 0 && rename(hidden, text) < 0)
+		r = -errno;
+	if (r < 0)
+		unlink(hidden);
+	return r;
 }
 
 /*
@@ -223,18 +276,18 @@ static bool name_file(const struct snapshot_keeper *keeper, const struct book *b
 	gethostname(host, sizeof(host) - 1);
 	gmtime_r(&second, &parts);
 	strftime(time, sizeof(time), "%Y%m%dT%H%M%SZ", &parts);
-	/* the user's patterns may give a kind any name, also with a slash */
+	/* the user's patterns may give a kind any name, also a name with a slash */
 	return !strchr(kind, '/') && !strchr(host, '/') &&
-	       snprintf(file, PATH_MAX, "%s/%s-%s-%s-%llu.tape", keeper->folder, host, time, kind,
-			(unsigned long long)episode->id) < PATH_MAX;
+	       snprintf(file, PATH_MAX, "%s/%s-%s-%s-%llu.tape", keeper->options.folder, host, time,
+			kind, (unsigned long long)episode->id) < PATH_MAX;
 }
 
 static void snapshot_keeper_removed(void *context, const char *name)
 {
 	const struct snapshot_keeper *keeper = context;
 
-	warn("removed the oldest snapshot, %s/%s; --snapshot-max sets the limit", keeper->folder,
-	     name);
+	warn("removed the oldest snapshot, %s/%s; --%s sets the limit", keeper->options.folder,
+	     name, keeper->options.limit_option);
 }
 
 static void snapshot_keeper_take(struct snapshot_keeper *keeper, const struct book *book,
@@ -248,18 +301,22 @@ static void snapshot_keeper_take(struct snapshot_keeper *keeper, const struct bo
 	if (mutated("cut-snapshots-short"))
 		from_ns = until_ns;
 	if (name_file(keeper, book, episode, file))
-		r = snapshot_keeper_spawn(keeper, file, from_ns, until_ns + WINDOW_AFTER_NS);
+		r = snapshot_keeper_write(keeper, file, from_ns, until_ns + WINDOW_AFTER_NS);
+	else
+		*file = 0;
+	if (r == 0 && *file && keeper->options.texts)
+		r = snapshot_keeper_write_text(keeper, file);
 	taken->at_ns = clock_ns(CLOCK_MONOTONIC);
 	taken->failed = r < 0 ? taken->failed + 1 : 0;
 	if (r < 0 && taken->failed < TRIES)
 		return;
 	if (r < 0)
 		warn("cannot write a snapshot of incident %llu to %s",
-		     (unsigned long long)episode->id, keeper->folder);
+		     (unsigned long long)episode->id, keeper->options.folder);
 	taken->until_ns = until_ns;
 	taken->failed = 0;
 	write_taken(keeper);
-	snapshot_shelf_trim(keeper->folder, keeper->max_bytes, SNAPSHOT_SHELF_FILES,
+	snapshot_shelf_trim(keeper->options.folder, keeper->options.max_bytes, SNAPSHOT_SHELF_FILES,
 			    snapshot_keeper_removed, keeper);
 }
 
@@ -274,7 +331,8 @@ static uint64_t due_in(const struct snapshot_keeper *keeper, const struct episod
 	uint64_t passed_ns = clock_ns(CLOCK_MONOTONIC) - taken->at_ns;
 
 	if (!episode->id || episode->kind->severity <= SEVERITY_NOTICE ||
-	    episode->last.realtime_ns < keeper->since_ns || taken->until_ns + SAME_NS >= until_ns)
+	    episode->last.realtime_ns < keeper->options.since_ns ||
+	    taken->until_ns + SAME_NS >= until_ns)
 		return UINT64_MAX;
 	if (ending)
 		return taken->failed ? UINT64_MAX : 0;
@@ -307,13 +365,13 @@ static uint64_t snapshot_keeper_take_due(struct snapshot_keeper *keeper, bool en
 	uint64_t wait_ns = UINT64_MAX;
 	struct book book = { 0 };
 
-	if (store_reader_open(keeper->store, &reader, NULL) < 0 ||
+	if (store_reader_open(keeper->options.store, &reader, NULL) < 0 ||
 	    book_open(reader, &book, NULL) < 0)
 		return AGAIN_NS;
 	for (size_t i = 0; i < book.episodes.list.count; i++) {
 		const struct episode *episode = &book.episodes.list.items[i];
 
-		if (episode->last.realtime_ns >= keeper->since_ns)
+		if (episode->last.realtime_ns >= keeper->options.since_ns)
 			wait_ns = MIN(wait_ns,
 				      snapshot_keeper_take_if_due(keeper, &book, episode, ending));
 	}
@@ -335,7 +393,7 @@ static void *snapshot_keeper_main(void *context)
 				break;
 		}
 		wait_ns = MAX(snapshot_keeper_take_due(keeper, false), GLANCE_NS);
-		/* on a slow disk, the store contains the new line only later */
+		/* look again soon, because on a slow disk the new line reaches the store late */
 		if (news_ns && clock_ns(CLOCK_MONOTONIC) - news_ns < AGAIN_NS)
 			wait_ns = MIN(wait_ns, QUIET_NS);
 	}
@@ -367,7 +425,7 @@ static int start_thread(struct snapshot_keeper *keeper)
 	return r;
 }
 
-int snapshot_keeper_start(const char *store, const char *folder, uint64_t max_bytes,
+int snapshot_keeper_start(const struct snapshot_keeper_options *options,
 			  struct snapshot_keeper **ret_keeper, struct error *error)
 {
 	struct snapshot_keeper *keeper = calloc(1, sizeof(*keeper));
@@ -376,10 +434,7 @@ int snapshot_keeper_start(const char *store, const char *folder, uint64_t max_by
 
 	if (!keeper)
 		return -ENOMEM;
-	keeper->store = store;
-	keeper->folder = folder;
-	keeper->max_bytes = max_bytes;
-	keeper->since_ns = clock_ns(CLOCK_REALTIME) - LOOK_BACK_NS;
+	keeper->options = *options;
 	pthread_mutex_init(&keeper->lock, NULL);
 	pthread_condattr_init(&clock);
 	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
@@ -392,11 +447,11 @@ int snapshot_keeper_start(const char *store, const char *folder, uint64_t max_by
 		return error_set(error, r, "cannot start a thread: %s", strerror(-r));
 	}
 	*ret_keeper = keeper;
-	r = snapshot_shelf_make(folder);
+	r = snapshot_shelf_make(options->folder);
 	return r < 0 ? error_set(
 			       error, 1,
 			       "no snapshots in %s: %s; perftape tries again at the next incident",
-			       folder, strerror(-r))
+			       options->folder, strerror(-r))
 		     : 0;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "cli/commands/top-answer.h"
+#include "cli/screens/top-answer.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,10 +13,9 @@
 #include "cli/answer/progress-line.h"
 #include "cli/answer/screen.h"
 #include "draw/top.h"
-#include "query/sums/tally-tape.h"
 
 /*
- * The baseline reads the store around the window until the whole answer has taken this long. It may
+ * The baseline reads the store around the window until the whole answer has taken ANSWER_NS. It may
  * always take BASELINE_LEAST_NS.
  */
 #define ANSWER_NS (800 * NSEC_PER_MSEC)
@@ -31,14 +30,11 @@ const char *const top_by_names[] = {
 
 void top_reset(struct top *top)
 {
-	for (unsigned int i = 0; top->tallies && i < top->threads; i++)
-		tally_free(top->tallies[i]);
-	free(take_ptr(top->tallies));
-	scanned_done(&top->scanned);
+	window_sums_done(&top->sums);
 	ranking_done(&top->ranking);
 	spikes_done(&top->full);
 	dying_state_done(&top->dying);
-	top->scanned = (struct scanned){ 0 };
+	top->sums = (struct window_sums){ 0 };
 	top->ranking = (struct ranking){ 0 };
 	top->full = (struct spikes){ 0 };
 	top->dying = (struct dying_state){ 0 };
@@ -51,43 +47,22 @@ void top_done(struct top *top)
 	query_args_done(&top->args);
 }
 
-static int top_add(void *context, unsigned int worker, const struct store_segment *segment,
-		   const struct tape *tape, const struct window_filter_times *times)
-{
-	struct top *top = context;
-
-	return tally_add_samples(top->tallies[worker], tape, times->kinds,
-				 stack_class_sample_ns(tape, segment->samples),
-				 TALLY_CPUS | TALLY_NAMES | TALLY_DETAILS);
-}
-
 int top_read_window(struct top *top, struct store_reader *reader, bool quiet, struct error *error)
 {
 	struct progress_line progress;
-	const struct scan_options scan = {
+	const struct window_sums_options options = {
 		.question = top->args.question,
+		.parts = TALLY_ALL,
+		.by = top->by,
 		.threads = top->threads,
-		.add = top_add,
-		.context = top,
 		.progress = progress_line_show,
 		.progress_context = &progress,
 	};
-	int r = 0;
+	int r;
 
-	top->tallies = calloc(top->threads, sizeof(*top->tallies));
-	if (!top->tallies)
-		return -ENOMEM;
-	for (unsigned int i = 0; r == 0 && i < top->threads; i++)
-		r = tally_new(&top->tallies[i]);
-	for (unsigned int i = 0; r == 0 && i < top->threads; i++)
-		top->tallies[i]->by = top->by;
-	if (r < 0)
-		return r;
 	progress_line_start(&progress, "segments", quiet);
-	r = scan_run(reader, &scan, &top->scanned, error);
+	r = window_sums_read(reader, &options, &top->sums, error);
 	progress_line_end(&progress);
-	for (unsigned int i = 1; r == 0 && i < top->threads; i++)
-		r = tally_merge(top->tallies[0], top->tallies[i]);
 	return r;
 }
 
@@ -111,7 +86,7 @@ int top_compare(struct top *top, struct store_reader *reader, struct error *erro
 	int r = make_baseline(top, reader, error);
 
 	if (r == 0)
-		r = ranking_make(top->tallies[0], top->scanned.coverage.covered_ns, &top->baseline,
+		r = ranking_make(top->sums.tally, top->sums.coverage.covered_ns, &top->baseline,
 				 &top->ranking);
 	if (r == 0)
 		r = full_cpus_find(reader, &top->args.question, &top->full, error);
@@ -125,9 +100,9 @@ static void put_machine(const struct top *top, struct buffer *text)
 	const struct ranking_share *now = &top->ranking.now;
 
 	buffer_printf(text, "%.2f", now->all);
-	if (top->tallies[0]->host_cpus)
-		buffer_printf(text, " of %" PRIu64, top->tallies[0]->host_cpus);
-	buffer_printf(text, " CPU%s busy", plural(top->tallies[0]->host_cpus));
+	if (top->sums.tally->host_cpus)
+		buffer_printf(text, " of %" PRIu64, top->sums.tally->host_cpus);
+	buffer_printf(text, " CPU%s busy", plural(top->sums.tally->host_cpus));
 	if (top->ranking.compared)
 		buffer_printf(text, ", usually %.2f", top->ranking.usual.all);
 	buffer_printf(text, ": user %.2f, kernel %.2f, irq %.2f", now->user, now->kernel, now->irq);
@@ -146,7 +121,9 @@ static void put_unknown(const struct top *top, bool is_file, struct buffer *text
 
 	buffer_text(text, "usual: unknown, ");
 	if (top->baseline.unfiltered)
-		buffer_text(text, "this file has only a baseline of all samples by name");
+		buffer_text(
+			text,
+			"a snapshot has usual values only of all samples, by name and function");
 	else if (is_file && !top_is_filtered(top))
 		buffer_text(text, "nothing else is in this file");
 	else
@@ -180,13 +157,33 @@ static void top_put_baseline(const struct invocation *invocation, const struct t
 		buffer_printf(text, "; %" PRIu64 " could not be read", baseline->unread);
 }
 
-/* Many dying cgroups slow down the whole host, whoever is busy. */
+/* Puts a line about dying cgroups. Many of them slow down the whole host, whoever is busy. */
 static void top_put_dying(const struct top *top, struct buffer *text)
 {
 	if (top->dying.count < DYING_STATE_MANY)
 		return;
 	buffer_u8(text, '\n');
 	dying_text_kind(&top->dying.kinds.items[0], &top->terminal, text);
+}
+
+/*
+ * Puts the head. A live screen omits the parts of the coverage that do not change from second to
+ * second, because it has few lines.
+ */
+static void top_put_head(const struct invocation *invocation, const struct top *top, bool is_file,
+			 struct buffer *head)
+{
+	struct coverage coverage = top->sums.coverage;
+
+	if (top->live) {
+		coverage.frames = coverage.clock_error_ns = 0;
+		coverage.stacks_read = false;
+	}
+	screen_put_head(invocation, &top->args.question.window, top->sums.samples, &coverage, head);
+	screen_put_filter(&top->args.filter, head);
+	put_machine(top, head);
+	top_put_baseline(invocation, top, is_file, head);
+	top_put_dying(top, head);
 }
 
 int top_put_screen(const struct invocation *invocation, const struct top *top, bool is_file,
@@ -197,12 +194,7 @@ int top_put_screen(const struct invocation *invocation, const struct top *top, b
 	full_cpus_put(&top->full, &top->ranking, &top->terminal, option_given(invocation, "utc"),
 		      &first);
 	buffer_u8(&first, 0);
-	screen_put_head(invocation, &top->args.question.window, top->scanned.samples,
-			&top->scanned.coverage, &head);
-	screen_put_filter(&top->args.filter, &head);
-	put_machine(top, &head);
-	top_put_baseline(invocation, top, is_file, &head);
-	top_put_dying(top, &head);
+	top_put_head(invocation, top, is_file, &head);
 	buffer_u8(&head, 0);
 	if (buffer_failed(&first) || buffer_failed(&head))
 		return -ENOMEM;
@@ -222,5 +214,5 @@ void top_put_json(struct top *top, struct buffer *text)
 	if (top->rows)
 		ranking_limit(&top->ranking, top->rows);
 	ranking_put_json(&top->ranking, &top->baseline, text);
-	coverage_put_json(&top->scanned.coverage, &top->args.question.window, text);
+	coverage_put_json(&top->sums.coverage, &top->args.question.window, text);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A loop: read the newest seconds of the spool, draw, and take keys until a second is over. What is
- * usual changes slowly, so the baseline is read anew once per minute, and when the grouping
+ * Each second, or after a key, the loop reads the newest seconds of the spool and draws. The usual
+ * values change slowly, so the loop reads the baseline anew once per minute, and when the grouping
  * changes.
  */
-#include "cli/commands/top-live.h"
+#include "cli/screens/top-live.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "cli/answer/screen.h"
-#include "cli/commands/top-terminal.h"
+#include "cli/screens/top-terminal.h"
 #include "draw/text.h"
 
 #define REDRAW_NS NSEC_PER_SEC
@@ -30,12 +30,12 @@ struct live {
 	struct top *top;
 	struct store_reader *reader;
 	uint64_t length_ns;
-	/* CLOCK_MONOTONIC: when the baseline was read; 0: it has to be read. */
+	/* When the loop read the baseline, on CLOCK_MONOTONIC; 0: it must read the baseline. */
 	uint64_t baseline_ns;
 	enum ranking_sort sort;
-	/* Only rows whose names contain this text. */
+	/* Show only rows whose names contain this text. */
 	char filter[FILTER_SIZE];
-	/* The user types the filter. */
+	/* The user is typing the filter. */
 	bool typing;
 	bool paused;
 	bool help;
@@ -60,7 +60,7 @@ static const char *const sort_names[] = {
 	[RANKING_SORT_NAME] = "name",
 };
 
-/* Makes the window end where the spool ends, so that it has no part that is not written yet. */
+/* Makes the window end where the spool ends, so that the recorder has written the whole window. */
 static int choose_window(struct live *live)
 {
 	struct window *window = &live->top->args.question.window;
@@ -80,7 +80,7 @@ static int choose_window(struct live *live)
 	return 0;
 }
 
-/* Puts whether the recorder runs, as the first line. */
+/* Puts the first line, which says whether the recorder runs. */
 static void put_recorder(const struct live *live, struct buffer *lines)
 {
 	uint64_t now_ns = clock_ns(CLOCK_REALTIME), since_ns = 0;
@@ -108,9 +108,14 @@ static int read_answer(struct live *live)
 	top_reset(top);
 	top->started_ns = now_ns;
 	r = top_read_window(top, live->reader, true, &live->error);
-	if (r < 0 || !top->scanned.samples)
+	if (r < 0 || !top->sums.samples)
 		return r;
 	return top_compare(top, live->reader, &live->error);
+}
+
+static bool has_rows(const struct ranking *ranking)
+{
+	return ranking->cores.count || ranking->groups.count || ranking->functions.count;
 }
 
 /* Puts the last answer with the present order and filter. */
@@ -120,17 +125,22 @@ static int put_answer(struct live *live)
 
 	live->lines.size = 0;
 	put_recorder(live, &live->lines);
-	if (!top->scanned.samples) {
+	if (!top->sums.samples) {
 		buffer_text(&live->lines, "no sample in the last seconds passes the filter\n");
 		return 0;
 	}
 	ranking_sort(&top->ranking, live->sort);
 	if (*live->filter)
 		ranking_match(&top->ranking, live->filter);
+	if (*live->filter && !has_rows(&top->ranking)) {
+		buffer_printf(&live->lines, "no row contains '%s'; Esc shows all rows\n",
+			      live->filter);
+		return 0;
+	}
 	return top_put_screen(live->invocation, top, false, live->lines.size != 0, &live->lines);
 }
 
-/* Reads and puts the newest answer. A failure takes the place of the answer. */
+/* Reads and puts the newest answer. After a failure, puts the reason instead. */
 static int refresh(struct live *live)
 {
 	int r = store_reader_open(store_path(live->invocation), &live->reader, &live->error);
@@ -217,7 +227,7 @@ static void type(struct live *live, int key)
 		snprintf(live->filter + size, sizeof(live->filter) - size, "%c", key);
 }
 
-static void take_key(struct live *live, int key)
+static void top_live_take_key(struct live *live, int key)
 {
 	static const char letters[] = "nftcpa";
 	const char *letter = key > 0 && key < 0x7f ? strchr(letters, key) : NULL;
@@ -248,7 +258,7 @@ static void read_size(struct live *live)
 	terminal->height = terminal->height ? terminal->height : HEIGHT_USUAL;
 }
 
-/* Takes keys until a second is over. Returns whether to go on. */
+/* Waits for a key until a second is over, and takes it. Returns whether the screen goes on. */
 static bool wait_second(struct live *live, uint64_t until_ns)
 {
 	int key;
@@ -257,9 +267,9 @@ static bool wait_second(struct live *live, uint64_t until_ns)
 		key = top_terminal_key(until_ns);
 		if (key == TOP_KEY_END || key == END_OF_INPUT || (key == 'q' && !live->typing))
 			return false;
-		take_key(live, key);
+		top_live_take_key(live, key);
 	} while (key == TOP_KEY_NONE && clock_ns(CLOCK_MONOTONIC) < until_ns);
-	/* a key answers at once, and not at the next second */
+	/* answer a key at once, not only at the next second */
 	return true;
 }
 
@@ -283,7 +293,8 @@ int top_live(const struct invocation *invocation, struct top *top)
 			     .length_ns = top->args.question.window.to_ns };
 	int r;
 
-	/* a store that does not exist is a message, not a screen */
+	top->live = true;
+	/* report an absent store by a message, not on the screen */
 	r = store_reader_open(store_path(invocation), &live.reader, &live.error);
 	live.reader = store_reader_close(live.reader);
 	if (r == 0)

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The terminal of a live screen: the alternate screen, and keys one by one without an echo. Every
- * end of the process but SIGKILL puts the terminal back as it was.
+ * The terminal of a live screen: the alternate screen, and keys one by one without an echo. However
+ * the process ends, except by SIGKILL, the terminal becomes as it was before.
  */
 
 #include <stdint.h>
@@ -29,7 +29,7 @@ void top_terminal_close(void);
 /* Waits for a key until a moment of CLOCK_MONOTONIC. Returns an enum top_key or a character. */
 int top_terminal_key(uint64_t until_ns);
 /*
- * Replaces the screen with lines, at most as many as the terminal has, and puts `status` into the
+ * Replaces the screen with lines, at most as many as the terminal shows, and puts `status` into the
  * last line. Returns 0 or a negative errno.
  */
 int top_terminal_show(const struct buffer *lines, unsigned int height, const char *status);
