@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Audits of trees of files. The audit uses a clock of the test, on which waiting takes no time. All
- * functions CHECK.
+ * Runs audits of trees of files. The audit uses a clock of the test, on which waiting takes no
+ * time. All functions CHECK.
  */
 
 #include <fcntl.h>

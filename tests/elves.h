@@ -63,7 +63,7 @@ static inline void elves_pad(struct buffer *file, size_t size)
 
 /*
  * The sections are in the order of their addresses. The function adds section 0 and the names. If
- * none is at ELVES_CODE, zeros fill that place.
+ * the list lacks a section at ELVES_CODE, zeros fill that place.
  */
 static inline void elves_make(struct buffer *file, const struct elves_section *sections,
 			      size_t count)

@@ -5,7 +5,8 @@
  * A clock that only the test moves, so that nothing depends on how fast the machine is. It applies
  * to the test and to the processes that the test forks. CPU clocks stay real.
  *
- * Link the test with --wrap=clock_ns (tests/meson.build), and include this in one file of it.
+ * Link the test with --wrap=clock_ns (tests/meson.build), and include this file in one file of the
+ * test.
  *
  * FAKE_CLOCK_RUNS_REALTIME: CLOCK_REALTIME goes on, for code that compares it with times of files.
  * FAKE_CLOCK_WAITS: timed waits follow this clock too; link with --wrap=pthread_cond_timedwait.

@@ -3,7 +3,8 @@
 
 /*
  * Lets a test program run the helper processes of the product. The product starts itself anew for
- * them, and in a test that is the test program. Include it in a test that names or opens files.
+ * them, and in a test that is the test program. Include this header in a test that names or opens
+ * files.
  */
 
 #include "process/helper.h"

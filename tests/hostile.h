@@ -3,7 +3,10 @@
 
 #include "tests/selections.h"
 
-/* A tape with each name of a thread, a function and a file that is known to break Flamescope. */
+/*
+ * Returns a tape with each name of a thread, a function and a file that is known to break
+ * Flamescope.
+ */
 static inline struct tape *hostile_tape(void)
 {
 	static const char *const names[] = { "",
@@ -71,9 +74,9 @@ static inline struct selection *hostile_selection(void)
 }
 
 /*
- * Names on which other readers of Flamescope's text are known to break, or which libmagic
- * recognises as a program: as comm, as function and as file. Then a thread that was exiting, a
- * sample without a stack, and frames of each kind of module.
+ * Returns a tape with names on which other readers of Flamescope's text are known to break, or
+ * which libmagic recognises as a program: as comm, as function and as file. Then a thread that was
+ * exiting, a sample without a stack, and frames of each kind of module.
  */
 static inline struct tape *readers_tape(void)
 {

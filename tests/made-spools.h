@@ -59,7 +59,7 @@ static inline void spooling_set_time(const struct spooling *spooling,
 	CHECK_EQ(store_name(writer->boot_id, spooling->tape->sequence, STORE_SPOOL_SUFFIX, name),
 		 0);
 	CHECK(snprintf(path, sizeof(path), "%s/%s", writer->spools, name) < (int)sizeof(path));
-	/* a block that came too late has no file */
+	/* a block that came too late lacks a file */
 	CHECK(utimensat(AT_FDCWD, path, (struct timespec[]){ at, at }, 0) == 0 || errno == ENOENT);
 }
 

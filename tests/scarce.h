@@ -14,7 +14,7 @@ void *__real_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *old, size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 
-/* The number of allocations up to the one that fails; 0: none will fail. */
+/* The number of allocations up to the allocation that fails; 0: allocations do not fail. */
 static unsigned int scarce_left;
 
 static inline bool scarce_fails(void)
@@ -32,13 +32,13 @@ void *__wrap_calloc(size_t count, size_t size)
 	return scarce_fails() ? NULL : __real_calloc(count, size);
 }
 
-/* From now on, the allocation of this number fails; 1 is the next one. */
+/* From now on, the allocation of this number fails; 1 is the next allocation. */
 static inline void scarce_begin(unsigned int number)
 {
 	scarce_left = number;
 }
 
-/* Returns whether an allocation failed since scarce_begin(). No other one will fail. */
+/* Returns whether an allocation failed since scarce_begin(). Later allocations do not fail. */
 static inline bool scarce_end(void)
 {
 	bool failed = !scarce_left;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Tapes for a sealer, and what it made of them. All functions CHECK. */
+/* Tapes for a sealer, and the segments that the sealer made of them. All functions CHECK. */
 
 #include <semaphore.h>
 

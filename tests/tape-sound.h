@@ -5,7 +5,7 @@
 
 #include "tape/tape.h"
 
-/* (1) */
+/* Checks (1). */
 static inline bool tape_first_rows_are_sound(const struct tape *tape)
 {
 	static const struct tape_module unknown;
@@ -30,7 +30,7 @@ static inline bool tape_facts_are_sound(const struct tape *tape, const struct ta
 	return true;
 }
 
-/* (2), (3) */
+/* Checks (2) and (3). */
 static inline bool tape_tables_are_sound(const struct tape *tape)
 {
 	uint32_t strings = strings_count(&tape->strings);
@@ -121,7 +121,7 @@ static inline bool tape_context_is_sound(const struct tape *tape)
 	return tape_gauges_are_sound(tape) && tape_usual_is_sound(tape);
 }
 
-/* properties (4), (5), and the references of samples in (3) */
+/* Checks (4), (5), and the references of samples in (3). */
 static inline bool tape_samples_are_sound(const struct tape *tape)
 {
 	if (tape->begin_ns > tape->end_ns || tape->begin_ns % TAPE_TIME_UNIT_NS ||

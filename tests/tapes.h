@@ -37,7 +37,10 @@ static inline void tapes_anchor(struct tape *tape, uint64_t perf_ns, uint64_t re
 		 0);
 }
 
-/* Makes a tape that covers [begin, end) of the perf clock, with the usual facts and no anchor. */
+/*
+ * Makes a tape that covers [begin, end) of the perf clock, with the usual facts and without an
+ * anchor.
+ */
 static inline struct tape *tapes_bare(uint64_t begin_ns, uint64_t end_ns)
 {
 	static const char *const facts[][2] = {
@@ -76,7 +79,9 @@ static inline uint32_t tapes_module(struct tape *tape, const char *path, enum ta
 	return id;
 }
 
-/* Adds a frame that `parent` calls and returns its stack. With symbol "", the frame has no name. */
+/*
+ * Adds a frame that `parent` calls and returns its stack. With symbol "", the frame lacks a name.
+ */
 static inline uint32_t tapes_call(struct tape *tape, uint32_t parent, uint32_t module,
 				  uint64_t address, const char *symbol)
 {

@@ -13,10 +13,12 @@ starts processes and returns them. With `hostile` false, it starts processes tha
 
 beside() records the harmless processes, then the hostile ones, each beside a bystander, and returns what is wrong:
 
-- The bystander loses a sample or a name. Its truth is its own CPU time, and that it runs only functions of its own.
-  Records of names may be lost only while the machine let threads wait for longer than a ring lasts.
+- The bystander loses a sample or a name. The test knows the bystander's CPU time, and that it runs
+  only its own functions. Records of names may be lost only while the machine let threads wait for
+  longer than a ring lasts.
 - The recorder and its helpers take over 64 MB of anonymous memory more than before the attack.
 - They take over 5 % of a CPU more than beside the harmless processes.
+- The store grows by more per second than beside the harmless processes and than growth_max() says: 66 KB on 2 CPUs.
 - A recorder that is killed during the attack leaves a store on which the next recorder does not work.
 
 Other attacks on the machine disturb these measurements, so each has the machine alone.
@@ -45,13 +47,20 @@ from recorders import expect, perftape, query, reached, spools, wait_for  # noqa
 LOAD, RUN_MAPPED = map(os.path.abspath, sys.argv[2:4])
 CPUS = sorted(os.sched_getaffinity(0))
 HERTZ = 199
-SECONDS = 20  # of each recording
+SETTLED = 4  # seconds after which a recorder has read what it reads at its start
+SECONDS = 20  # seconds of each recording
 SEGMENT = "5s"
-MEMORY_MAX = 64 << 20  # above that of the recorder before the attack
-CPU_MAX = 0.05  # of one CPU, above that beside the harmless processes
+MEMORY_MAX = 64 << 20  # bytes above the recorder's memory before the attack
+CPU_MAX = 0.05  # of one CPU, above the recorder's part beside the harmless processes
+# recorder/build/tape-builder.c: frames and callers that a cgroup may add at once, which come back
+# within a minute, and for each sample that all CPUs can take
+DETAIL_BURST, DETAIL_SECONDS, DETAIL_PER_SAMPLE = 131_072, 60, 8
+# A forged caller has 40 random bits, and adds a frame and a caller: 2.8 bytes each in a segment. This
+# is twice as much.
+DETAIL_BYTES = 5.5
 LOST_MAX = 0.05  # share of the bystander's samples that the ends of a recording and chance explain
 FEW = 10  # samples that may be lost besides, at the ends
-RECORDS_MAX = 25_000  # of names that one process made per second, which fill a ring in noise.STEP
+RECORDS_MAX = 25_000  # records of names per second by one process, which fill a ring in noise.STEP
 LOSSES = ("lost", "unsaved", "lost_names", "damaged", "stalled", "limit")
 
 
@@ -83,34 +92,48 @@ def family(pid):
     return pids
 
 
-def anonymous_bytes(pid):
-    """The anonymous memory of a process and of its descendants."""
-    total = 0
-    for one in family(pid):
-        with contextlib.suppress(OSError):
-            found = re.search(r"RssAnon:\s+(\d+) kB", pathlib.Path(f"/proc/{one}/status").read_text())
-            total += int(found[1]) * 1024 if found else 0
-    return total
+def read_process(pid):
+    """(when a process began, its anonymous memory in bytes, its CPU seconds), or None if it is gone."""
+    try:
+        status = pathlib.Path(f"/proc/{pid}/status").read_text()
+        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    found = re.search(r"RssAnon:\s+(\d+) kB", status)
+    ticks = int(fields[11]) + int(fields[12])
+    return fields[19], int(found[1]) * 1024 if found else 0, ticks / os.sysconf("SC_CLK_TCK")
 
 
-class Memory:
-    """Watches the anonymous memory of a process and of its descendants, until stop()."""
+class Watch:
+    """Watches a process and its descendants, until stop(): their anonymous memory, and their CPU time. A helper that
+    is killed does not add its time to that of its parent, so this looks at each process."""
 
     def __init__(self, pid):
-        self.pid, self.peak, self.over = pid, 0, threading.Event()
-        self.before = anonymous_bytes(pid)
+        self.pid, self.peak, self.over, self.cpu = pid, 0, threading.Event(), {}
+        self.before = self.look()
+        self.cpu_before = sum(self.cpu.values())
         self.thread = threading.Thread(target=self.watch, daemon=True)
         self.thread.start()
 
+    def look(self):
+        """Returns the anonymous memory."""
+        total = 0
+        for pid in family(self.pid):
+            found = read_process(pid)
+            if found:
+                begin, anonymous, self.cpu[pid, begin] = found
+                total += anonymous
+        return total
+
     def watch(self):
         while not self.over.wait(0.05):
-            self.peak = max(self.peak, anonymous_bytes(self.pid))
+            self.peak = max(self.peak, self.look())
 
     def stop(self):
-        """Returns how far the memory grew."""
+        """Returns how far the memory grew, and how much CPU time all took."""
         self.over.set()
         self.thread.join()
-        return max(self.peak - self.before, 0)
+        return max(self.peak - self.before, 0), sum(self.cpu.values()) - self.cpu_before
 
 
 @dataclasses.dataclass
@@ -126,6 +149,10 @@ class Recording:
     bystander_seconds: float = 0.0
     bystander_pid: int = 0
     late_seconds: float = 0.0
+    segment_bytes: int = 0
+    attack_seconds: float = 0.0
+    # CPU time since the attack began, also of helpers that were killed
+    seen_seconds: float = 0.0
 
 
 def start(store, segment=SEGMENT):
@@ -160,7 +187,11 @@ def record(folder, attack, hostile, seconds):
     folder.mkdir()
     recording = Recording(folder / "store", begin=time.time())
     recorder = start(recording.store)
-    memory = Memory(recorder.pid)
+    # a recorder that begins reads the unwind tables of all running programs, which is not a part of
+    # the attack
+    started = time.time()
+    wait_for(lambda: reached(recording.store) > started + SETTLED or recorder.poll() is not None)
+    watch = Watch(recorder.pid)
     attackers = attack(folder, hostile)
     # the recorder must see the attack before it opens the bystander's files
     attacked = time.time()
@@ -177,18 +208,31 @@ def record(folder, attack, hostile, seconds):
         recording.bystander_seconds = wait_usage(bystander)
     # the samples of the ended processes must be in the store before the recorder ends
     moment = time.time()
+    recording.attack_seconds = moment - attacked
     wait_for(lambda: reached(recording.store) > moment or recorder.poll() is not None)
     recorder.send_signal(signal.SIGINT)
-    recording.grown_bytes = memory.stop()
     recording.cpu_seconds = wait_usage(recorder)
+    recording.grown_bytes, recording.seen_seconds = watch.stop()
     recording.code = recorder.returncode
     recording.said = (folder / "said").read_text()
+    recording.segment_bytes = sum(path.stat().st_size for path in (recording.store / "segments").iterdir())
     return recording
 
 
+def before_program(sample):
+    """Whether the sample is from before the program began: from the process that executes it, or
+    from the loader. The loader lacks frame pointers, so its callers may be any numbers."""
+    module = pathlib.PurePath(sample["frames"][0]["module"] or "").name
+    return sample["comm"] != pathlib.PurePath(LOAD).name or module.startswith("ld-")
+
+
+MARKS = ("[cut]", "[frame pointers]")  # they state how a stack ends, and are not code
+
+
 def without_name(samples):
-    """The samples with a frame that has no name."""
-    return [sample for sample in samples if not all(frame["symbol"] for frame in sample["frames"])]
+    """The samples of the program with a frame that lacks a name."""
+    named = (all(frame["symbol"] or frame["module"] in MARKS for frame in sample["frames"]) for sample in samples)
+    return [sample for sample, whole in zip(samples, named) if not whole and not before_program(sample)]
 
 
 def wrong_bystander(recording):
@@ -221,12 +265,25 @@ def wrong_ending(recording):
     )
 
 
-def wrong_cost(harmless, hostile, seconds):
+def growth_max(seconds):
+    """The bytes of segments per second that an attack may add: what one cgroup may add to tapes."""
+    per_second = DETAIL_BURST / DETAIL_SECONDS + DETAIL_PER_SAMPLE * HERTZ * os.cpu_count()
+    return (DETAIL_BURST / seconds + per_second) * DETAIL_BYTES
+
+
+def wrong_cost(harmless, hostile, once):
+    seconds = hostile.attack_seconds
     more = (hostile.cpu_seconds - harmless.cpu_seconds) / seconds
+    if once is not None:
+        more = (hostile.seen_seconds - harmless.seen_seconds - once) / seconds
     print(
         f"# memory grew by {hostile.grown_bytes / 1e6:.1f} MB, {harmless.grown_bytes / 1e6:.1f} beside harmless"
-        f" processes; CPU {hostile.cpu_seconds:.2f} s, {harmless.cpu_seconds:.2f} s"
+        f" processes; CPU {hostile.cpu_seconds:.2f} s, {harmless.cpu_seconds:.2f} s;"
+        f" with killed helpers {hostile.seen_seconds:.2f} s, {harmless.seen_seconds:.2f} s;"
+        f" segments {hostile.segment_bytes / 1e3:.0f} KB, {harmless.segment_bytes / 1e3:.0f} KB;"
+        f" the attack took {seconds:.1f} s"
     )
+    growth = (hostile.segment_bytes - harmless.segment_bytes) / seconds
     return expect(
         f"at most {MEMORY_MAX >> 20} MB of memory more than before",
         hostile.grown_bytes <= MEMORY_MAX,
@@ -236,6 +293,10 @@ def wrong_cost(harmless, hostile, seconds):
         more <= CPU_MAX,
         f"{more:.1%}",
         f"{hostile.cpu_seconds:.2f} s, {harmless.cpu_seconds:.2f} s",
+    ) + expect(
+        f"at most {growth_max(seconds) / 1e3:.0f} KB of segments more per second",
+        growth <= growth_max(seconds),
+        f"{growth / 1e3:.1f} KB",
     )
 
 
@@ -254,9 +315,9 @@ def wrong_next_start(folder, attack):
         end_all(attackers)
     left = set(spools(store))
     recorder = start(store)
-    memory = Memory(recorder.pid)
+    watch = Watch(recorder.pid)
     recovered = wait_for(lambda: not left & set(spools(store)) or recorder.poll() is not None)
-    grown = memory.stop()
+    grown, _ = watch.stop()
     recorder.send_signal(signal.SIGINT)
     recorder.wait()
     return (
@@ -267,13 +328,14 @@ def wrong_next_start(folder, attack):
     )
 
 
-def beside(folder, attack, seconds=SECONDS):
-    """Returns what is wrong when a recorder is attacked, see above."""
+def beside(folder, attack, seconds=SECONDS, once=None):
+    """Returns what is wrong when a recorder is attacked, see above. The attack may take `once` seconds of CPU at its
+    begin. With `once`, the CPU time of helpers that the recorder killed counts, too."""
     harmless = record(folder / "harmless", attack, False, seconds)
     hostile = record(folder / "hostile", attack, True, seconds)
     return (
         wrong_ending(hostile)
         + wrong_bystander(hostile)
-        + wrong_cost(harmless, hostile, seconds)
+        + wrong_cost(harmless, hostile, once)
         + wrong_next_start(folder / "next", attack)
     )

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Runs with a frame pointer that leads to 126 forged return addresses, which change all the time.
- * The kernel follows it without a question. With a number of a module, the addresses are chosen so
- * that the fixed hash that perftape once had gives them neighbouring slots of a table.
+ * The kernel follows the frame pointer without a check. With MODULE, the addresses are such that
+ * the fixed hash of earlier versions of perftape gives them neighbouring slots of a table.
  *
  *   attack-forged-stacks SECONDS [MODULE]
  */
@@ -55,7 +55,7 @@ static uint64_t choose(uint64_t *state, uint64_t module)
 	return address;
 }
 
-/* Spins with the frame pointer at a chain of frames. */
+/* Spins while the frame pointer leads to a chain of frames. */
 static void spin(void *chain)
 {
 	uint64_t count = SPIN;

@@ -17,6 +17,7 @@ TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS / "tools"))
 import live  # noqa: E402
 import recorders  # noqa: E402
+from kernel_log import write_kmsg  # noqa: E402
 from recorders import WAIT, expect, perftape, reached, start_sampling, stop, wait_for  # noqa: E402
 
 NOBODY = "65534"
@@ -47,13 +48,13 @@ def lies(mark):
 
 
 def mount_overlay(lie):
-    """The kernel quotes the folder that it does not find."""
+    """Makes the kernel quote a folder that it does not find."""
     options = f'lowerdir=/tmp,upperdir="/nonexistent/{lie}",workdir=/tmp'
     as_nobody("unshare", "-Urm", "mount", "-t", "overlay", "overlay", "-o", options, "/mnt")
 
 
 def crash(folder, lie):
-    """The kernel names the file in which a program crashed."""
+    """Makes the kernel name the file in which a program crashed."""
     header = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\2\1\1", 2, 62, 1, CODE + 120, 64, 0, 0, 64, 56, 1, 64, 0, 0)
     segment = struct.pack("<IIQQQQQQ", 1, 5, 0, CODE, CODE, 124, 124, 0x1000)
     path = folder / lie.replace("/", "_")
@@ -87,6 +88,54 @@ def test_quoted(folder):
     wrong += expect("a scan marks each as quoted", all(row.get("quoted") for row in rows), rows)
     table = perftape("incidents", "scan", log).stdout
     return wrong + expect("its table does, too", not rows or "(quoted)" in table, table)
+
+
+EPISODES = 12
+SHELF = 64 << 20  # bytes, far more than the snapshots of all episodes
+OLD = 17 << 20  # bytes of each snapshot that is there already
+
+
+def put_old(snapshots):
+    """Snapshots of other years that are larger than the shelf, whatever size a snapshot has on this machine."""
+    old = [snapshots / f"host-20{year}0101T000000Z-1.tape" for year in range(10, 14)]
+    for path in old:
+        with open(path, "wb") as file:
+            os.chmod(path, 0o600)
+            file.truncate(OLD)
+    return old
+
+
+@live.test()
+def test_snapshots(folder):
+    """many incidents of many devices fill no disk with snapshots, and nobody else reads one"""
+    store, snapshots = folder / "store", folder / "snapshots"
+    os.umask(0)
+    recorder = start_sampling(store, "--trust-user-kmsg", "--snapshot-dir", snapshots, "--snapshot-max", f"{SHELF}B")
+    old = put_old(snapshots)
+    marks = [os.urandom(2).hex() for _ in range(EPISODES)]
+    for mark in marks:
+        write_kmsg(lies("00")[0].replace("0000:00:05.0", f"{mark}:00:1f.0"))
+
+    def found():
+        rows = recorders.parse_json(perftape("incidents", "--store", store, "--json", "-q", "--all").stdout)[0]
+        return {row["fields"].get("bdf", "")[:4] for row in rows} & set(marks)
+
+    wait_for(lambda: found() == set(marks))
+    heard = found()
+    # a recorder that ends writes the snapshots of all open incidents at once
+    said = stop(recorder)
+    tapes = {path: path.stat() for path in snapshots.iterdir() if path.suffix == ".tape"}
+    sizes = {path.name: about.st_size for path, about in tapes.items()}
+    modes = {oct(about.st_mode & 0o7777) for about in tapes.values()}
+    left = [path for path in old if path in tapes]
+    return (
+        expect(f"{EPISODES} incidents", len(heard) == EPISODES, heard)
+        + expect(f"a snapshot of each of the {EPISODES}", len(tapes) - len(left) >= EPISODES, sizes, said)
+        + expect(f"snapshots of at most {SHELF} bytes", sum(sizes.values()) <= SHELF, sizes)
+        + expect("the oldest went", left == old[1:] and "removed the oldest snapshot" in said, sizes, said)
+        + expect("nobody else reads them", modes == {"0o600"}, modes)
+        + expect("or their folder", snapshots.stat().st_mode & 0o7777 == 0o700, oct(snapshots.stat().st_mode))
+    )
 
 
 if __name__ == "__main__":

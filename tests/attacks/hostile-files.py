@@ -38,6 +38,33 @@ def test_poison(folder):
 
 
 
+def frame_file(path, table, size):
+    """A file whose .eh_frame claims a size."""
+    elf.write(
+        path,
+        [(DATA, table)],
+        [elf.text_section(), elf.section(".eh_frame", elf.PROGBITS, elf.ALLOC, DATA, size)],
+        size=DATA + size,
+    )
+    return attacks.run_mapped(path)
+
+
+def frame_rules(folder, hostile):
+    """40 MB of rules that all differ; a gigabyte of unwind table, as one entry; a function that is its own caller."""
+    plain = elf.frame_rules(1, DATA, endless=False)
+    rules = elf.frame_rules(1_300_000, DATA, endless=True) if hostile else plain
+    entry = struct.pack("<IQI", 0xFFFFFFFF, (1 << 30) - 12, 0) if hostile else plain
+    return [
+        frame_file(folder / "rules", rules, len(rules)),
+        frame_file(folder / "gigabyte", entry, 1 << 30 if hostile else len(entry)),
+    ]
+
+
+@live.test(long=True, alone=True)
+def test_frame_rules(folder):
+    """An unwind table whose rules all differ, one of a gigabyte, and a function that is its own caller for ever."""
+    return attacks.beside(folder, frame_rules)
+
 
 def go_table():
     """A table of one function, from the start of the text on, without the text's address."""
@@ -47,7 +74,8 @@ def go_table():
 
 
 def go_relocations(folder, hostile):
-    """1.9 MB with the address of a Go table in each word, and relocations of each, which lead nowhere."""
+    """1.9 MB of words with the address of a Go table, and relocations of these words that lead
+    nowhere."""
     path, count, table = folder / "gopher", 60_000 if hostile else 1, go_table()
     table_at = DATA
     words_at = (table_at + len(table) + 15) & ~15
@@ -134,6 +162,25 @@ def test_note(folder):
     return attacks.beside(folder, note)
 
 
+def debug_crc(folder, hostile):
+    """A debug link with a wrong CRC, and debug files of the largest size that is read, at both places beside it."""
+    path, size = folder / "program", 256 << 20 if hostile else 4096
+    link = b"program.debug\0\0\0" + b"\1\2\3\4"
+    row = elf.section(".gnu_debuglink", elf.PROGBITS, 0, DATA, len(link))
+    elf.write(path, [(DATA, link)], [elf.text_section(), row])
+    (folder / ".debug").mkdir()
+    for place in (folder, folder / ".debug"):
+        with open(place / "program.debug", "wb") as file:
+            file.truncate(size)
+    return [attacks.run_mapped(path)]
+
+
+@live.test(alone=True)
+def test_debug_crc(folder):
+    """Two debug files of 256 MB, whose checksums are wrong."""
+    return attacks.beside(folder, debug_crc)
+
+
 def jit_map(folder, hostile):
     process = attacks.run_mapped()
     attacks.perf_map(process).write_bytes(b"0 ffffffffffffff f\n" * (3_500_000 if hostile else 1))
@@ -159,7 +206,7 @@ def many(folder, hostile):
         started += make(place, hostile)
         (path,) = [path for path in place.iterdir() if path.name != "inner"]
         for copy in range(MANY // len(makers) - 1):
-            # half of the processes get a file of their own with the same bytes
+            # half of the processes get their own file with the same bytes
             other = place / f"{copy:03d}{path.name[3:]}"
             other.hardlink_to(path) if copy % 2 else attacks.copy_sparse(path, other)
             started.append(attacks.run_mapped(other))

@@ -11,6 +11,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import attacks  # noqa: E402
+import hostile_elf as elf  # noqa: E402
 import live  # noqa: E402
 
 # longer than any recording; the end of the recording ends it
@@ -37,17 +38,49 @@ def test_map_names(folder):
     return attacks.beside(folder, lambda place, hostile: attacker(place, hostile, "map-names"))
 
 
+# seconds of CPU that one owner may use at once: recorder/files/open-helper.c, in two helpers, and table-maker.c
+SHARES = 2 * 0.05 + 0.5
+
+
+def map_slow(folder, hostile):
+    """Maps a file under ever new names. Its unwind table and the checksums of its debug files take long to read."""
+    data, link = elf.CODE + elf.CODE_SIZE, b"program.debug\0\0\0" + b"\1\2\3\4"
+    table = elf.frames(200_000, data)
+    sections = [
+        elf.text_section(),
+        elf.section(".eh_frame", elf.PROGBITS, elf.ALLOC, data, len(table)),
+        elf.section(".gnu_debuglink", elf.PROGBITS, 0, data + len(table), len(link)),
+    ]
+    elf.write(folder / "file", [(data, table), (data + len(table), link)], sections)
+    with open(folder / "program.debug", "wb") as file:
+        file.truncate(64 << 20)
+    return attacker(folder, hostile, "map-names", "file")
+
+
+@live.test(alone=True)
+def test_map_slow(folder):
+    """A process maps ever new files, each of which takes some time to read."""
+    return attacks.beside(folder, map_slow, once=SHARES)
+
+
 @live.test(alone=True)
 def test_forged_stacks(folder):
     """126 forged callers for each sample, chosen for the hash of old versions."""
     return attacks.beside(folder, lambda place, hostile: attacker(place, hostile, "forged-stacks", 12))
 
 
+@live.test(alone=True)
+def test_exec_storm(folder):
+    """Programs that start and end as fast as they can, each with a share of its own."""
+    return attacks.beside(folder, lambda place, hostile: attacker(place, hostile, "exec-storm"))
+
+
 MANY = 198
 
 
 def many(folder, hostile):
-    """Each kind of attack, by as many processes, which share what CPU time they get."""
+    """Starts an equal number of processes for each kind of attack. The processes share the CPU
+    time."""
     kinds = (("map-down",), ("map-names",), ("forged-stacks", 12))
     return [process for number in range(MANY) for process in attacker(folder, hostile, *kinds[number % len(kinds)])]
 

@@ -92,3 +92,32 @@ def frames(count, address):
         # an entry of 12 bytes: where the common entry is, the start relative to this field, the function's size
         entries += struct.pack("<IIiI", 12, at + 4, CODE - (address + at + 8), CODE_SIZE)
     return bytes(entries)
+
+
+def frame_rules(count, address, endless):
+    """An .eh_frame at an address, of `count` functions in the code with a rule of its own each; with `endless`, also of
+    one that is its own caller for ever: the caller lies 8 bytes further up, and returns to where it is."""
+    common = struct.pack("<IIB3sBBBBB", 16, 0, 1, b"zR\0", 1, 0x78, 16, 1, 0x1B)
+    entries = bytearray(common.ljust(20, b"\0"))
+    for i in range(count):
+        at = len(entries)
+        # def_cfa rsp, i; offset of rbp and rbx; padded to a size that does not depend on i
+        rules = b"\x0c\x07" + leb(i) + b"\x86\x02\x83" + leb(i % 16000)
+        start = CODE + i % 4096 - (address + at + 8)
+        entries += struct.pack("<IIiIB", 28, at + 4, start, 1, 0) + rules.ljust(15, b"\0")
+    if not endless:
+        return bytes(entries)
+    at = len(entries)
+    # def_cfa rsp, 8; same_value of the return address
+    rules = b"\x0c\x07\x08\x08\x10\0\0"
+    entries += struct.pack("<IIiIB", 20, at + 4, CODE - (address + at + 8), CODE_SIZE, 0) + rules
+    return bytes(entries)
+
+
+def leb(number):
+    """A number in LEB128."""
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes(out + bytes([number]))

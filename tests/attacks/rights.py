@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""The manual's recipe for file capabilities, word by word: whoever may execute such a program reads no file with it.
+"""The manual's recipe for file capabilities, word by word: a user who may execute such a program
+cannot read other files with it.
 
 Usage: rights.py PERFTAPE
 """
@@ -19,7 +20,7 @@ sys.path.insert(0, str(TESTS / "tools"))
 import live  # noqa: E402
 from recorders import PERFTAPE, WAIT, expect, wait_for  # noqa: E402
 
-MANUAL = TESTS.parent / "docs" / "perftape.1"
+MANUAL = TESTS.parent / "docs" / "man" / "perftape-record.1"
 NOBODY = 65534
 SECRET = "Xyzzy42:the-secret-of-root"
 LINE = f"acme nvme7: {SECRET} timed out"
@@ -65,7 +66,7 @@ class Host:
         return ["nsenter", "-t", str(self.holder.pid), "-m", "env", "-C", str(self.folder), *map(str, words)]
 
     def as_nobody(self, groups, *words):
-        # env starts the program, because setpriv still has the rights of root when it does
+        # env starts the program, because setpriv still has root's rights when it starts one
         return self.inside("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", groups, "env", *words)
 
     def member(self, *words):
@@ -117,7 +118,7 @@ def readings(made):
 
 
 def leaks(text):
-    """The secret in what a command said, or a line of the password file."""
+    """The secret, or a line of the password file, in the output of a command."""
     return SECRET in text or re.search(r"^.*\broot:[^ ]*:", text, re.M) is not None
 
 
@@ -178,7 +179,8 @@ def test_recipe_records(folder):
             expect("record ends with exit code 0", code == 0, code, text)
             + expect("/proc of the recorder is root's", hidden == 0, hidden)
             + expect("the reload shows nothing of the file", not leaks(text), text)
-            + expect("the recorder lacks no right", lacks in ("", "cycles"), lacks)  # a counter is no right
+            # a counter is not a right
+            + expect("the recorder lacks no right", lacks in ("", "cycles"), lacks)
         )
 
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Maps a file as code and runs what is in it, as a program does with a library. The kernel checks
+ * Maps a file as code and runs the code in it, as a program does with a library. The kernel checks
  * the headers of a program that it executes, but not those of a file that is mapped. Runs until it
  * is killed.
  *

@@ -262,6 +262,12 @@ FILLS = """(() => {
                 const rect = getComputedStyle(g.children[1]), text = getComputedStyle(g.children[2]);
                 rows[kind + shade + state] = [rect.fill, rect.fillOpacity, text.fill];
             }
+    for (const step of "0123456")
+        for (const state of ["", " above", " found", " picked"]) {
+            g.setAttribute("class", "d" + step + state);
+            const rect = getComputedStyle(g.children[1]), text = getComputedStyle(g.children[2]);
+            rows["d" + step + state] = [rect.fill, rect.fillOpacity, text.fill];
+        }
     g.setAttribute("class", before);
     return rows;
 })()"""
@@ -294,6 +300,17 @@ def check_kinds(browser):
     return wrongs
 
 
+def check_steps(browser):
+    """Less, the same and more of a differential graph differ for everybody, and so do neighbouring steps."""
+    fills = {step: rgb(browser.run(FILLS)[f"d{step}"][0]) for step in range(7)}
+    wrongs = []
+    for one, other in itertools.combinations(fills, 2):
+        seen = min(colours.distance(fills[one], fills[other], vision) for vision in colours.VISIONS)
+        if seen < (10 if other - one == 1 else 15):
+            wrongs.append(f"steps {one} and {other}: distance {seen:.0f}")
+    return wrongs
+
+
 def check_colours(browser):
     wrongs, grounds = [], []
     browser.open(GOLDEN / "usual.svg")
@@ -304,7 +321,7 @@ def check_colours(browser):
         wrongs += [
             f"{scheme}: {wrong}" for searched in (False, True) for wrong in check_text(browser, ground, searched)
         ]
-        wrongs += [f"{scheme}: {wrong}" for wrong in check_kinds(browser)]
+        wrongs += [f"{scheme}: {wrong}" for wrong in check_kinds(browser) + check_steps(browser)]
         for what in ("#title", ".head"):
             text = rgb(browser.run(f"getComputedStyle(root.querySelector({what!r})).fill"))
             ratio = colours.contrast(text, ground)
@@ -406,13 +423,13 @@ def check_hostile(browser):
         "\"'&amp",
         "]]>",
         "a??",
-        "\ufffdevil",
+        "?evil",
         "fn(u32) -> bool",
         "??",
     ):
         wrongs += [] if name in names else [f"no frame {name!r}"]
     title = browser.run("find('title').textContent")
-    return wrongs + differs("title", title, "<b>\ufffd[31m&\ufffd")
+    return wrongs + differs("title", title, "<b>?[31m&?")
 
 
 # an incident of the fixture
@@ -498,6 +515,29 @@ def check_heads(browser, perftape, folder):
     return wrongs
 
 
+def check_compared(browser, perftape, folder):
+    """A differential graph of two windows: widths of both, colours of the change, the loads as text."""
+    file = pathlib.Path(folder, "compared.svg")
+    command = [perftape, "diff", "-q", "--store", f"{folder}/spiky", "-o", file]
+    windows = [("12:00:30", "12:00:40"), ("12:00:10", "12:00:20")]
+    moments = [["--from", f"2025-03-01T{begin}Z", "--to", f"2025-03-01T{end}Z"] for begin, end in windows]
+    subprocess.run([*command, *moments[0], "--", *moments[1]], check=True)
+    browser.open(file)
+    steps = dict(browser.run("frames.map(f => [f.name, f.g.classList[0]])"))
+    wrongs = differs("a path that vanished", steps["gzip"], "d0")
+    wrongs += differs("a path that appeared", steps["trainer"], "d6")
+    wrongs += differs("a path that stays", steps["kubelet"], "d3")
+    browser.hover(*place(browser, "gzip"))
+    wrongs += differs(
+        "the loads",
+        browser.run("find('details').textContent"),
+        "gzip   -0.400 CPUs: gone, 0.400 before, 0.000 after, thread",
+    )
+    browser.click(*place(browser, "kubelet"))
+    wrongs += differs("zoomed", shown(browser)["kubelet"][:2], [0, 1200])
+    return wrongs + browser.complaints()
+
+
 def checks(browser, perftape, fixture):
     browser.open(GOLDEN / "usual.svg")
     for check in (
@@ -520,6 +560,8 @@ def checks(browser, perftape, fixture):
         subprocess.run([fixture, f"{folder}/recorded"], check=True)
         yield "what the command writes", check_command(browser, perftape, folder)
         yield "whose picture it is", check_heads(browser, perftape, folder)
+        subprocess.run([fixture, f"{folder}/spiky", "spiky"], check=True)
+        yield "two windows compared", check_compared(browser, perftape, folder)
 
 
 def main():

@@ -48,6 +48,7 @@ NUMBERS = (
     (re.compile(r" +[0-9.]+(?=  \S+\.tape)"), " N"),
     (re.compile(r" +(kB(?=  segment)|-(?=  \())"), r" \1"),
     (re.compile(r"\bN [kMGTP]?B(?= (of the disk|stay))"), "N B"),
+    (re.compile(r"^(perftape_(?:\w+_bytes|metrics_timestamp_seconds)) [0-9.]+$", re.MULTILINE), r"\1 N"),
     (re.compile(r'("(?:now|[a-z_]*bytes)":)("[^"]*"|[0-9]+)'), r"\1N"),
 )
 

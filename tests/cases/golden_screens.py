@@ -34,11 +34,16 @@ INCIDENT = "--store story --incident 17"
 # The drawings fit the height of the terminal.
 DRAWN = {
     "top": f"top {INCIDENT}",
+    "diff": "diff --store story --at 2025-03-01T12:01:27Z --before 3s --after 3s -- --at 2025-03-01T12:02:27Z",
+    "diff-baseline": f"diff {INCIDENT} --baseline 1h --by path",
     "heatmap": f"heatmap {INCIDENT}",
     "heatmap-per-cpu": f"heatmap {INCIDENT} --per-cpu",
     "gauges": f"gauges {INCIDENT}",
+    # long messages beside the drawing
+    "gauges-gap": f"gauges {INCIDENT} --before 20m",
 }
 LISTED = {
+    "explain": f"explain {INCIDENT}",
     "spikes": "spikes --store story",
     "incidents": "incidents --store story",
     "incidents-all": "incidents --store story --all",
@@ -65,9 +70,10 @@ ROOT = {
 # Parts of pictures: blocks, shades, axes and marks.
 PICTURE = re.compile(r"[▀-▟╳·├─▼▲│|●_?]+")
 WORD = re.compile(r"[A-Za-z0-9]")
-# The scale of a heat map depends on its rows. "in" precedes a function that stands below its row.
+# The scale of a heat map depends on its rows. "in" precedes a function that stands below its row. The others are of
+# the message about rows that do not fit.
 SCALE = re.compile(r"[0-9.]+ (?=CPUs busy|ms of each second)")
-JOINING = {"in"}
+JOINING = {"in", "more", "changed", "less:"}
 
 
 def put_root(folder):

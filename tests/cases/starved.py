@@ -25,7 +25,7 @@ import cases  # noqa: E402
 import perf_data  # noqa: E402
 import tap  # noqa: E402
 
-# Each form: one of how many places fails, and how many calls identify a place.
+# For each form (N, CALLS): every Nth place fails, and the innermost CALLS calls identify a place.
 FORMS = {"few": (16, 4), "some": (4, 4), "each": (1, 4), "everywhere": (1, 8)}
 SHOWN_MAX = 5
 WINDOW = "--from @1740830400 --to @1740830460"
@@ -34,6 +34,9 @@ WINDOW = "--from @1740830400 --to @1740830460"
 READ = (
     f"top {WINDOW}",
     f"top {WINDOW} --json",
+    f"diff {WINDOW} -- --at @1740830430 --json",
+    f"diff {WINDOW} --baseline 1h",
+    f"diff {WINDOW} -o out.svg -- --at @1740830430",
     f"heatmap {WINDOW}",
     f"heatmap {WINDOW} --per-cpu",
     f"heatmap {WINDOW} --json",

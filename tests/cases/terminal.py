@@ -103,7 +103,11 @@ TIME = re.compile(r"\d{4}-(\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d+)?(?:Z|[+-]\d\d:\d\d
 def environment(folder):
     known = {"PATH": os.environ["PATH"], "TZ": "UTC", "HOME": folder, "LANG": "C.UTF-8", "TERM": "xterm-256color"}
     known |= {"PERFTAPE_STORE": "recorded", "PERFTAPE_CONFIG": os.devnull}
-    return known | {name: value for name, value in os.environ.items() if name.endswith("SAN_OPTIONS")}
+    return known | {
+        name: value
+        for name, value in os.environ.items()
+        if name.endswith("SAN_OPTIONS") or name.startswith("PERFTAPE_MUTANT")
+    }
 
 
 def piped(perftape, command, folder, messages=True):

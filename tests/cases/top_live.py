@@ -43,6 +43,7 @@ def check_keys(perftape, folder):
     wrongs += expect("another order after s", screen.press("s", "sort: busiest"), screen)
     wrongs += expect("the filter's text after /", screen.press("/", "only rows with: _"), screen)
     wrongs += expect("what is typed, and no q as a command", screen.press("zq", "only rows with: zq_"), screen)
+    wrongs += expect("that no row has this text", screen.has("no row contains 'zq'; Esc shows all rows"), screen)
     wrongs += expect("the filter in the last line", screen.press("\r", "filter: zq"), screen)
     wrongs += expect("no filter after Escape", screen.press("\033", "filter  "), screen)
     wrongs += expect("that it pauses", screen.press(" ", "GO ON"), screen)

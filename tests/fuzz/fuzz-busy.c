@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Any bytes as the section of busy CPUs. Decoded rows must refer only to rows that exist. */
+/* Reads any bytes as the section of busy CPUs. Decoded rows must refer only to rows that exist. */
 #include <stdlib.h>
 
 #include "tape/busy.h"

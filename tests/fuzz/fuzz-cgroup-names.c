@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Any path of a cgroup. The name must not be longer than the path, and the name of a container must
- * contain a star.
+ * Makes a name from any path of a cgroup. The name must not be longer than the path, and the name
+ * of a container must contain a star.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Any text as /proc/PID/cgroup. The chosen path begins with a slash, or is empty. */
+/* Parses any text as /proc/PID/cgroup. The chosen path begins with a slash, or is empty. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

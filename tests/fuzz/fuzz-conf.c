@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Any bytes as a settings file. Each setting must be an option, in a line of the file. */
+/* Reads any bytes as a settings file. Each setting must be an option, in a line of the file. */
 #include <stdlib.h>
 
 #include "cli/options/conf.h"

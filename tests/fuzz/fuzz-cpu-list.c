@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Any text as a list of CPUs. It is in ascending order and below the limit. */
+/* Parses any text as a list of CPUs. The result is in ascending order and below the limit. */
 #include <stdlib.h>
 #include <string.h>
 

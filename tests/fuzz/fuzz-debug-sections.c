@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Any bytes as the sections .gnu_debuglink and .gnu_debugdata of a sound ELF file. The name of a
- * debug file must be a plain name.
+ * Reads any bytes as the sections .gnu_debuglink and .gnu_debugdata of a sound ELF file. The name
+ * of a debug file must be a plain name.
  */
 #include <sys/mman.h>
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Any text as a mangled name. The result must be a bounded text, and neither empty nor costly. */
+/*
+ * Demangles any text as a mangled name. The result must be a bounded text, and neither empty nor
+ * costly.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Any paths, one per line, of cgroups that are made, removed and released. The number of folded
- * paths must be bounded and must not grow after that. The counts must come down again.
+ * Makes, removes and releases cgroups with any paths, one per line. The number of folded paths must
+ * be bounded and must not grow after that. The counts must come down again.
  */
 #include <stdint.h>
 #include <stdlib.h>

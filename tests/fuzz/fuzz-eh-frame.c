@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Any bytes as .eh_frame. The walk must end, and every function must consume some of the bytes. */
+/*
+ * Reads any bytes as .eh_frame. The walk must end, and every function must consume some of the
+ * bytes.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 

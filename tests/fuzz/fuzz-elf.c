@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Any bytes as an ELF file: as an image and as a file, because windows read both in different ways.
+/*
+ * Reads any bytes as an ELF file: as an image and as a file, because windows read both in different
+ * ways.
  */
 #include <stdint.h>
 #include <stdlib.h>

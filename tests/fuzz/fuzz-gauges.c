@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Any text in place of each file that a source reads. The files are in a tree below /dev/shm that
- * is made once.
+ * Puts any text in place of each file that a source reads. The target makes the files once, in a
+ * tree below /dev/shm.
  */
 #include <stdint.h>
 #include <string.h>
@@ -27,10 +27,16 @@ static const char *const files[] = { "/proc/stat",
 				     "/cg/cpu.cfs_quota_us",
 				     "/sys/class/net/eth0/carrier_changes",
 				     "/cg/a/cpu.stat",
-				     "/proc/pressure/irq" };
+				     "/proc/pressure/irq",
+				     "/proc/softirqs",
+				     "/proc/2/task/2/children",
+				     "/proc/14/comm",
+				     "/proc/14/schedstat" };
 static const char *const folders[] = { "/proc/pressure",
 				       "/proc/self",
 				       "/proc/irq/30",
+				       "/proc/2/task/2",
+				       "/proc/14",
 				       "/cg/a",
 				       "/sys/class/net/eth0/device",
 				       "/sys/class/net/eth0/queues/tx-0" };
@@ -50,6 +56,9 @@ static void put_usual(bool v1)
 	put_text("/cg/a/cpu.max", "5 10\n");
 	put_text("/cg/a/cpu.cfs_quota_us", "5000\n");
 	put_text("/proc/irq/30/effective_affinity_list", "1\n");
+	put_text("/proc/2/task/2/children", "14 ");
+	put_text("/proc/14/comm", "ksoftirqd/0\n");
+	put_text("/proc/14/schedstat", "1 2 3\n");
 }
 
 static int take_name(void *context, const char *name, uint32_t *ret_id)
@@ -85,7 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (gauges_new(root, &sink, &gauges) < 0)
 		return 0;
 	for (int i = 0; i < 2; i++)
-		if (gauges_read(gauges, 0) < 0)
+		if (gauges_read(gauges, 0) < 0 || gauges_watch_thread(gauges, 14) < 0)
 			abort();
 	gauges_free(gauges);
 	if (interrupts_read(root, &interrupts) == 0)

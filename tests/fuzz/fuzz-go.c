@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Any bytes as a Go program's table of functions. A function that the table finds must contain the
- * address, and must be found again at its start.
+ * Reads any bytes as a Go program's table of functions. A function that the table finds must
+ * contain the address, and the table must find it again at its start.
  */
 #include <stdint.h>
 #include <stdlib.h>

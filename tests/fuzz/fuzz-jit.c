@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Any bytes as a perf map and as a jitdump. Each named address must lie after the start of its
- * function, and the name must not be empty.
+ * Reads any bytes as a perf map and as a jitdump. Each named address must lie after the start of
+ * its function, and the name must not be empty.
  */
 #include <stdint.h>
 #include <stdlib.h>

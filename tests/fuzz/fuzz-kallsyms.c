@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Any text as /proc/kallsyms. */
+/* Parses any text as /proc/kallsyms. */
 #include <stdint.h>
 #include <stdlib.h>
 

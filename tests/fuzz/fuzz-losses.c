@@ -75,7 +75,7 @@ static int move(struct play *play, struct reader *reader)
 {
 	struct losses *losses = &play->losses;
 	uint8_t which = reader_u8(reader), number8 = reader_u8(reader);
-	/* a few real CPUs, and some numbers that no machine has */
+	/* a few real CPUs, and some numbers that machines lack */
 	uint32_t cpu = number8 < 250 ? number8 % 8 : UINT32_MAX - number8;
 	uint64_t step_ns = reader_u32(reader), number = reader_u64(reader) % COUNT_MAX;
 

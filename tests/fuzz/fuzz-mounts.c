@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	*line = 0;
 	mounts_is_remote(line + 1, line + 1, text, 50, 1);
-	/* an empty path is on no mount */
+	/* an empty list lacks a mount for any path */
 	if (mounts_is_remote("", line + 1, text, 50, 1))
 		abort();
 	return 0;

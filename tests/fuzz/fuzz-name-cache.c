@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Any bytes as a file of kept names, and as the rows of a sound block of such a file. An address
- * that gets a name from the file must lie at most one byte before the start of that name. Names
- * that are saved later must be found again.
+ * Reads any bytes as a file of kept names, and as the rows of a sound block of such a file. An
+ * address that gets a name from the file must lie at most one byte before the start of that name.
+ * Names that are saved later must be found again.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static char dir[] = "/tmp/perftape-fuzz-cache-XXXXXX";
+static char dir[] = "/dev/shm/perftape-fuzz-cache-XXXXXX";
 static char path[sizeof(dir) + 256];
 static char *head;
 static struct name_cache *cache;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Any bytes as the answer of a naming helper that a file has taken over. The first byte chooses the
- * number of addresses. Names have bounded sizes, each address has at most one, and nothing is named
- * twice.
+ * Reads any bytes as the answer of a naming helper that a file has taken over. The first byte
+ * chooses the number of addresses. Names have bounded sizes, and each address gets at most one
+ * name.
  */
 #include <errno.h>
 #include <stdlib.h>

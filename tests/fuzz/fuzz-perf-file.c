@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Any bytes as a perf.data file, through the whole import except the store: header and features,
- * decompression of the records, their order by time, a tape.
+ * Reads any bytes as a perf.data file, through the whole import except the store: header and
+ * features, decompression of the records, their order by time, a tape.
  */
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -7,6 +7,7 @@
 
 #include "recorder/build/tape-builder.h"
 #include "recorder/pipeline/reorder.h"
+#include "tests/small-caches.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -15,6 +16,19 @@ struct whole {
 	struct tracker tracker;
 	struct tape_builder builder;
 };
+
+/* Reads all bytes to which the decoded record points. */
+static void read_user(const struct perf_user *user)
+{
+	volatile uint8_t byte;
+	uint64_t value;
+
+	for (unsigned int number = 0; number < 64; number++)
+		perf_user_register(user, number, &value);
+	for (size_t i = 0; i < user->stack_size; i++)
+		byte = user->stack[i];
+	(void)byte;
+}
 
 static int apply(void *context, const struct reorder_entry *entry, const uint8_t *bytes)
 {
@@ -25,6 +39,7 @@ static int apply(void *context, const struct reorder_entry *entry, const uint8_t
 	if (perf_record_decode(&whole->layout, bytes, entry->size, &record) != 0)
 		return 0;
 	if (record.type == PERF_TYPE_SAMPLE) {
+		read_user(&record.sample.user);
 		tape_builder_prefetch(&whole->builder, &record, &chain);
 		return tape_builder_add(&whole->builder, &record, &chain);
 	}
@@ -40,11 +55,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct whole whole = { 0 };
 	struct tape *tape = NULL;
 	struct reader reader;
+	uint32_t flags;
 
 	reader_init(&reader, data, size);
 	whole.layout.sample_type = reader_u64(&reader);
 	whole.layout.read_format = reader_u32(&reader);
-	whole.layout.sample_id_all = reader_u32(&reader) & 1;
+	flags = reader_u32(&reader);
+	whole.layout.sample_id_all = flags & 1;
+	whole.layout.regs_user = flags >> 1;
 	if (reader_failed(&reader) || tracker_init(&whole.tracker) < 0 || tape_new(&tape) < 0 ||
 	    tape_builder_init(&whole.builder, &whole.tracker) < 0)
 		return 0;

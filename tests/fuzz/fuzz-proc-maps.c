@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Any text as /proc/PID/maps. Each mapping has a size, and its path is a part of the text. */
+/*
+ * Parses any text as /proc/PID/maps. Each mapping has a size, and its path is a part of the text.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

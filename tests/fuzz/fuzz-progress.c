@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Any bytes as the recorder's status. A status that can be read must be the same after writing and
- * reading it again.
+ * Reads any bytes as the recorder's status. A status that can be read must be the same after
+ * writing and reading it again.
  */
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Any bytes as an answer of systemd. Names that the reader returns must be strings within the
- * bytes.
+ * Reads any bytes as an answer of systemd. The names that the reader returns must be strings within
+ * these bytes.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Any text as the facts that state why frames have no name. The number of frames must stay, and the
- * text must be printable.
+ * Reads any text as the facts that state why frames lack a name. The number of frames must stay,
+ * and the text must be printable.
  */
 #include <stdlib.h>
 #include <string.h>

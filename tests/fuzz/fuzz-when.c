@@ -52,7 +52,7 @@ static void try_find(const char *text, bool utc)
 
 	if (r < 0)
 		check_error(r, &error);
-	assert(r <= 0 || (when.realtime_ns >= 365 * 86400 * NSEC_PER_SEC && !when.is_uptime));
+	assert(r <= 0 || when.is_uptime || when.realtime_ns >= 365 * 86400 * NSEC_PER_SEC);
 }
 
 static void try_window(const struct window_request *request)

@@ -16,7 +16,7 @@ OTHERS = ("bench", "tests", "packaging")
 # The one place for each way out, and why it is one.
 OUTLETS = {
     "cli/options/print.c": "cleans what it prints",
-    "cli/commands/top-terminal.c": "draws a screen, whose lines it cleans",
+    "cli/screens/top-terminal.c": "draws a screen, whose lines it cleans",
     "query/text/output.c": "cleans what goes to a terminal; each format cleans its names",
     "base/output-relay.c": "passes on what another process of ours has printed",
 }

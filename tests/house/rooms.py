@@ -20,6 +20,12 @@ MAX_WORDS = 5
 MAX_SHARED_PERCENT = 2
 # Many folders have these, with the same meaning.
 SAME_EVERYWHERE = ("README.md", "meson.build")
+# Debian chose this name.
+NAMED_BY_OTHERS = ("debian/source/format",)
+# The README of these folders speaks for the folders in them.
+DEEP = LOOKERS + ("docs", "packaging", "debian")
+# reuse takes each file there for a licence.
+WITHOUT_README = (".", "LICENSES")
 # Inputs that fuzzing found. Their names mean nothing.
 CORPUS = "tests/fuzz/corpus/"
 
@@ -80,7 +86,7 @@ def wrong_readmes(tree, rules):
     for folder in sorted(folders):
         room = pathlib.Path(folder)
         inside = {path.relative_to(room).parts[0] for path in folders[folder] if len(path.relative_to(room).parts) > 1}
-        if folder == "." or room.parts[0] in LOOKERS + ("docs", "packaging") and len(room.parts) > 1:
+        if folder in WITHOUT_README or room.parts[0] in DEEP and len(room.parts) > 1:
             continue
         where = f"{folder}/README.md"
         if not (tree / where).exists():
@@ -114,7 +120,7 @@ def wrong_lines(tree):
 def wrong_names(tree):
     places = collections.defaultdict(list)
     for path in visible(tree):
-        if path.name not in SAME_EVERYWHERE:
+        if path.name not in SAME_EVERYWHERE and str(path) not in NAMED_BY_OTHERS:
             places[path.name].append(str(path))
     for name, paths in sorted(places.items()):
         if len(paths) > 1:

@@ -390,6 +390,16 @@ def interrupted(tree, on_terminal):
     return wrongs + ([tap.wrong("no more", seen.decode())] if wrongs else [])
 
 
+def in_background(tree):
+    """A shell ignores SIGINT for what it starts in the background. Tests do not inherit that."""
+    script = "grep SigIgn /proc/self/status >ignored; echo 1..1; echo ok 1"
+    made_tree(tree, ["sh", "-c", script])
+    command = ["sh", "-c", 'trap "" INT; exec "$@"', "sh", sys.executable, str(RUN_TESTS), str(tree), "unit"]
+    subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=WAIT)
+    ignored = int((tree / "build-dev" / "ignored").read_text().split()[1], 16)
+    return same("a test ignores SIGINT", bool(ignored & 1 << signal.SIGINT - 1), False)
+
+
 # ---- bench/noise ----
 
 
@@ -438,6 +448,7 @@ def main():
         ("./test where a build fails", in_folder(broken_build)),
         ("Ctrl-C ends everything", in_folder(interrupted, True)),
         ("a signal ends everything, without a terminal", in_folder(interrupted, False)),
+        ("SIGINT that a shell ignores", in_folder(in_background)),
     ]
     if os.environ.get("PERFTAPE_TIER") != "quick":  # it takes a gigabyte of disk space, and disturbs
         checks.append(("bench/noise ends with its process", noise_ends()))

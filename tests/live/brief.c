@@ -47,7 +47,10 @@ static void copy_self(const char *path)
 	close(to);
 }
 
-/* Runs a program and deletes its file. exec() closes the pipe, so its end shows that it runs. */
+/*
+ * Runs a program and deletes its file. exec() closes the pipe, so the end of the pipe shows that
+ * the program runs.
+ */
 static void run_deleted(const char *path, const char *ms)
 {
 	int line[2];

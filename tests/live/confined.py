@@ -38,7 +38,7 @@ def stranger_runs(folder):
 
 
 def lacks_of(store):
-    """What the recorder says that it lacks, as a match; None before it says anything."""
+    """The recorder's text about what it lacks, as a match; None before this text."""
     return re.search(r'"lacks":"(.*?)"', perftape("status", "--store", store, "--json").stdout)
 
 
@@ -73,6 +73,9 @@ def test_confined(folder):
     write_kmsg(f"ena {mark}:00:05.0 eth7: Keep alive watchdog timeout.")
     wait_for(lambda: mark in incidents(store) or recorder.poll() is not None)
     wait_for(lambda: lacks_of(store) or recorder.poll() is not None)
+    # on an idle machine, only this test's own commands enter the kernel
+    for words, text in ((("--comm", "load"), "load_alpha"), (("--kernel",), "_")):
+        wait_for(lambda words=words, text=text: text in folded(store, *words) or recorder.poll() is not None)
     lacks = lacks_of(store)
     listed = incidents(store)
     said, code = stop(recorder), recorder.returncode

@@ -42,7 +42,7 @@ from recorders import (  # noqa: E402
 LOAD = os.path.abspath(sys.argv[2])
 CPUS = sorted(os.sched_getaffinity(0))
 LOOK = 0.01  # seconds from one look at a process to the next
-ONCE = 0.5  # seconds within which two signals are one wish to stop
+ONCE = 0.5  # seconds within which two signals count as one request to stop
 SILENT = 3  # seconds after its last report from which on commands believe that a recorder hangs
 
 
@@ -83,11 +83,21 @@ def watch_end(recorder):
     return slept, apart
 
 
+def cost_of_recording(store):
+    """CPU seconds of a recorder, from its start to its end, for a second of samples."""
+    recorder = start(store, "--duration", "1s")
+    os.waitid(os.P_PID, recorder.pid, os.WEXITED | os.WNOWAIT)
+    spent = beside_perf.cpu_seconds(recorder.pid)
+    recorder.communicate()
+    return spent
+
+
 @live.test(alone=True)
 def test_sealed_in_time(folder):
-    """SIGTERM under load: the recorder seals all with less than 2 s of CPU time, and never sleeps meanwhile."""
+    """SIGTERM under load: sealing takes less CPU time than two short recordings, and the recorder never sleeps."""
     hurry()
     with in_memory(folder / "memory") as place:
+        most = 2 * cost_of_recording(place / "short")
         store = place / "store"
         recorder = start(store, wrapper=("nice", "-n", "20"))
         wrongs = has_reported(store)
@@ -103,7 +113,8 @@ def test_sealed_in_time(folder):
         wrongs += expect("exit code 0", recorder.returncode == 0, recorder.returncode, said)
         left = list(store.glob("spool/*"))
         wrongs += expect("a sealed segment, and an empty spool", sealed(store) and not left, left, said)
-    wrongs += expect("less than 2 s of CPU time", cpu < 2, f"{cpu:.2f} s")
+    wrongs += expect(f"less than {most:.2f} s of CPU time, as two recordings of a second", cpu < most, f"{cpu:.2f} s")
+    print(f"# {cpu:.2f} s of CPU time, of {most:.2f} s", flush=True)
     return wrongs + expect(
         f"less than {allowed:.2f} s in which all its threads sleep", slept < allowed, f"{slept:.2f} s"
     )
@@ -174,7 +185,9 @@ def test_hung_disk(folder):
     manager, seconds = Manager(f"@perftape-hung-{os.getpid()}"), 2
     with own_filesystem(folder) as mount:
         store, other = mount / "store", mount / "impatient"
-        recorder = start(store, env=os.environ | {"NOTIFY_SOCKET": f"@perftape-hung-{os.getpid()}"})
+        # its patience does not end during the test, however slow the machine is
+        patience = {"PERFTAPE_SHUTDOWN_MS": str(10_000 * WAIT)}
+        recorder = start(store, env=os.environ | {"NOTIFY_SOCKET": f"@perftape-hung-{os.getpid()}"} | patience)
         impatient = start(other, env=os.environ | {"PERFTAPE_SHUTDOWN_MS": str(1000 * seconds)})
         wrongs = expect("two recorders that spool", has_spooled(store) and has_spooled(other), status(store))
         with frozen(mount):
@@ -199,13 +212,11 @@ def test_hung_disk(folder):
             wrongs += expect("after one SIGTERM it waits for the store", recorder.poll() is None, recorder.returncode)
             recorder.send_signal(signal.SIGTERM)
             said = hear(recorder, "the store hangs")
-            took = time.monotonic() - begin
             wrongs += expect(
                 "after the second SIGTERM it says what is not sealed",
                 re.search(r"the store hangs: stopped before [1-9]\d* segments? w(?:as|ere) sealed", said),
                 said,
             )
-            wrongs += expect("this before the 30 s of its patience are over", took < 30, took)
             said = hear(impatient, "the store hangs")
             took = time.monotonic() - begin
             wrongs += expect(

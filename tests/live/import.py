@@ -109,7 +109,7 @@ def test_pipe(folder):
 
 @live.test()
 def test_events(folder):
-    """Of several events, import takes the first one with samples, or the one that --event names."""
+    """Import takes the first event with samples, or the one that --event names."""
     data = folder / "events.data"
     record(data, events="cpu-clock,page-faults")
     wrongs = []

@@ -5,7 +5,6 @@
 Usage: incidents.py PERFTAPE
 """
 
-import functools
 import json
 import os
 import pathlib
@@ -21,6 +20,7 @@ sys.path.insert(0, str(TESTS / "tools"))
 import live  # noqa: E402
 import noise  # noqa: E402
 import recorders  # noqa: E402
+from kernel_log import device, stall, write_kmsg  # noqa: E402
 from recorders import (
     PERFTAPE,
     WAIT,
@@ -42,30 +42,6 @@ v1 = live.lacking((MEMORY / "memory.limit_in_bytes").exists(), "memory cgroups o
 ROUNDING = 2e-6
 # The store has an incident once it reaches this much beyond the incident's line.
 LISTED_AFTER = 2
-
-
-@functools.cache
-def device_of(_pid):
-    return f"{os.urandom(2).hex()}:{os.urandom(1).hex()}:1f.0"
-
-
-def device():
-    """A PCI address that no other test writes: all tests share the kernel's log, also with those that ran before."""
-    return device_of(os.getpid())
-
-
-def stall(queue, usec=6596000):
-    """A line of the network driver. Users can write such a line too, so it only counts where users are trusted."""
-    return f"ena {device()} eth7: TX q {queue} is paused for too long (threshold 5000000). Time since last napi {usec} usec. napi scheduled: 1"
-
-
-def write_kmsg(line):
-    """Writes a line to the kernel's log. Returns the moment before and the moment after."""
-    # the kernel limits how many lines it takes from one opened file
-    with open("/dev/kmsg", "wb", buffering=0) as kmsg:
-        before = time.time()
-        kmsg.write(f"<3>{line}\n".encode())
-        return before, time.time()
 
 
 def incidents(store, *words):
@@ -291,10 +267,10 @@ STALL = 0.7
 
 
 def stall_now(first):
-    """Runs a process that spins, and then writes five lines which say for how long.
+    """Runs a process that spins, and then writes five lines that state how long it spun.
 
-    Returns for each queue the moments between which it began to spin and between which it wrote the line; its pid;
-    the moments between which it lived.
+    Returns for each queue the moments around the begin of the spinning and around the write of the
+    line; the pid; the moments around the life of the process.
     """
     # a level that consoles do not show, because showing a line takes a millisecond
     line = f"<7>{stall('QUEUE', 'USEC')}\n"

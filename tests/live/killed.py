@@ -38,7 +38,7 @@ LOAD = os.path.abspath(sys.argv[2])
 
 
 def kill(recorder):
-    """Kills the recorder with SIGKILL. Returns a moment before that and one after."""
+    """Kills the recorder with SIGKILL. Returns a moment before the kill and a moment after it."""
     before = time.time()
     recorder.kill()
     recorder.communicate()
@@ -85,10 +85,11 @@ def test_killed(folder):
         wrongs = expect("samples are in the spool", wait_for(lambda: any(row["samples"] for row in segments(store))))
         ran, late = recorders.cpu_seconds(recorder.pid, waits=True), []
         for _ in range(3):
-            before = spools(store)  # first, as a block may come while the store is asked
+            before = spools(store)  # read first, because a block may come during the query
             reached = recorders.reached(store)
             wrongs += expect("the spool grows", wait_for(lambda: spools(store) != before))
-            late.append(time.time() - reached)  # that much would be lost now, had the block not come
+            # the time that a kill just before the block would lose
+            late.append(time.time() - reached)
         ran = recorders.cpu_seconds(recorder.pid, waits=True) - ran
         killed, gone = kill(recorder)
         reached = recorders.reached(store)
@@ -141,7 +142,7 @@ def check_recovery(store, killed):
         f"{len(after)} samples",
     )
     wrongs += expect("no sample is there twice", len(set(after)) == len(after), len(after) - len(set(after)))
-    # a segment keeps as many clock readings as give each time to 20 us
+    # a segment keeps enough clock readings for an error of at most 20 us
     error += more + 2 * 20e-6
     other = [
         pair

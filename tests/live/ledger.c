@@ -6,6 +6,7 @@
  *
  *   ledger [SECONDS]
  */
+#define HELPERS_OPEN
 #include "tests/check.h"
 
 #include <linux/perf_event.h>
@@ -21,6 +22,7 @@
 #include "recorder/perf/perf-events.h"
 #include "recorder/run/cpu-watch.h"
 #include "store/read/store-reader.h"
+#include "tests/helpers.h"
 #include "tests/tapes.h"
 
 #define RING_BYTES (64u << 10)

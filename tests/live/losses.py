@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Samples that a recording of this machine lacks, and what it says about them: skipped, lost, or of an offline CPU.
+"""Samples that a recording of this machine lacks, and what the recording says about them: skipped,
+lost, or of an offline CPU.
 
 Usage: losses.py PERFTAPE LOAD
 """

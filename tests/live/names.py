@@ -37,7 +37,7 @@ from recorders import (
 BRIEF, LOAD = map(os.path.abspath, sys.argv[2:4])
 BRIEF_MS = 50  # CPU time of a brief process
 TOGETHER = 5  # brief processes in a row
-LATE = 0.025  # seconds: a recorder that gets no CPU for that long may miss a brief process
+LATE = 0.025  # seconds: a recorder that does not get a CPU for this time may miss a brief process
 LOADED = r"^stripped;(?:.*;)?load_(?:alpha|bravo|charlie|delta|echo|foxtrot|golf|hotel|india|juliett|rest)\b"
 
 
@@ -182,7 +182,8 @@ def test_resolve(folder):
 
 
 def obeyed(folder, what):
-    """A copy of the load that makes the naming helper of a test build do that: the spare bytes of its header say so."""
+    """A copy of the load that makes the naming helper of a test build do `what`. The spare bytes of
+    the copy's header contain `what`."""
     program, data = folder / what, bytearray(pathlib.Path(LOAD).read_bytes())
     data[9:16] = what.encode().ljust(7, b"\0")
     program.write_bytes(data)

@@ -67,13 +67,14 @@ def kernel_seconds():
 
 
 def row_of(picture, cpu):
-    """The cells of a CPU, as they are drawn."""
+    """The drawn cells of a CPU."""
     lines = [line.strip() for line in picture.splitlines() if line.split()[:1] == [str(cpu)]]
     return lines[0][len(str(cpu)) :].strip() if lines else ""
 
 
 def kernel_by_map(store, window):
-    """By the cells of a heat map: the seconds of each CPU in the kernel, and the seconds of the map."""
+    """The seconds of each CPU in the kernel by the cells of a heat map, and the seconds of the
+    map."""
     text = perftape("heatmap", "--store", store, "--json", *window).stdout
     columns = [column for column in map(json.loads, text.splitlines()) if "cells" in column]
     kernel = {}
@@ -84,7 +85,7 @@ def kernel_by_map(store, window):
 
 
 def compare_pictures(store, spike, account):
-    """The heat map of that time shows one solid line, of the CPU that spun."""
+    """Checks that the heat map of a time shows one solid line, the line of the CPU that spun."""
     window = ("--per-cpu", "--from", spike["from"], "--to", spike["to"])
     screen = os.environ | {"COLUMNS": "200", "LINES": "60"}
     picture = perftape("heatmap", "--store", store, *window, env=screen).stdout
@@ -119,12 +120,14 @@ def compare(store, spike, spent, stolen, account):
     table = perftape("spikes", "--store", store, "--all", "--at", spike["from"]).stdout
     name = f"dd {spike['thread']['pid']}/"
     is_named = spike["function"] and "[" not in spike["function"]["symbol"]
-    is_busy = spike["gauges"] is None or spike["gauges"] > 0.85
+    # the kernel may withhold a twentieth from real-time processes; a hypervisor may take more
+    busy = 0.85 - stolen / spike["seconds"]
+    is_busy = spike["gauges"] is None or spike["gauges"] > busy
     return [
         *expect(f"the process has {least:.1f} to {most:.1f} s of it", least < owned < most, f"{owned:.1f} s", spike),
         *expect(f"the kernel has nearly all of these {owned:.1f} s", kernel > 0.9 * owned, f"{kernel:.1f} s", spike),
         *expect("the spike has the name of a function", is_named, spike),
-        *expect("the figures of the host say that the CPU is busy", is_busy, spike),
+        *expect(f"by the figures of the host, the CPU is busy for {100 * busy:.0f} % or more", is_busy, spike),
         *expect(f"the table has {name}", name in table, table),
         *compare_list(store),
         *compare_pictures(store, spike, account),

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Where a recording goes: disks that fill up, a store that disappears, and what is on the disk when.
+"""Where a recording goes: disks that fill up, a store that disappears, and the order of writes to
+the disk.
 
 Usage: storage.py PERFTAPE LOAD
 """

@@ -101,6 +101,9 @@ static int kernel_refuses(const struct perf_event_attr *attr, int pid, int cpu)
 		return ENOENT;
 	if (cpu < 0 || cpu >= PLAYED_CPUS || !played_cpus[cpu].online)
 		return ENODEV;
+	/* the played programs have neither registers nor stacks */
+	if (attr->sample_type & PERF_SAMPLE_STACK_USER)
+		return EOPNOTSUPP;
 	return kernel_count == EVENTS_MAX ? EMFILE : 0;
 }
 
@@ -182,6 +185,8 @@ int __wrap_ioctl(int fd, unsigned long request, ...)
 		kernel_enable(event, request == PERF_EVENT_IOC_ENABLE);
 	else if (request == PERF_EVENT_IOC_SET_OUTPUT)
 		event->output = kernel_find(word);
+	else if (request == PERF_EVENT_IOC_ID)
+		*(uint64_t *)word = event->inode;
 	return 0;
 }
 
@@ -189,7 +194,7 @@ int __wrap_ioctl(int fd, unsigned long request, ...)
 ssize_t __wrap_read(int fd, void *data, size_t size)
 {
 	const struct played_event *event = kernel_find(fd);
-	uint64_t words[4], format;
+	uint64_t words[5], format;
 	size_t count = 0;
 
 	if (!event)
@@ -198,9 +203,12 @@ ssize_t __wrap_read(int fd, void *data, size_t size)
 	words[count++] = event->count;
 	if (format & PERF_FORMAT_TOTAL_TIME_ENABLED)
 		words[count++] = kernel_enabled_ns(event);
+	if (format & PERF_FORMAT_ID)
+		words[count++] = event->inode;
 	if (format & PERF_FORMAT_LOST)
 		words[count++] = event->lost;
-	if (format & ~(uint64_t)(PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_LOST) ||
+	if (format & ~(uint64_t)(PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_ID |
+				 PERF_FORMAT_LOST) ||
 	    size < count * sizeof(*words))
 		played_fail("the machine does not know the read format %#llx",
 			    (unsigned long long)format);

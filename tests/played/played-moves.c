@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The moves of a script: what each word of a line does. */
+/* The moves of a script: the effect of each word of a line. */
 #include <linux/perf_event.h>
 #include <signal.h>
 #include <stdio.h>

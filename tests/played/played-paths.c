@@ -45,7 +45,10 @@ static bool paths_is_below(const char *path, const char *folder)
 	return strncmp(path, folder, size) == 0 && (!path[size] || path[size] == '/');
 }
 
-/* The files of our own processes stay real: their pids are below those of scripts. */
+/*
+ * The files of the test's own processes stay real: their pids are below the pids of scripts. The
+ * first two processes, init and kthreadd, are those of the machine.
+ */
 static bool paths_is_real(const char *path)
 {
 	static const char *const kept[] = { "/proc/self/fd", "/proc/self/exe", "/dev/null" };
@@ -57,7 +60,7 @@ static bool paths_is_real(const char *path)
 	if (strncmp(path, "/proc/", 6) != 0)
 		return false;
 	pid = strtol(path + 6, NULL, 10);
-	return pid > 1 && pid < PLAYED_PID_MIN;
+	return pid > 2 && pid < PLAYED_PID_MIN;
 }
 
 const char *played_path(const char *path, char copy[PATH_MAX])

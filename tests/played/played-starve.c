@@ -72,7 +72,7 @@ static struct {
 	_Atomic bool failed;
 	/* number of calls that identify an allocation */
 	uint32_t depth;
-	/* in shared memory, so that a run does not count what they own as leaked */
+	/* in shared memory, so that a run does not count the memory of these results as leaked */
 	struct starve_result right, result;
 } starve;
 
@@ -87,7 +87,7 @@ static void starve_find(struct starve_place *place)
 
 	place->hash = 14695981039346656037ull;
 	place->depth = 0;
-	/* skips the return addresses of our own frames except the last */
+	/* skips the return addresses of this file's frames except the last */
 	while (frame && !((uintptr_t)frame & 7) && place->depth < starve.depth) {
 		uintptr_t call = frame[1], above = frame[0];
 
@@ -235,14 +235,15 @@ static void starve_result_done(struct starve_result *result)
 }
 
 /*
- * Moves to the next byte of a message. Skips numbers of megabytes, because how well bytes pack may
- * differ.
+ * Moves to the next byte of a message. Skips the sizes of what was written, because how well bytes
+ * pack may differ.
  */
 static char starve_next(const char **at)
 {
 	size_t digits = strspn(*at, "0123456789.");
 
-	if (digits && strncmp(*at + digits, " MB", 3) == 0)
+	if (digits &&
+	    (strncmp(*at + digits, " kB", 3) == 0 || strncmp(*at + digits, " MB", 3) == 0))
 		*at += digits;
 	return *(*at)++;
 }

@@ -77,7 +77,9 @@ def stackcollapse(text):
         event = re.match(r"(\S.+?)\s+(\d+)/*(\d+)?\s+", line, re.ASCII)
         frame = re.match(r"\s*(\w+)\s*(.+) \((.*)\)", line, re.ASCII)
         if event:
-            sample = Sample(event[1].replace(" ", "_"), f"{event[2]}/{event[3]}", None, [])
+            # a semicolon would divide the comm into frames
+            comm = event[1].replace(" ", "_").split(";")[0]
+            sample = Sample(comm, f"{event[2]}/{event[3]}", None, [])
         elif frame and sample and not without_offset(frame[2]).startswith("("):
             names = [collapsed(name, frame[3]) for name in without_offset(frame[2]).split("->")]
             sample.frames.extend((name, None) for name in names)

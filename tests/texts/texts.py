@@ -5,9 +5,12 @@
 libmagic, the installed one, must take each text for plain text, because Flamescope opens nothing else. Five readers
 of the text (readers.py) must show each sample and each frame of the store.
 
-Usage: texts.py PERFTAPE FIXTURE readers|words
+With `tools`, the tools themselves read the same texts (tools.py).
+
+Usage: texts.py PERFTAPE FIXTURE readers|words|tools
 """
 
+import gzip
 import json
 import os
 import pathlib
@@ -22,6 +25,7 @@ import cases  # noqa: E402
 import tap  # noqa: E402
 from libmagic import Magic, placed_words, words  # noqa: E402
 from readers import READERS, lost_by, ours  # noqa: E402
+from tools import lost_in, tools  # noqa: E402
 
 PLAIN = ("text/plain",)
 # libmagic takes two messages with equally many commas for a table.
@@ -40,6 +44,21 @@ BEGIN_WITH_NAMES = ("readers.folded", "readers-marks.folded")
 SEARCHED = 8192
 # Beyond this offset, a name would be too long to bring a word to its place.
 FAR = 40000
+
+EVENT = "%s  7/8  [000] 1.000001: 5 cpu-clock:\n\t 1f %s+0x1 (%s)\n\n"
+# What perf prints and a tool loses: a comm, a function and a file.
+FAULTS = (
+    ("Flamescope", "a 1.5: x:", "f", "/x"),
+    ("stackcollapse-perf.pl", "x", "(anonymous namespace)::f", "/x"),
+    ("stackcollapse-perf.pl", "pool 3", "f", "/x"),
+    ("stackcollapse-perf.pl", "a;b", "f", "/x"),
+    ("speedscope", "x", "f", "/my app"),
+    ("speedscope", "\ufeffx", "f", "/x"),
+    ("Firefox Profiler", "x", "(x)", "/x"),
+    ("Perfetto", "x", "f", "/x(86)"),
+)
+# Flamescope itself asks libmagic. It shows a wrong time, which tools.py does not compare.
+FAULTS_OF_TOOLS = (*(row for row in FAULTS if row[0] != "Flamescope"), ("Flamescope", "union", "f", "/x"))
 
 
 class Store:
@@ -78,20 +97,11 @@ def outputs_of_cases():
 
 def deaf_judges(magic):
     """Checks the judges: each must find a fault in texts that have perf's own form."""
-    event = "%s  7/8  [000] 1.000001: 5 cpu-clock:\n\t 1f %s+0x1 (%s)\n\n"
     for first in ("union", "struct", "extern", "dnl", "all:", "CFLAGS", "public:"):
-        if magic.type_of((event % (first, "f", "/x")).encode()) in PLAIN:
+        if magic.type_of((EVENT % (first, "f", "/x")).encode()) in PLAIN:
             yield tap.wrong(f"libmagic knows the comm {first}", "text/plain")
-    for name, *names in (
-        ("Flamescope", "a 1.5: x:", "f", "/x"),
-        ("stackcollapse-perf.pl", "x", "(anonymous namespace)::f", "/x"),
-        ("stackcollapse-perf.pl", "pool 3", "f", "/x"),
-        ("speedscope", "x", "f", "/my app"),
-        ("speedscope", "\ufeffx", "f", "/x"),
-        ("Firefox Profiler", "x", "(x)", "/x"),
-        ("Perfetto", "x", "f", "/x(86)"),
-    ):
-        if not list(lost_by(name, event % tuple(names))):
+    for name, *names in FAULTS:
+        if not list(lost_by(name, EVENT % tuple(names))):
             yield tap.wrong(f"{name} loses something of {names}", "nothing is lost")
 
 
@@ -118,6 +128,24 @@ def check_readers(magic, store):
         readers = [*READERS, *(["Perfetto"] if "--no-header" in options else [])]
         for name in readers:
             yield f"{name} shows all of {form}", [tap.wrong("nothing is lost", line) for line in lost_by(name, text)]
+
+
+def check_names(store, folder):
+    """A user who names y.json expects JSON. An option is stronger than a name."""
+    formats = {
+        "y.stacks": ("flamescope", ()),
+        "y.txt": ("flamescope", ()),
+        "y.folded": ("folded", ()),
+        "Y.JSON": ("json", ()),
+        "y.json.gz": ("json", ()),
+        "y.pprof": ("folded", ("--format", "folded")),
+    }
+    for name, (form, options) in formats.items():
+        path = pathlib.Path(folder, name)
+        store.query("-o", str(path), *options)
+        data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        if data != store.query("--format", form):
+            yield tap.wrong(f"{name} has the format {form}", data[:60])
 
 
 def near_words(text):
@@ -156,7 +184,9 @@ def checks_of_readers(magic, folder, *programs):
     yield "the judges find fault with texts of perf", list(deaf_judges(magic))
     yield "libmagic knows each golden text", list(judged(magic, goldens()))
     yield "libmagic takes each output of the cases for plain text", list(judged(magic, outputs_of_cases()))
-    yield from check_readers(magic, Store(*programs, folder, "readers"))
+    store = Store(*programs, folder, "readers")
+    yield from check_readers(magic, store)
+    yield "the name of a file chooses its format", list(check_names(store, folder))
 
 
 def checks_of_words(magic, folder, *programs):
@@ -172,7 +202,46 @@ def checks_of_words(magic, folder, *programs):
         yield from check(magic, Store(*programs, own, "words", str(put_words(own, names))), own)
 
 
-CHECKS = {"readers": checks_of_readers, "words": checks_of_words}
+def is_lost(tool, path):
+    try:
+        return bool(lost_in(tool, ours(path.read_text()), path))
+    except subprocess.CalledProcessError:
+        return True
+
+
+def deaf_tool(tool, path):
+    """Whether a tool shows all of a text in which it must lose something, beside a sample that it can read."""
+    fine = EVENT.replace("7/8", "9/9").replace("1.000001", "2.500001") % ("fine", "main", "/x")
+    for name, *names in FAULTS_OF_TOOLS:
+        if name == tool.name:
+            path.write_text(EVENT % tuple(names) + fine)
+            if not is_lost(tool, path):
+                yield tap.wrong(f"{name} itself loses something of {names}", "nothing is lost")
+
+
+def check_tool(tool, texts, folder):
+    missing = tool.missing()
+    name = f"{tool.name} itself finds fault with texts of perf"
+    yield (f"{name} # SKIP {missing}", []) if missing else (name, list(deaf_tool(tool, folder / "fault.stacks")))
+    for form, (path, samples) in texts.items():
+        name = f"{tool.name} itself shows all {len(samples)} samples of {form}"
+        if missing:
+            yield f"{name} # SKIP {missing}", []
+        else:
+            yield name, [tap.wrong("nothing is lost", line) for line in lost_in(tool, samples, path)]
+
+
+def checks_of_tools(_, folder, *programs):
+    store, texts = Store(*programs, folder, "readers"), {}
+    for number, (form, options) in enumerate(FORMS.items()):
+        path = pathlib.Path(folder, f"text{number}.stacks")
+        path.write_bytes(store.query(*options))
+        texts[form] = (path, ours(path.read_text()))
+    for tool in tools(pathlib.Path(folder, "tools")):
+        yield from check_tool(tool, texts, pathlib.Path(folder))
+
+
+CHECKS = {"readers": checks_of_readers, "words": checks_of_words, "tools": checks_of_tools}
 
 
 def main():

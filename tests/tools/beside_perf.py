@@ -4,8 +4,9 @@
 
 Usage: beside_perf.py PERFTAPE LOAD SECONDS
 
-As a module: record(perftape, load, seconds, folder) gives a Comparison. Both sample at 97 Hz with cpu-clock while LOAD
-runs pinned to each CPU. Only the time in which both record is compared.
+As a module: record(perftape, load, seconds, folder) gives a Comparison. Both sample at 97 Hz with
+cpu-clock while LOAD runs pinned to each CPU. The comparison uses only the time in which both
+record.
 
 A hypervisor that steals time from both makes both miss samples. The two timers fire at different moments, so each
 misses a few more or fewer than the other by chance. Comparison.apart() therefore counts in standard deviations of that
@@ -30,7 +31,7 @@ HEAD = re.compile(
 FRAME = re.compile(r"^\s+[0-9a-f]+ (?P<name>.+?)(?:\+0x[0-9a-f]+)? \((?P<dso>.*?)\)$")
 
 FREQUENCY = 97
-START = 60  # seconds within which what is started must run
+START = 60  # seconds within which a started program must run
 
 
 class Profile:
@@ -91,11 +92,13 @@ class Comparison:
         self.top = [name for name, _ in perf.leaves.most_common(10)]
 
     def count_difference(self, cpu):
-        """The difference between our rate of samples and perf's, as a fraction of perf's rate."""
+        """The difference between perftape's and perf's rates of samples, as a fraction of perf's
+        rate."""
         return abs(self.ours.rate(cpu) - self.perf.rate(cpu)) / self.perf.rate(cpu)
 
     def counts(self, cpu, windows=()):
-        """The numbers of perf's samples, of ours and of due ones on a CPU, in the whole span or in windows."""
+        """The numbers of perf's samples, of perftape's samples and of due samples on a CPU, in the
+        whole span or in windows."""
         windows = windows or [self.spans[cpu]]
 
         def count(profile):

@@ -23,7 +23,7 @@ TOKEN = re.compile(
 LEVELS = ("||", "&&", "|", "^", "&", "== !=", "< > <= >=", "<< >>", "+ -", "* / %")
 PRECEDENCE = {sign: level for level, signs in enumerate(LEVELS, 1) for sign in signs.split()}
 ASSIGNMENTS = "= += -= *= /= %= &= |= ^= <<= >>=".split()
-# For each operator, those that may replace it: its neighbours and its negation.
+# For each operator, the operators that may replace it: its neighbours and its negation.
 SWAPS = {
     "comparison": {
         "<": ("<=", ">="),
@@ -74,7 +74,7 @@ class Token:
     text: str
     start: int
     end: int
-    partner: int = -1  # of a bracket, the index of the other one
+    partner: int = -1  # for a bracket, the index of its partner
 
     def __repr__(self):
         return self.text
@@ -250,7 +250,7 @@ class Finder:
             index = max(index, token.partner) + 1
 
     def at(self, index, function, returned):
-        """The place of this token, if it is one."""
+        """The place of a fault at this token, or None."""
         text = self.tokens[index].text
         kind, span, choices = KIND.get(text), None, SWAPS.get(KIND.get(text), {}).get(text)
         if text == "return":
@@ -425,7 +425,7 @@ class Fault:
     after: str = ""
 
     def names(self, file, where, before, after):
-        """Is it the fault that a row of equivalent-mutants.tsv describes?"""
+        """Does a row of equivalent-mutants.tsv describe this fault?"""
         place = self.place
         return (place.file, self.before, self.after) == (file, before, after) and (
             where == place.function or where in place.quote
@@ -523,7 +523,7 @@ class Planter:
 
 
 def with_fault(source, fault):
-    """The text of a file with one fault in the place of the expression, to be shown."""
+    """The text of a file with one fault in the place of the expression, for a person to read."""
     tokens, place = source.tokens, fault.place
     after = fault.after.removeprefix("return ") if place.kind == "return" else fault.after
     return source.text[: tokens[place.first].start] + after + source.text[tokens[place.last].end :]

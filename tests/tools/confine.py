@@ -4,8 +4,9 @@
 
 Usage: confine.py STORE COMMAND...      (as root, in a mount namespace of its own)
 
-It takes from the unit the system calls, address families and memory that this allows, capabilities, limits, and what
-it hides or makes read-only. A forbidden system call kills the program, so that a test notices. STORE stays writable.
+confine.py takes from the unit the system calls, address families and memory that the unit allows,
+capabilities, limits, and the paths that the unit hides or makes read-only. A forbidden system call
+kills the program, so that a test notices. STORE stays writable.
 """
 
 import ctypes
@@ -19,7 +20,7 @@ import sys
 
 UNIT = pathlib.Path(__file__).resolve().parents[2] / "packaging" / "perftape.service"
 USER = "61337"
-ALLOW, KILL, REFUSE = 0x7FFF0000, 0x80000000, 0x00050000 | 1  # with EPERM
+ALLOW, KILL, REFUSE = 0x7FFF0000, 0x80000000, 0x00050000 | 1  # refuse with EPERM
 TRIED = ("fsopen",)  # the recorder tries to mount tracefs, which only root can
 LOAD, EQUAL, ANY_BIT, AND, RETURN = 0x20, 0x15, 0x45, 0x54, 0x06
 NUMBER, ARGUMENTS = 0, 16  # offsets in struct seccomp_data
@@ -64,7 +65,8 @@ def step(code, value, then=0, other=0):
 
 
 def guard(number, rules):
-    """Instructions for one system call; `rules` are skipped for all others, and go on if nothing is wrong."""
+    """Instructions for one system call; all other system calls skip `rules`, and `rules` go on if
+    nothing is wrong."""
     return [step(EQUAL, number, 0, len(rules) + 1), *rules, step(LOAD, NUMBER)]
 
 
@@ -114,7 +116,8 @@ def hide(store):
 
 
 def limit():
-    """The unit's limits. Without CAP_SYS_RESOURCE root cannot raise that of locked memory. Returns whether it can."""
+    """Sets the unit's limits. Without CAP_SYS_RESOURCE, root cannot raise the limit of locked
+    memory. Returns whether root can."""
     files = int(settings("LimitNOFILE")[0])
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(files, resource.getrlimit(resource.RLIMIT_NOFILE)[1]),) * 2)
@@ -136,7 +139,7 @@ def main():
     user = [f"--reuid={USER}", f"--regid={USER}", "--clear-groups", f"--ambient-caps={wanted}", "--no-new-privs"]
     os.umask(int(settings("UMask")[0], 8))
     forbid()
-    # env starts the program, because setpriv still has the rights of root when it does
+    # env starts the program, because setpriv still has root's rights when it starts one
     os.execvp("setpriv", ["setpriv", *user, *rights, "env", *sys.argv[2:]])
 
 

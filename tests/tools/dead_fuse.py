@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A FUSE file system with one program on it. Once its server is stopped, whatever touches a path there hangs."""
+"""A FUSE file system with one program on it. Once its server is stopped, every access to a path
+there hangs."""
 
 import contextlib
 import ctypes
@@ -10,12 +11,13 @@ import pathlib
 import signal
 import struct
 
-LOOKUP, FORGET, GETATTR, OPEN, READ, RELEASE, FLUSH, INIT, OPENDIR, RELEASEDIR, INTERRUPT, FORGETS = (
+LOOKUP, FORGET, GETATTR, OPEN, READ, STATFS, RELEASE, FLUSH, INIT, OPENDIR, RELEASEDIR, INTERRUPT, FORGETS = (
     1,
     2,
     3,
     14,
     15,
+    17,
     18,
     25,
     26,
@@ -39,8 +41,8 @@ def attributes(node, size):
 
 
 def answer(opcode, node, body, program):
-    """The bytes of the answer, or an errno. It lets the kernel cache nothing, so that the kernel asks for
-    each path again."""
+    """The bytes of the answer, or an errno. The answer forbids the kernel to cache, so that the
+    kernel asks for each path again."""
     if opcode == INIT:
         return struct.pack("<4I2H2I2H8I", 7, 31, BYTES_MAX, 0, 16, 12, BYTES_MAX, 1, 0, 0, *[0] * 8)
     if opcode == LOOKUP:
@@ -54,6 +56,8 @@ def answer(opcode, node, body, program):
     if opcode == READ:
         _, offset, size = struct.unpack_from("<2QI", body)
         return program[offset:offset + size]
+    if opcode == STATFS:
+        return struct.pack("<5Q10I", 0, 0, 0, 0, 0, 4096, 255, 4096, 0, *[0] * 6)
     return b"" if opcode in (RELEASE, RELEASEDIR, FLUSH) else errno.ENOSYS
 
 
@@ -74,9 +78,9 @@ def check(result, what):
 
 
 def hide_mounts():
-    """Gives this thread, and what it starts, mounts of its own.
+    """Gives this thread and its children their own mounts.
 
-    `perftape resolve` in another test would wait for the dead one.
+    Without these, `perftape resolve` in another test would wait for the dead mount.
     """
     check(libc.unshare(CLONE_NEWNS), "unshare")
     check(libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None), "mount --make-rprivate /")
@@ -87,7 +91,7 @@ def mounted(folder, program):
     """Mounts the program as folder/program, for this test alone. Yields the server's process, which a test may stop
     with SIGSTOP.
 
-    At the end the server is killed: whoever still waits for it gets an error.
+    At the end, kills the server, so that processes that still wait for it get an error.
     """
     device = os.open("/dev/fuse", os.O_RDWR)
     options = f"fd={device},rootmode=40000,user_id=0,group_id=0,allow_other"

@@ -134,7 +134,7 @@ def compare(name, text, stacks):
 
 
 def same(folder, name, data, *words, event=None, begun=None):
-    """Imports a file into a store of its own and compares it with what perf script says."""
+    """Imports a file into its own store and compares the store with the output of perf script."""
     store, text, stacks = folder / f"{name}.store", folder / f"{name}.script", folder / f"{name}.stacks"
     done = perftape("import", store, data, *words, *(["--event", event] if event else []))
     wrongs = expect(

@@ -8,8 +8,8 @@
 
 A test with a promise is part of `./test`; `long=True` keeps a test for `./test --long`; `./test --all` runs
 the rest too. Each runs in build-dev/, under sanitizers, and in the builds of `also`. Tests that measure, or
-that change what the whole machine shares, run alone; the others run some at a time, as they mostly wait. Each
-test has a process of its own, and what it leaves running ends with it.
+that change what the whole machine shares, run alone; the others run several at a time, because they
+mostly wait. Each test has its own process, and the processes that it leaves running end with it.
 
     SCRIPT ARGS...               all tests of the file that are not long
     SCRIPT ARGS... --list        one JSON object a test
@@ -39,7 +39,8 @@ TESTS = []
 
 
 def test(promise="", broken_by="", alone=False, also=(), long=False, lacks=""):
-    """Registers a test. `lacks` names what this host does not have, if that makes the test impossible."""
+    """Registers a test. `lacks` names a feature that this host lacks, if the test is impossible
+    without it."""
 
     assert bool(promise) == bool(broken_by), "a test of ./test shows that it can fail"
 

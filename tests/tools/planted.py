@@ -63,7 +63,7 @@ def put(path, data, mode=None):
 
 
 class Copy:
-    """The copy in a folder, which stays, so that the next one builds less."""
+    """A copy in a folder. The folder stays, so that the next copy builds less."""
 
     def __init__(self, tree, folder, say):
         self.tree, self.folder, self.say = tree, folder, say
@@ -102,7 +102,7 @@ class Copy:
         return data
 
     def set_up(self):
-        """Configures the build; takes over libperf, which takes longest."""
+        """Configures the build. Takes over libperf, whose build takes longest."""
         if (self.build / "build.ninja").exists():
             return
         self.build.mkdir(parents=True, exist_ok=True)
@@ -120,8 +120,8 @@ class Copy:
         )
 
     def plant(self, files, faults, targets):
-        """Builds the copy with the faults that compile; which are these. `targets` says what to build once it
-        is configured."""
+        """Builds the copy with the faults that compile, and returns these faults. `targets` says
+        what to build once the copy is configured."""
         for _ in range(ROUNDS):
             self.write(files, faults)
             self.set_up()

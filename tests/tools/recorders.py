@@ -18,9 +18,9 @@ import noise
 from live import expect  # noqa: F401
 
 PERFTAPE = os.path.abspath(sys.argv[1])
-TURN = 1.1  # seconds between two looks at the rings, and the youngest part, which stays in them
+TURN = 1.1  # seconds between two looks at the rings, plus the youngest part, which stays in them
 LOOK = 0.05  # seconds between two looks of wait_for()
-WAIT = 120  # seconds after which a condition counts as one that never comes true
+WAIT = 120  # seconds after which a condition counts as never true
 LAZY_UMOUNT = ("umount", "--lazy")  # works while a recorder still has files open there
 # A test does not read this machine's settings.
 os.environ["PERFTAPE_CONFIG"] = os.devnull
@@ -36,7 +36,7 @@ def hear_hangup():
 
 
 def start(store, *words, wrapper=(), **more):
-    """Starts a recorder and does not wait until it records: is_spooled() says that it does."""
+    """Starts a recorder without waiting until it records. is_spooled() shows that it records."""
     command = [*wrapper, PERFTAPE, "record", "--store", store, *words]
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=hear_hangup, **more
@@ -152,7 +152,7 @@ def query(store, *words):
 
 
 def segments(store):
-    """What `segments --json` lists, in order of time; "sealed" is false for a spool."""
+    """The rows of `segments --json`, in order of time; "sealed" is false for a spool."""
     return parse_json(perftape("segments", "--store", store, "--json").stdout)[0]
 
 
@@ -162,7 +162,7 @@ def coverage_of(store):
 
 
 def status(store):
-    """What `status --json` says; {} if the command fails, as there may be no store yet."""
+    """The object of `status --json`; {} if the command fails, as there may be no store yet."""
     done = perftape("status", "--json", "--store", store)
     return json.loads(done.stdout) if done.returncode == 0 else {}
 
@@ -232,7 +232,8 @@ def take_time():
 def undisturbed(count, limit, action):
     """The results of `count` calls during which no thread of this priority woke more than `limit` seconds late.
 
-    A call that the machine disturbed does not count, whatever came of it. Returns fewer results if it takes too long.
+    A call that the machine disturbed does not count, whatever its result. Returns fewer results if
+    it takes too long.
     """
     results = []
 
@@ -248,7 +249,7 @@ def undisturbed(count, limit, action):
 
 
 class Manager:
-    """The socket of a service manager, by a path or an abstract name, and what came through it."""
+    """The socket of a service manager, by a path or an abstract name, and the received messages."""
 
     def __init__(self, name):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -266,7 +267,7 @@ class Manager:
 
 @contextlib.contextmanager
 def disk(folder, size):
-    """A disk of that size, which nobody else fills or slows down."""
+    """A disk of a given size, which other processes neither fill nor slow down."""
     folder.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none", folder], check=True)
     try:

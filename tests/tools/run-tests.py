@@ -113,7 +113,9 @@ def show_list(tree, asked):
 def main():
     tree = pathlib.Path(sys.argv[1])
     asked = parse(sys.argv[2:])
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # A shell starts background commands with SIGINT ignored, and tests would inherit that. Tests of Ctrl-C need it.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     try:
         return show_list(tree, asked) if asked.list else run(tree, asked)
     except KeyboardInterrupt:

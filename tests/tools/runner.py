@@ -31,7 +31,7 @@ PATIENCE = 10  # seconds that a test may take to end once it is asked to
 class Result:
     unit: object
     counts: tuple = (0, 0, 0)  # passed, failed, skipped
-    outcome: str = ""  # how it ended, where that is wrong
+    outcome: str = ""  # how the test ended, if it ended wrongly
     noise: str = ""
     output: str = ""
     seconds: float = 0.0
@@ -173,7 +173,7 @@ def signal_group(process, number):
 
 
 def end(process):
-    """Stops a test and all that it started. It has a moment to set back what it changed."""
+    """Stops a test and all that it started. The test has a moment to restore what it changed."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         signal_group(process, number)
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -227,7 +227,7 @@ def failures(output):
     for line in output.splitlines():
         match = TAP_LINE.match(line)
         if line.startswith("# expected: "):
-            # the first of a test counts: the others may follow from it
+            # the first failure of a test counts: the others may follow from it
             expected = expected or line[12:]
         elif line.startswith("# seen: "):
             seen = seen or line[8:]

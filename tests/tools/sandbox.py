@@ -27,7 +27,7 @@ class Outcome:
     """How a run of a test ended."""
 
     failed: bool
-    how: str  # why it counts as failed, where the test itself does not say it
+    how: str  # why the test counts as failed, if the test itself does not say it
     seconds: float
     output: str
 

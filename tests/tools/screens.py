@@ -70,7 +70,7 @@ class Screen:
         return self.has(text)
 
     def end(self):
-        """The exit code, and what is wrong with the terminal."""
+        """Returns the exit code, and what is wrong with the terminal."""
         end = time.monotonic() + PATIENCE_S
         while self.program.poll() is None and time.monotonic() < end:
             self.read()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """TAP for the tests that are written in Python: a check is a name and the list of what is wrong, empty when nothing is.
 
-What is wrong is a line of text, or, from wrong(), what was expected and what was seen. ./test shows these two
-of a failed test, and how noisy the machine was.
+A wrong is a line of text, or, from wrong(), the expected and the seen value. ./test shows these two of a failed
+test, and how noisy the machine was.
 """
 
 import os

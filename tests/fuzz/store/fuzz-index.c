@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Any bytes as the index of a store. Each row that is read must be one that this program could have
- * written, and reading must end whatever the file claims.
+ * Reads any bytes as the index of a store. Each row that the reader returns must be a row that this
+ * program could have written. Reading must end whatever the file claims.
  */
 #include <stdlib.h>
 
@@ -29,7 +29,7 @@ static int see_incident(void *context, const struct store_incident *incident)
 	return 0;
 }
 
-static int see_busy(void *context, const char *name, const void *data, size_t size)
+static int see_bytes(void *context, const char *name, const void *data, size_t size)
 {
 	check(name && (data || !size));
 	return 0;
@@ -44,7 +44,8 @@ static void read_all(const char *path, bool writing)
 		return;
 	index_segments(index, see_segment, NULL, &error);
 	index_incidents(index, see_incident, NULL, &error);
-	index_all_busy(index, see_busy, NULL, &error);
+	index_all_bytes(index, INDEX_BUSY, see_bytes, NULL, &error);
+	index_all_bytes(index, INDEX_OUTLINES, see_bytes, NULL, &error);
 	if (writing)
 		index_remove(index, "absent.tape", &error);
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Any bytes as the position in the kernel's log. A position must be the same when it is kept. */
+/*
+ * Reads any bytes as the position in the kernel's log. A position must be the same after writing
+ * and reading it again.
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Any bytes as the note of samples that could not be stored. What is read can be written again. */
+/*
+ * Reads any bytes as the note of samples that could not be stored. The program must be able to
+ * write the result again.
+ */
 #include <stdlib.h>
 #include <string.h>
 

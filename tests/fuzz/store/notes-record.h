@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* A record of the notes with a right checksum, because a fuzzer does not find one. */
+/* A record of the notes with a right checksum, because a fuzzer does not find such a checksum. */
 
 #include <string.h>
 

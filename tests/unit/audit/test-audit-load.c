@@ -178,8 +178,8 @@ static void test_sampling(void)
 }
 
 /*
- * The audit of a partial copy names the file that is absent. It has no finding about that file and
- * says nothing about the kernel of the copy.
+ * The audit of a partial copy names the file that is absent. It lacks a finding about that file,
+ * and does not mention the kernel of the copy.
  */
 static void test_partial_copies(void)
 {

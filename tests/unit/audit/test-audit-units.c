@@ -30,14 +30,14 @@ static void test_units_that_are_well(void)
 		add_point(tape, "unit/quiet.service/starts", i * 60, i);
 		add_point(tape, "unit/user.slice/user@0.service/a.service/starts", i * 60, i);
 	}
-	/* systemd itself restarted none of these units */
+	/* systemd itself did not restart these units */
 	systemds_start(&systemd, audits.tree.root, units, ARRAY_SIZE(units));
 	run_with_store(&audits, tape, 60);
 	CHECK_EQ(audits.report.findings.count, 0);
 	CHECK(strstr(audits_line(&audits), " units (4),"));
 }
 
-/* systemd counts the restarts, and nothing is recorded. For one unit, systemd gave up. */
+/* systemd counts the restarts, and a recording does not exist. For one unit, systemd gave up. */
 static void test_units_by_systemd(void)
 {
 	static const struct systemds_unit units[] = {
@@ -66,6 +66,37 @@ static void test_units_by_systemd(void)
 		  "restart");
 	CHECK_STR((char *)audits_find(&audits, "failed_units")->title.data,
 		  "gone.service has failed");
+}
+
+/*
+ * Returns whether a service is a finding if the last hour has `recorded` starts. systemd counted
+ * three restarts, or does not answer.
+ */
+static bool loops_after(int recorded, bool answers)
+{
+	static const struct systemds_unit units[] = { { "thrice.service", "active", "running",
+							3 } };
+	_cleanup_(audits_done) struct audits audits;
+	_cleanup_(systemds_done) struct systemds systemd = { .pid = 0 };
+	struct tape *tape = tapes_new(0, 3600);
+
+	audits_init(&audits);
+	put_usual(&audits.tree);
+	audits.passes = time_passes;
+	put_link(&audits.tree, "thrice.service", 3600);
+	for (int i = 0; i < 60; i++)
+		add_point(tape, "unit/thrice.service/starts", i * 60, MIN(i / 10, recorded));
+	if (answers)
+		systemds_start(&systemd, audits.tree.root, units, ARRAY_SIZE(units));
+	run_with_store(&audits, tape, 60);
+	return audits.report.findings.count;
+}
+
+/* Three starts within an hour are a loop. */
+static void test_units_in_an_hour(void)
+{
+	CHECK(loops_after(3, true) && loops_after(3, false));
+	CHECK(!loops_after(2, true) && !loops_after(2, false));
 }
 
 /* systemd lists the units and then hangs. The audit waits for one answer, not for one per unit. */
@@ -100,7 +131,7 @@ static void unit_starts_again(struct audits *audits)
 	put_link(&audits->tree, "bad.service", 2);
 }
 
-/* systemd does not answer, so the audit uses what was recorded and what the audit itself sees. */
+/* systemd does not answer, so the audit uses the recording and its own observations. */
 static void test_units_by_themselves(void)
 {
 	_cleanup_(audits_done) struct audits audits;
@@ -192,6 +223,7 @@ static void test_containers(void)
 CHECK_MAIN({ "a loop that ended is reported as past", test_loop_that_ended },
 	   { "healthy units are not a finding", test_units_that_are_well },
 	   { "restarts that systemd counted are a finding", test_units_by_systemd },
+	   { "three recorded starts in an hour are a loop", test_units_in_an_hour },
 	   { "a systemd that hangs costs one wait", test_units_by_systemd_that_hangs },
 	   { "starts that were seen or recorded are a finding", test_units_by_themselves },
 	   { "containers that start again and again are a finding", test_containers })

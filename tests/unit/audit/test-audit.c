@@ -25,7 +25,7 @@ static void test_healthy(void)
 	check_golden("healthy.audit", audits_text(&audits));
 }
 
-/* Every line fits the terminal, and no word is lost. */
+/* Every line fits the terminal, and the text keeps all words. */
 static void test_narrow(void)
 {
 	_cleanup_(audits_done) struct audits audits;
@@ -56,8 +56,8 @@ static void test_nothing(void)
 }
 
 /*
- * Each kernel version counts memory cgroups in its own way. For each version there is a number that
- * is a finding, and one that is not.
+ * Each kernel version counts memory cgroups in its own way. For each version, the test has a number
+ * that is a finding, and a number that is not.
  */
 static void test_memory_cgroups(void)
 {
@@ -178,7 +178,7 @@ static void test_hanging_reads(void)
 	CHECK_STR((char *)audits_find(&audits, "hanging_reads")->lines.data,
 		  "figures of cpu: no answer within 10 s\ncontainers: no answer within 10 s");
 	CHECK(strstr(audits_line(&audits), "what hangs (figures of cpu, containers)"));
-	CHECK(strstr(audits_line(&audits), "cores (/proc/stat has no CPU's time)"));
+	CHECK(strstr(audits_line(&audits), "cores (/proc/stat does not show the time of any CPU)"));
 	CHECK(!strstr(audits_line(&audits), " containers ("));
 	CHECK(strstr(audits_json(&audits), "\"reads\":[\"figures of cpu\",\"containers\"]"));
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Questions to systemd while each allocation fails once. Nothing that is damaged is sent. */
+/*
+ * Questions to systemd while each allocation fails once. The client does not send damaged messages.
+ */
 #include "tests/check.h"
 
 #include "audit/systemd.h"

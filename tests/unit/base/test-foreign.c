@@ -4,7 +4,7 @@
 #include "base/foreign.h"
 #include "base/json.h"
 
-/* Each attack with what must come out of it. */
+/* Each attack, and the text that must remain of it. */
 static const struct {
 	const char *text, *clean;
 } attacks[] = {
@@ -22,14 +22,16 @@ static const struct {
 	{ "a\u200bb\u2066c\ufeffd\u00ade\u061c", "a?b?c?d?e?" },
 	{ "\U000e0041", "?" },
 	{ "\uffff", "?" },
-	/* not UTF-8: a lone byte, a part, an overlong form, a surrogate, beyond the last one */
+	/*
+	 * not UTF-8: a lone byte, a part, an overlong form, a surrogate, beyond the last character
+	 */
 	{ "\x80", "?" },
 	{ "\xe2\x82", "?" },
 	{ "\xe2\x82x", "?x" },
 	{ "\xc0\xaf", "??" },
 	{ "\xed\xa0\x80", "???" },
 	{ "\xf5\x80\x80\x80", "????" },
-	/* what people write stays */
+	/* the text that people write stays */
 	{ "gr\u00fc\u00dfe \u4e16\u754c \U0001f600", "gr\u00fc\u00dfe \u4e16\u754c \U0001f600" },
 };
 

@@ -8,11 +8,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
+#include "base/output-relay.h"
 #include "base/watchdog-child.h"
 #include "tests/fake-clock.h"
 #include "tests/wait.h"
@@ -31,13 +35,6 @@ static void on_hang(void *context, const char *what)
 	snprintf(hangs->text + size, sizeof(hangs->text) - size, "%s;", what);
 }
 
-static void hang(void)
-{
-	fake_clock_pass(LIMIT_NS + 1);
-	for (;;)
-		pause();
-}
-
 /*
  * Waits until the parent has read the clock twice more, so that it has judged the current time at
  * least once.
@@ -47,6 +44,40 @@ static void wait_for_parent(void)
 	uint64_t reads = fake_clock->reads;
 
 	WAIT_UNTIL(fake_clock->reads >= reads + 2);
+}
+
+static bool is_asleep(pid_t pid)
+{
+	_cleanup_free_ char *text = NULL;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	return file_read(path, 8192, &text, NULL) == 0 && strstr(text, "\nState:\tS");
+}
+
+/*
+ * Moves the clock while the main thread sleeps, but not by so much that a child that makes progress
+ * would hang.
+ */
+static void *pass_limits(void *unused)
+{
+	(void)unused;
+	WAIT_UNTIL(is_asleep(getpid()));
+	for (int i = 0; i < 5; i++) {
+		wait_for_parent();
+		fake_clock_pass(LIMIT_NS + 1);
+	}
+	return NULL;
+}
+
+static void hang(void)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, pass_limits, NULL) != 0)
+		abort();
+	for (;;)
+		pause();
 }
 
 static int hang_in_some(void *context, struct watchdog_child *child)
@@ -120,9 +151,27 @@ static int run_too_slowly(void *context, struct watchdog_child *child)
 	return run_for(child, 6 * LIMIT_NS + 1);
 }
 
+/* Sleeps again and again in one step, for five times the limit. */
+static int take_naps(void *context, struct watchdog_child *child)
+{
+	(void)context;
+	if (!watchdog_child_enter(child, "naps"))
+		return 1;
+	for (int i = 0; i < 5; i++) {
+		wait_for_parent();
+		fake_clock_pass(LIMIT_NS + 1);
+	}
+	wait_for_parent();
+	watchdog_child_enter(child, NULL);
+	return 5;
+}
+
 static void test_starved(void)
 {
 	struct hangs hangs;
+
+	CHECK_EQ(run(take_naps, &hangs), 5);
+	CHECK_STR(hangs.text, "");
 
 	CHECK_EQ(run(run_slowly, &hangs), 5);
 	CHECK_STR(hangs.text, "");
@@ -181,8 +230,8 @@ static void forget_what(void *context, const char *what)
 }
 
 /*
- * A reader of the output does not wait for the process that hangs, and a process that waits for a
- * lock on our files does not either.
+ * Neither a reader of the output nor a process that waits for a lock on the test's files waits for
+ * the process that hangs.
  */
 static void test_output(void)
 {
@@ -222,7 +271,70 @@ static void test_output(void)
 	munmap(survivor, sizeof(*survivor));
 }
 
+/* The child's part: writes to both outputs in turn. */
+static void write_in_turn(struct output_relay relays[RELAYS])
+{
+	relays_enter(relays, STDERR_FILENO);
+	for (int i = 0; i < 4; i++)
+		if (write(i % 2 ? STDERR_FILENO : STDOUT_FILENO, &"1234"[i], 1) != 1)
+			_exit(1);
+	_exit(0);
+}
+
+/*
+ * Relays the output of a child that ends before its parent reads anything, as on a busy machine.
+ * Returns what waitpid() says of the child.
+ */
+static int relay_late(int output, int messages)
+{
+	int stdout_fd = dup(STDOUT_FILENO), stderr_fd = dup(STDERR_FILENO), status = -1;
+	struct output_relay relays[RELAYS];
+	pid_t pid = -1;
+
+	fflush(stdout);
+	dup2(output, STDOUT_FILENO);
+	dup2(messages, STDERR_FILENO);
+	if (relays_open(relays) == 0)
+		pid = fork();
+	if (pid == 0)
+		write_in_turn(relays);
+	if (pid > 0 && waitpid(pid, &status, 0) == pid) {
+		relays_begin(relays);
+		relays_take(relays);
+	}
+	relays_done(relays);
+	dup2(stdout_fd, STDOUT_FILENO);
+	dup2(stderr_fd, STDERR_FILENO);
+	close(stdout_fd);
+	close(stderr_fd);
+	return status;
+}
+
+static void test_order(void)
+{
+	char text[8] = "", more[8] = "";
+	int both[2], other[2];
+
+	CHECK_EQ(pipe(both), 0);
+	CHECK_EQ(pipe(other), 0);
+	CHECK_EQ(relay_late(both[1], both[1]), 0);
+	CHECK_EQ(read(both[0], text, sizeof(text) - 1), 4);
+	CHECK_STR(text, "1234");
+	memset(text, 0, sizeof(text));
+	CHECK_EQ(relay_late(both[1], other[1]), 0);
+	CHECK_EQ(read(both[0], text, sizeof(text) - 1), 2);
+	CHECK_EQ(read(other[0], more, sizeof(more) - 1), 2);
+	CHECK_STR(text, "13");
+	CHECK_STR(more, "24");
+	for (int i = 0; i < 2; i++) {
+		close(both[i]);
+		close(other[i]);
+	}
+}
+
 CHECK_MAIN({ "work runs again without the steps that hung", test_hangs },
-	   { "work that waits for a CPU gets six times the limit", test_starved },
+	   { "work that waits for a CPU, or sleeps again and again, gets six times the limit",
+	     test_starved },
 	   { "work in which every step hangs ends after 16 of them", test_bound },
-	   { "a process that hangs keeps no output and no file open", test_output })
+	   { "a process that hangs keeps no output and no file open", test_output },
+	   { "lines of both outputs keep their order in one pipe", test_order })

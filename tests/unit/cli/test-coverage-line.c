@@ -163,12 +163,10 @@ static void test_all_damaged(void)
 	damage_all(&store);
 	CHECK_EQ(ask(&store, "@1794971522", "@1794971525", true, &quiet), EXIT_FAILED);
 	CHECK(!strncmp(quiet, "perftape: the recording of that window cannot be read: ", 55));
-	CHECK(strstr(quiet, ".tape: the header is truncated\n"));
+	CHECK(strstr(quiet, ".tape: the header is truncated; verify lists all damage\n"));
 	CHECK(!strstr(quiet, "nothing is recorded"));
 	CHECK_EQ(ask(&store, "@1794971522", "@1794971525", false, &loud), EXIT_FAILED);
-	CHECK(strstr(loud,
-		     "covered 0.0 % (3 s not recorded), 0 samples lost, 1 part that could not be "
-		     "read\n"));
+	CHECK_STR(strchr(loud, '\n') + 1, quiet);
 }
 
 /* Returns the output of the list of segments; the caller frees it. */

@@ -7,16 +7,16 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "cli/commands/snapshot-shelf.h"
+#include "cli/service/snapshot-shelf.h"
 #include "tests/tapes.h"
 
-/* In the order of their times, which is not that of their names. */
+/* Snapshots in the order of their times, which differs from the order of their names. */
 static const char *const snapshots[] = {
 	"zebra-20261118T031240Z-ena.tx_stall-3.tape",
 	"host-a-1-20261118T031241Z-oom.kill-12.tape",
 	"alpha-20261119T000000Z-oom.kill-4.tape",
 };
-/* Nothing of these is a snapshot of the recorder. */
+/* These files are not snapshots of the recorder. */
 static const char *const others[] = {
 	"notes.txt",
 	"incident.tape",
@@ -50,7 +50,7 @@ static void see_removed(void *context, const char *name)
 	buffer_printf(context, "%s\n", name);
 }
 
-/* Returns what the trim removes, a name on each line. */
+/* Checks that the trim removes the `removed` oldest snapshots. */
 static void check_trim(uint64_t max_bytes, size_t max_files, size_t removed)
 {
 	_cleanup_(tapes_store_done) struct tapes_store folder;
@@ -75,11 +75,11 @@ static void test_oldest_go(void)
 	check_trim(29, 3, 1);
 	check_trim(30, 2, 1);
 	check_trim(19, 9, 2);
-	/* the newest stays, even if it is too large alone */
+	/* the newest snapshot stays, even if it alone is too large */
 	check_trim(1, 9, 2);
 }
 
-/* A file of another user, and what a link leads to, are not ours to remove. */
+/* The trim removes neither a file of another user nor the target of a link. */
 static void test_others_stay(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store folder;

@@ -36,7 +36,7 @@ static void test_stalls(void)
 	check_marks(&unicode, both, 2, 0, "  ├─├───▼▼");
 }
 
-/* A stall that is not in the window as a whole has no begin, or no end. */
+/* If a part of a stall is outside of the window, the line lacks a begin or an end. */
 static void test_edges(void)
 {
 	const struct mark before = { 1085, 500, "" }, behind = { 1100, 1071, "" };

@@ -33,6 +33,9 @@ static void test_stretch(void)
 	CHECK_EQ(spike->stretch.length_ns, 6 * NSEC_PER_SEC);
 	CHECK(spike->stretch.kernel > 0.98);
 	CHECK_STR(strings_at(&spikes.names, spike->stretch.function), "read_zero");
+	CHECK_STR(spike_stretch_comm(&spikes, &spike->stretch), "a-long-trainers");
+	CHECK(spike->stretch.is_pair);
+	CHECK(!spike_stretch_comm(&spikes, &spikes.list.items[1].stretch));
 	CHECK_EQ(spikes.list.items[1].stretch.length_ns, 0);
 	CHECK_EQ(spikes.list.items[2].stretch.length_ns, 0);
 	/* a long spike in the kernel ranks before a short one, and both before unusual user code */
@@ -46,6 +49,41 @@ static void test_stretch(void)
 	options.min_ns = 7 * NSEC_PER_SEC;
 	find(&store, &options, &spikes);
 	CHECK_EQ(spikes.list.items[0].stretch.length_ns, 0);
+	spikes_done(&spikes);
+	tapes_store_done(&store);
+}
+
+/* In a window, a long spike has the shares and names of the window only. */
+static void test_clip(void)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	struct spikes_options options = usual();
+	const struct spike *spike;
+	struct tapes_store store;
+	struct spikes spikes;
+
+	make_store(&store, 40, worked, 5, 0, 0);
+	options.question.window = (struct window){ .from_ns = TAPES_REALTIME + 18 * NSEC_PER_SEC,
+						   .to_ns = TAPES_REALTIME + 22 * NSEC_PER_SEC };
+	options.clip = true;
+	find(&store, &options, &spikes);
+	CHECK_EQ(spikes.list.count, 1);
+	spike = &spikes.list.items[0];
+	check_spike(spike, 1, 2, 36);
+	CHECK_EQ(spike->counted_ns, 4 * NSEC_PER_SEC);
+	CHECK(spike->kernel > 0.98);
+	CHECK_EQ(spike->stretch.length_ns, 0);
+	CHECK_EQ(store_reader_open(store.path, &reader, NULL), 0);
+	CHECK_EQ(spikes_find_leaders(reader, &options.question, 1, &spikes, NULL), 0);
+	CHECK_STR(strings_at(&spikes.names, spike->leader.function), "read_zero");
+	CHECK_EQ(spike->leader.part_ns, 0);
+	spikes_done(&spikes);
+	/* without `clip`, the shares are those of the whole spike */
+	options.clip = false;
+	find(&store, &options, &spikes);
+	spike = &spikes.list.items[0];
+	CHECK_EQ(spike->counted_ns, 34 * NSEC_PER_SEC);
+	CHECK(spike->kernel < 0.22);
 	spikes_done(&spikes);
 	tapes_store_done(&store);
 }
@@ -89,7 +127,8 @@ static void test_table(void)
 		    "    busy 100 %; irq 0.0 %,\n"
 		    "    machine 25.0 %; 100 % in the kernel\n"
 		    "    for 6 s from 03:12:17");
-	check_table(&spikes, 0, "; 100 % in the kernel for 6 s from 03:12:17 on: read_zero\n");
+	check_table(&spikes, 0,
+		    "; 100 % in the kernel for 6 s from 03:12:17 on: a-long-trainers in read_zero");
 	spikes_done(&spikes);
 	tapes_store_done(&store);
 }
@@ -116,7 +155,7 @@ static void test_hostile(void)
 		spikes_table_draw(&(struct spikes_table){ &spikes, NULL, true }, &terminal, &text);
 		buffer_u8(&text, 0);
 		CHECK(!strchr((char *)text.data, '\033'));
-		CHECK(strstr((char *)text.data, " on: a?[2J?") || width);
+		CHECK(strstr((char *)text.data, " on: a?[2J? in a?[2J?") || width);
 	}
 	spikes_done(&spikes);
 	tapes_store_done(&store);
@@ -141,5 +180,6 @@ static void test_clock(void)
 }
 
 CHECK_MAIN({ "a spike of the kernel is one stretch", test_stretch },
+	   { "a window takes its part of a spike", test_clip },
 	   { "a table fits its columns", test_table }, { "hostile names do no harm", test_hostile },
 	   { "the error of times is shown", test_clock })

@@ -103,7 +103,7 @@ static struct tape *tape_of_pods(void)
 	return tape;
 }
 
-/* Each grouping has its rows, and only the row that is busier than usual is marked. */
+/* Each grouping has its rows, and marks only the row that is busier than usual. */
 static void test_by(void)
 {
 	static const struct {
@@ -130,7 +130,7 @@ static void test_by(void)
 	}
 }
 
-/* A call path is a group of its own; without a baseline nothing is marked. */
+/* A call path is a separate group. Without a baseline, `top` does not mark rows. */
 static void test_by_path(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;

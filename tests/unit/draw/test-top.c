@@ -325,6 +325,31 @@ static void rank_short(unsigned int samples, uint64_t host_cpus, struct answer *
 		 0);
 }
 
+/* The mark at the end of a stack is not a function, unless nothing else is known of the stack. */
+static void test_marks(void)
+{
+	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, 10);
+	uint32_t app = tapes_thread(tape, 7, 7, "app"),
+		 elf = tapes_module(tape, "/bin/app", TAPE_MODULE_ELF), frame, cut;
+	struct answer answer = { 0 };
+
+	CHECK_EQ(tape_add_mark(tape, TAPE_FRAME_POINTERS, &frame), 0);
+	CHECK_EQ(tape_add_stack(tape, 0, frame, &frame), 0);
+	CHECK_EQ(tape_add_cut_stack(tape, &cut), 0);
+	for (unsigned int i = 0; i < 5; i++)
+		tapes_sample(tape, tape->begin_ns + i * NSEC_PER_SEC, 0, app,
+			     tapes_call(tape, frame, elf, 16, "work"));
+	tapes_sample(tape, tape->begin_ns + 6 * NSEC_PER_SEC, 0, app, cut);
+	CHECK_EQ(tally_new(&answer.tally), 0);
+	CHECK_EQ(tally_add_samples(answer.tally, tape, NULL, NSEC_PER_SEC, PARTS), 0);
+	CHECK_EQ(ranking_make(answer.tally, 10 * NSEC_PER_SEC, &answer.baseline, &answer.ranking),
+		 0);
+	CHECK_EQ(answer.ranking.functions.count, 2);
+	CHECK(is_near(function_row(&answer.ranking, "work")->self, 0.5));
+	CHECK(is_near(function_row(&answer.ranking, TAPE_CUT)->self, 0.1));
+	answer_done(&answer);
+}
+
 /*
  * Six samples stand for 61.9 ms, and twelve for more time than the CPU's timer can measure. No
  * share exceeds the whole time.
@@ -521,6 +546,7 @@ CHECK_MAIN({ "a saturated CPU stands out", test_store },
 	   { "the rest of the only segment is what is usual", test_one_segment },
 	   { "without another recording nothing is compared", test_nothing_usual },
 	   { "a filter for one CPU", test_filter }, { "equal rows have one order", test_equals },
+	   { "a mark is not a function", test_marks },
 	   { "no share exceeds the whole time", test_at_most },
 	   { "a recursive function counts once", test_recursion },
 	   { "very many samples stay exact", test_many_samples },

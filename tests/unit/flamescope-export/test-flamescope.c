@@ -311,7 +311,7 @@ static void test_idle(void)
 		   "idle-irq");
 	check_idle(IDLE ";asm_sysvec_call_function_single;flush_smp_call_function_queue",
 		   "idle-irq");
-	/* without the idle loop Flamescope hides nothing */
+	/* without the idle loop, Flamescope does not hide samples */
 	check_idle("start_secondary;__do_softirq;net_rx_action", "swapper");
 }
 

@@ -56,6 +56,154 @@ static void test_pressure_and_vmstat(void)
 	CHECK_EQ(kept.puts, 4);
 }
 
+static void test_softirqs(void)
+{
+	_cleanup_(tree_done) struct tree tree;
+	_cleanup_(kept_done) struct kept kept = { .asked = 0 };
+
+	tree_init(&tree);
+	tree_put(&tree, "/proc/softirqs",
+		 "                    CPU0       CPU1       CPU8\n"
+		 "          HI:          2          0          0\n"
+		 "      NET_TX:          0          6          0\n"
+		 "      NET_RX:       2856       4629          7\n"
+		 "    NEWER_ONE:         1          1          1\n"
+		 "     HRTIMER:          5\n"
+		 "         RCU:         70         80          x\n");
+	read_all(&tree, &kept);
+	CHECK_EQ(value_of(&kept, "cpu0/hi_softirqs"), 2);
+	CHECK_EQ(value_of(&kept, "cpu1/hi_softirqs"), NOTHING);
+	CHECK_EQ(value_of(&kept, "cpu1/net_tx_softirqs"), 6);
+	CHECK_EQ(value_of(&kept, "cpu0/net_rx_softirqs"), 2856);
+	CHECK_EQ(value_of(&kept, "cpu8/net_rx_softirqs"), 7);
+	CHECK_EQ(value_of(&kept, "cpu0/hrtimer_softirqs"), 5);
+	CHECK_EQ(value_of(&kept, "cpu1/rcu_softirqs"), 80);
+	CHECK_EQ(kept.puts, 8);
+}
+
+/* A CPU that comes gets a gauge of its own, also in the column of another CPU. */
+static void test_softirq_columns(void)
+{
+	_cleanup_(tree_done) struct tree tree;
+	_cleanup_(kept_done) struct kept kept = { .asked = 0 };
+	const struct gauges_sink sink = { kept_name, kept_put, &kept };
+	struct gauges *gauges;
+
+	tree_init(&tree);
+	tree_put(&tree, "/proc/softirqs", " CPU0 CPU2\nTIMER: 1 3\n");
+	CHECK_EQ(gauges_new(tree.root, &sink, &gauges), 0);
+	CHECK_EQ(gauges_read(gauges, 0), 0);
+	tree_put(&tree, "/proc/softirqs", " CPU0 CPU1 CPU2\nTIMER: 4 5 6\n");
+	CHECK_EQ(gauges_read(gauges, 1), 0);
+	CHECK_EQ(value_of(&kept, "cpu0/timer_softirqs"), 4);
+	CHECK_EQ(value_of(&kept, "cpu1/timer_softirqs"), 5);
+	CHECK_EQ(value_of(&kept, "cpu2/timer_softirqs"), 6);
+	gauges_free(gauges);
+}
+
+static void tree_thread(struct tree *tree, int tid, const char *comm, const char *schedstat)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", tid);
+	tree_put(tree, path, comm);
+	snprintf(path, sizeof(path), "/proc/%d/schedstat", tid);
+	tree_put(tree, path, schedstat);
+}
+
+/* The kernel's threads that serve softirqs and the network are read, and no thread of a user. */
+static void test_waits(void)
+{
+	_cleanup_(tree_done) struct tree tree;
+	_cleanup_(kept_done) struct kept kept = { .asked = 0 };
+
+	tree_init(&tree);
+	tree_put(&tree, "/proc/2/task/2/children", "14 15 22 300 301 ");
+	tree_thread(&tree, 14, "ksoftirqd/0\n", "385103857 6379987531 10327\n");
+	tree_thread(&tree, 15, "kworker/0:0\n", "1 2000 3\n");
+	tree_thread(&tree, 22, "ksoftirqd/1\n", "5 6000 7\n");
+	tree_thread(&tree, 300, "napi/eth0-8193\n", "1 9000000 4\n");
+	/* a kernel that does not keep the figures */
+	tree_thread(&tree, 301, "napi/eth0-8194\n", "0 0 0\n");
+	tree_thread(&tree, 400, "ksoftirqd/7\n", "1 2000 3\n");
+	read_all(&tree, &kept);
+	CHECK_EQ(value_of(&kept, "thread/ksoftirqd/0/wait_us"), 6379987);
+	CHECK_EQ(value_of(&kept, "thread/ksoftirqd/0/runs"), 10327);
+	CHECK_EQ(value_of(&kept, "thread/ksoftirqd/1/wait_us"), 6);
+	CHECK_EQ(value_of(&kept, "thread/napi/eth0-8193/wait_us"), 9000);
+	CHECK_EQ(kept.puts, 6);
+}
+
+static void take_thread(const struct tree *tree, int tid)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/proc/%d/schedstat", tree->root, tid);
+	CHECK_EQ(truncate(path, 0), 0);
+	CHECK_EQ(unlink(path), 0);
+}
+
+/* A thread of the kernel that starts later is found, and one that ended is not read any more. */
+static void test_waits_change(void)
+{
+	_cleanup_(tree_done) struct tree tree;
+	_cleanup_(kept_done) struct kept kept = { .asked = 0 };
+	const struct gauges_sink sink = { kept_name, kept_put, &kept };
+	struct gauges *gauges;
+
+	tree_init(&tree);
+	tree_put(&tree, "/proc/2/task/2/children", "14 ");
+	tree_thread(&tree, 14, "ksoftirqd/0\n", "1 2000 3\n");
+	tree_thread(&tree, 9, "napi/eth0-1\n", "1 4000 3\n");
+	CHECK_EQ(gauges_new(tree.root, &sink, &gauges), 0);
+	CHECK_EQ(gauges_read(gauges, 0), 0);
+	CHECK_EQ(kept.puts, 2);
+	tree_put(&tree, "/proc/2/task/2/children", "14 9 ");
+	for (int i = 1; i < 60; i++)
+		CHECK_EQ(gauges_read(gauges, i), 0);
+	CHECK_EQ(kept.puts, 2 * 60);
+	CHECK_EQ(gauges_read(gauges, 60), 0);
+	CHECK_EQ(value_of(&kept, "thread/napi/eth0-1/wait_us"), 4);
+	CHECK_EQ(kept.puts, 2 * 62);
+	take_thread(&tree, 14);
+	CHECK_EQ(gauges_read(gauges, 61), 0);
+	CHECK_EQ(gauges_read(gauges, 62), 0);
+	CHECK_EQ(kept.puts, 2 * 64);
+	gauges_free(gauges);
+}
+
+/*
+ * A thread that an incident names is read for ten minutes, also on a kernel whose own threads
+ * cannot be found. If there are too many such threads, the last ones are read.
+ */
+static void test_named_threads(void)
+{
+	_cleanup_(tree_done) struct tree tree;
+	_cleanup_(kept_done) struct kept kept = { .asked = 0 };
+	const struct gauges_sink sink = { kept_name, kept_put, &kept };
+	struct gauges *gauges;
+
+	tree_init(&tree);
+	CHECK_EQ(gauges_new(tree.root, &sink, &gauges), 0);
+	CHECK_EQ(gauges_read(gauges, 0), 0);
+	tree_thread(&tree, 4242, "raylet\n", "1 7000 3\n");
+	CHECK_EQ(gauges_watch_thread(gauges, 4242), 0);
+	CHECK_EQ(gauges_watch_thread(gauges, 4242), 0);
+	CHECK_EQ(gauges_watch_thread(gauges, 4243), 0);
+	for (int i = 1; i <= 700; i++)
+		CHECK_EQ(gauges_read(gauges, i), 0);
+	CHECK_EQ(value_of(&kept, "thread/raylet:4242/wait_us"), 7);
+	CHECK_EQ(kept.puts, 2 * 600);
+	for (int i = 0; i < 20; i++) {
+		tree_thread(&tree, 5000 + i, "job\n", "1 2000 3\n");
+		CHECK_EQ(gauges_watch_thread(gauges, 5000 + i), 0);
+	}
+	CHECK_EQ(gauges_read(gauges, 701), 0);
+	CHECK_EQ(kept.puts, 2 * 616);
+	CHECK_EQ(value_of(&kept, "thread/job:5019/wait_us"), 2);
+	gauges_free(gauges);
+}
+
 static void test_net(void)
 {
 	_cleanup_(tree_done) struct tree tree;
@@ -393,6 +541,10 @@ static void test_here(void)
 }
 
 CHECK_MAIN({ "CPU time by kind", test_cpu }, { "pressure and vmstat", test_pressure_and_vmstat },
+	   { "softirqs", test_softirqs }, { "softirqs of a CPU that comes", test_softirq_columns },
+	   { "waits of the kernel's threads", test_waits },
+	   { "threads of the kernel that come and go", test_waits_change },
+	   { "waits of threads that incidents name", test_named_threads },
 	   { "network devices", test_net }, { "memory cgroups of version 1", test_memory_v1 },
 	   { "memory cgroups inside a namespace of version 1", test_memory_namespace },
 	   { "memory cgroups of version 2", test_memory_v2 },

@@ -215,7 +215,7 @@ static void test_units_without_cgroups(void)
 	CHECK_EQ(kept.puts, 1);
 }
 
-/* A host's files and the gauges that result; NOTHING means that there is no such gauge. */
+/* A host's files and the gauges that result; NOTHING means that the host lacks the gauge. */
 static const struct host {
 	const char *what, *mounts, *cgroups, *controllers, *stat;
 	int64_t tracked, in_use, dying;

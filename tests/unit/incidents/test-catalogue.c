@@ -10,11 +10,13 @@
 
 /*
  * Returns " name=value" of each field, and "..." if the text ended too early; "none" if the pattern
- * does not match.
+ * does not match. `behind` follows the text in memory.
  */
-static const char *matched(const char *pattern_text, const char *text)
+static const char *matched_before(const char *pattern_text, const char *line, const char *behind)
 {
 	static char shown[512];
+	_cleanup_free_ char *text = NULL;
+	size_t size = strlen(line);
 	struct pattern pattern;
 	struct fields fields;
 	struct error error = { 0 };
@@ -22,8 +24,10 @@ static const char *matched(const char *pattern_text, const char *text)
 
 	if (pattern_init(&pattern, pattern_text, &error) < 0)
 		return strcpy(shown, error.text);
-	if (!pattern_match(&pattern, text, strlen(text), true, false, &fields) &&
-	    !pattern_match(&pattern, text, strlen(text), true, true, &fields)) {
+	if (asprintf(&text, "%s%s", line, behind) < 0)
+		abort();
+	if (!pattern_match(&pattern, text, size, true, false, &fields) &&
+	    !pattern_match(&pattern, text, size, true, true, &fields)) {
 		pattern_done(&pattern);
 		return "none";
 	}
@@ -41,11 +45,30 @@ static const char *matched(const char *pattern_text, const char *text)
 	return shown;
 }
 
+/* A match must not read the number that follows the text. */
+static const char *matched(const char *pattern_text, const char *line)
+{
+	char first[512];
+
+	snprintf(first, sizeof(first), "%s", matched_before(pattern_text, line, "9999"));
+	if (strcmp(first, matched_before(pattern_text, line, "-9999")))
+		return "it depends on what follows";
+	return matched_before(pattern_text, line, "");
+}
+
 static void test_language(void)
 {
 	static const char *const rows[][3] = {
 		{ "widget {n} failed", "widget 12 failed", " n=12" },
 		{ "widget {n} failed", "widget -12 failed today", " n=-12" },
+		{ "widget number {n}", "widget number 12", " n=12" },
+		{ "widget number {n}", "widget number -", "none" },
+		{ "widget number {n}", "widget number ", " ..." },
+		{ "widget stuck for {s:age}", "widget stuck for 22", " s=22 22000000000 ns" },
+		{ "widget stuck for {s:age}", "widget stuck for 22.5", " s=22.5 22500000000 ns" },
+		{ "widget stuck for {s:age}", "widget stuck for 22.", " s=22 22000000000 ns" },
+		{ "widget mask {m:hex}", "widget mask 0f", " m=0f" },
+		{ "widget of {w:word}", "widget of x7", " w=x7" },
 		{ "widget {n} failed", "acme: widget 12   failed", " n=12" },
 		{ "widget {n} failed", "mywidget 12 failed", "none" },
 		{ "widget {n} failed", "widget x failed", "none" },
@@ -195,6 +218,62 @@ static void test_writers(void)
 	CHECK_STR(kind_of(catalogue, restart, "kernel"), "none");
 }
 
+/* Names that a task can give itself to look like something else. */
+static const char *const names[] = {
+	"it's",		  "a\"b`c'",	     "'",	  "a[1] b",	"a[1]: b",
+	"a) score 1",	  "x:1 blocked",     "process '", "line\nline", "\x1b[31m\xc2\x9b",
+	"Killed process", "123456789012345",
+};
+
+/* The kernel's messages with the name of a task, %s. */
+static const struct {
+	const char *kind, *format;
+} named[] = {
+	{ "task.hung", "INFO: task %s:4711 blocked for more than 122 seconds." },
+	{ "cpu.soft_lockup", "watchdog: BUG: soft lockup - CPU#3 stuck for 23s! [%s:4711]" },
+	{ "oom.kill", "Out of memory: Killed process 4711 (%s) total-vm:1kB, anon-rss:2kB, "
+		      "file-rss:3kB, shmem-rss:4kB, UID:0 pgtables:5kB oom_score_adj:0" },
+	{ "oom.kill", "Memory cgroup out of memory: Kill process 4711 (%s) score 999 or sacrifice "
+		      "child" },
+	{ "oom.reaped", "oom_reaper: reaped process 4711 (%s), now anon-rss:0kB, file-rss:0kB, "
+			"shmem-rss:0kB" },
+	{ "oom.invoked", "%s invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, "
+			 "oom_score_adj=0" },
+	{ "mm.alloc_fail", "%s: page allocation failure: order:4, mode:0xcc0(GFP_KERNEL), "
+			   "nodemask=(null)" },
+};
+
+/* A task that chooses a strange name does not hide what happens to it. */
+static void test_named(void)
+{
+	_cleanup_(cleanup_catalogue) struct catalogue *catalogue = NULL;
+
+	CHECK_EQ(catalogue_new("/nonexistent", &catalogue, NULL), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(named) * ARRAY_SIZE(names); i++) {
+		const char *name = names[i / ARRAY_SIZE(named)], *found;
+		const char *format = named[i % ARRAY_SIZE(named)].format,
+			   *at = strstr(format, "%s");
+		char text[256];
+		struct message message = { .text = text };
+		const struct field *comm;
+		const struct kind *kind;
+		struct fields fields;
+
+		/* the kernel quotes a path behind this word */
+		if (at == format && strncmp(name, "process '", 9) == 0)
+			continue;
+		message.size = snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - format), format,
+					name, at + 2);
+		kind = catalogue_match(catalogue, &message, false, &fields);
+		comm = kind ? fields_find(&fields, "comm") : NULL;
+		found = kind ? kind->name : "none";
+		if (strcmp(found, named[i % ARRAY_SIZE(named)].kind) != 0 || fields.quoted ||
+		    !comm || comm->size != strlen(name) ||
+		    memcmp(comm->value, name, comm->size) != 0)
+			CHECK_FAIL("%s: %s", text, found);
+	}
+}
+
 /* Each anchor is found at each place of a text, also beside other anchors. */
 static void test_anchors(void)
 {
@@ -228,4 +307,5 @@ CHECK_MAIN({ "patterns match their texts", test_language },
 	   { "a hostile line takes no longer", test_slow },
 	   { "own patterns work, and wrong ones are refused", test_own },
 	   { "a kind is taken only from its writers", test_writers },
+	   { "a task's name hides no incident", test_named },
 	   { "anchors are found anywhere", test_anchors })

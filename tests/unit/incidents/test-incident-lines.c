@@ -158,7 +158,7 @@ static void check_row(char *row)
 		CHECK_FAIL("%s: %s", columns[LINE], found.list.items[0].kind);
 	if (!none)
 		check_fields(columns[LINE], &found.list.items[0], columns[FIELDS]);
-	/* an event of Kubernetes is the only one that puts words of its own before the kernel's */
+	/* only an event of Kubernetes puts its own words before the kernel's words */
 	if (!none && found.list.items[0].quoted != !strcmp(columns[FORMAT], "k8s-event"))
 		CHECK_FAIL("%s: quoted or not", columns[LINE]);
 	found_done(&found);
@@ -188,8 +188,8 @@ static void test_lines(void)
 }
 
 /*
- * A truncated line has the same kind as the whole line, or none. If a kind has several patterns,
- * all of them give the same result.
+ * A truncated line has the same kind as the whole line, or is not an incident. If a kind has
+ * several patterns, all patterns give the same result.
  */
 static void test_cut(void)
 {
@@ -217,8 +217,8 @@ static void test_cut(void)
 }
 
 /*
- * Messages from format strings of Linux 6.12 that are not incidents. They are written in the form
- * that says most about their writer, and in the one that says least.
+ * Messages from format strings of Linux 6.12 that are not incidents. The test writes them in the
+ * form that says most about the writer, and in the form that says least.
  */
 static void test_ordinary(void)
 {

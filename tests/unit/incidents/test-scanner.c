@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Facts that need more than one line of a log. Zones are POSIX TZ strings, so the tests need no
+ * Facts that need more than one line of a log. Zones are POSIX TZ strings, so the tests do not need
  * zone files.
  */
 #include "tests/scans.h"

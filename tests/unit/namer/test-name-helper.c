@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A naming helper that does what its file says: it crashes, hangs, lies, or breaks out of the
- * sandbox. Each costs the answer about this file, and the next question gets its answer.
+ * sandbox. Each fault costs only the answer about this file. The next question gets its answer.
  */
 #include "tests/check.h"
 
@@ -63,7 +63,7 @@ static int compare_numbers(const void *a, const void *b)
 	return (*one > *other) - (*one < *other);
 }
 
-/* What naming a large file needs of the C library and the kernel. */
+/* Calls what naming a large file needs of the C library and the kernel. */
 static void work_in_sandbox(int socket)
 {
 	uint32_t count = 1 << 20, *numbers;
@@ -177,7 +177,7 @@ static struct name_helper *make_helper_with(uint64_t patience_ns)
 	return helper;
 }
 
-/* A busy machine needs patience. */
+/* Makes a helper with much patience, because the machine may be busy. */
 static struct name_helper *make_helper(void)
 {
 	return make_helper_with(600 * NSEC_PER_SEC);
@@ -279,7 +279,7 @@ static void test_sandbox(void)
 		check_bad(ways[i], -EPROTO);
 }
 
-/* After the time for a tape, no question is asked. */
+/* After the time for a tape, the client does not ask questions. */
 static void test_until(void)
 {
 	_cleanup_(cleanup_name_helper) struct name_helper *helper = make_helper();
@@ -291,6 +291,37 @@ static void test_until(void)
 	check_good(helper);
 }
 
+/* Ends the waiting after some calls. */
+struct waiting {
+	struct name_helper *helper;
+	int calls;
+};
+
+static void note_waiting(void *context)
+{
+	struct waiting *waiting = context;
+
+	if (++waiting->calls == 3)
+		name_helper_until(waiting->helper, clock_ns(CLOCK_MONOTONIC));
+}
+
+/* The owner goes on with other work while a file hangs. */
+static void test_waits(void)
+{
+	_cleanup_(cleanup_name_helper) struct name_helper *helper = make_helper();
+	struct waiting waiting = { .helper = helper };
+	char name[64];
+
+	name_helper_observe(helper, note_waiting, &waiting);
+	check_good(helper);
+	CHECK_EQ(ask(helper, "hang", name), -ETIME);
+	CHECK_EQ(waiting.calls, 3);
+	name_helper_until(helper, 0);
+	check_good(helper);
+	name_helper_waits(helper);
+	CHECK(waiting.calls >= 4);
+}
+
 CHECK_MAIN({ "names and labels come from the helper", test_good },
 	   { "a helper that dies costs one answer", test_dies },
 	   { "a helper that hangs or spins costs one answer", test_slow },
@@ -298,4 +329,5 @@ CHECK_MAIN({ "names and labels come from the helper", test_good },
 	   { "an answer that is none costs one answer", test_lies },
 	   { "a helper can work in its sandbox", test_work },
 	   { "a helper that leaves its sandbox costs one answer", test_sandbox },
-	   { "after the deadline nothing is asked", test_until })
+	   { "after the deadline nothing is asked", test_until },
+	   { "the owner works while a file hangs", test_waits })

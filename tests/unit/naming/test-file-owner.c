@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A file is vouched for only where no stranger can have put it. A copied build-id proves nothing.
+/*
+ * file_owner_vouches() trusts a file only if strangers cannot have put it at its place. A copied
+ * build-id is not a proof.
  */
 #include "tests/check.h"
 
@@ -32,7 +34,7 @@ static bool vouches(const char *path)
 	return file_owner_vouches(fd, path);
 }
 
-/* The folder /run has no parent that all users may write. */
+/* Uses /run, because other users cannot write to the folders above it. */
 static void test_places(void)
 {
 	char root[] = "/run/perftape-owner-XXXXXX", home[64], file[96], link[96];

@@ -233,8 +233,8 @@ static void test_same_address(void)
 }
 
 /*
- * A handler returns to the first byte of the trampoline. Code that a signal or an interrupt stopped
- * had not called anything.
+ * A handler returns to the first byte of the trampoline. Where a signal or an interrupt stopped
+ * code, the address is the next instruction, not the return address of a call.
  */
 static void test_interrupted(void)
 {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Some file systems may hang when they are accessed; files on others are opened with care. */
+/*
+ * Some file systems may hang at each access. perftape opens files on other file systems with care.
+ */
 #include "tests/check.h"
 
 #include <errno.h>
@@ -51,7 +53,7 @@ static void test_told_apart(void)
 	CHECK(remote("/dead/lib.so", 0));
 	/* the device decides, wherever the file appears */
 	CHECK(remote("/somewhere/else", makedev(0, 50)));
-	/* the file system of our own program */
+	/* the file system of perftape's own program */
 	CHECK(!remote("/bound/tool", makedev(8, 1)));
 	CHECK(mounts_is_remote("1 1 0:9 / / rw - nfs s:/ rw\n", "", "/bin/sh", 0, ROOT_DEVICE));
 	CHECK(!mounts_is_remote("1 1 0:9 / / rw - nfs s:/ rw\n", "", "/bin/sh", 0, makedev(0, 9)));
@@ -63,7 +65,8 @@ static void test_layers(void)
 {
 	static const char host[] =
 		"50 1 0:60 / /var/lib/stargz/1/fs rw - fuse.rawBridge stargz rw\n"
-		"51 1 8:2 / /var/lib/local rw - ext4 /dev/sda2 rw\n";
+		"51 1 8:2 / /var/lib/local rw - ext4 /dev/sda2 rw\n"
+		"52 1 0:70 / /run/containers/1/rootfs rw - overlay overlay rw\n";
 	static const char *const remote_layers[] = {
 		"lowerdir=/var/lib/local/2:/var/lib/stargz/1/fs,upperdir=/u,workdir=/w",
 		"lowerdir+=/var/lib/local/2,lowerdir+=/var/lib/stargz/1/fs/x",
@@ -84,13 +87,41 @@ static void test_layers(void)
 		CHECK(mounts_is_remote(line, host, "/bin/sh", 0, ROOT_DEVICE));
 		CHECK(mounts_is_remote(line, host, "/bin/sh", makedev(0, 70), ROOT_DEVICE));
 		CHECK(!mounts_is_remote(line, host, "/bin/sh", 0, makedev(0, 70)));
-		CHECK(!mounts_is_remote(line, "", "/bin/sh", 0, ROOT_DEVICE));
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(local_layers); i++) {
 		snprintf(line, sizeof(line), "9 1 0:70 / / rw - overlay overlay rw,%s\n",
 			 local_layers[i]);
 		CHECK(!mounts_is_remote(line, host, "/bin/sh", 0, ROOT_DEVICE));
+		/* root in a container mounted this overlay, over the container's own FUSE */
+		CHECK(mounts_is_remote(line, "", "/bin/sh", 0, ROOT_DEVICE));
+		CHECK(!mounts_is_remote(line, "", "/bin/sh", 0, makedev(0, 70)));
 	}
+}
+
+/* The file was opened, and its mount is known by number, whatever was mounted before or since. */
+static void test_mount_of_file(void)
+{
+	static const char host[] = "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n"
+				   "60 1 0:70 / /run/containers/1/rootfs rw - overlay overlay rw\n";
+	static const char overlays[] = "90 1 0:70 / / rw - overlay overlay rw,lowerdir=/a\n"
+				       "91 1 0:71 / /own rw - overlay overlay rw,lowerdir=/a\n";
+
+	CHECK(!mounts_is_mount_remote(mounts, mounts, 22, 0, ROOT_DEVICE));
+	CHECK(!mounts_is_mount_remote(mounts, mounts, 43, 0, ROOT_DEVICE));
+	CHECK(mounts_is_mount_remote(mounts, mounts, 40, 0, ROOT_DEVICE));
+	CHECK(mounts_is_mount_remote(mounts, mounts, 45, 0, ROOT_DEVICE));
+	CHECK(!mounts_is_mount_remote(mounts, mounts, 45, 0, makedev(0, 54)));
+	/* "umount -l" took it out of the list, while a process still maps its file */
+	CHECK(mounts_is_mount_remote(mounts, mounts, 46, 0, ROOT_DEVICE));
+	CHECK(mounts_is_mount_remote("", "", 22, 0, ROOT_DEVICE));
+	/* a program changed its root in a container: its mount has no number in either list */
+	CHECK(!mounts_is_mount_remote("", host, 99, makedev(0, 70), ROOT_DEVICE));
+	CHECK(mounts_is_mount_remote("", host, 99, makedev(0, 71), ROOT_DEVICE));
+	CHECK(mounts_is_mount_remote("", mounts, 99, makedev(0, 54), ROOT_DEVICE));
+	/* a process with another root does not see the mount of its root */
+	CHECK(!mounts_is_mount_remote("", host, 22, 0, ROOT_DEVICE));
+	CHECK(!mounts_is_mount_remote(overlays, host, 90, 0, ROOT_DEVICE));
+	CHECK(mounts_is_mount_remote(overlays, host, 91, 0, ROOT_DEVICE));
 }
 
 /* Each of 4,000 characters of a path may take four in the list. */
@@ -147,7 +178,7 @@ static void refuse_openat2(int code)
 		_exit(2);
 }
 
-/* An old kernel lacks openat2(), and an old systemd forbids what it does not know. */
+/* An old kernel lacks openat2(), and an old systemd forbids system calls that it does not know. */
 static void check_refused(int code)
 {
 	pid_t child = fork();
@@ -196,5 +227,6 @@ static void test_opened(void)
 
 CHECK_MAIN({ "layers of an overlay are looked at", test_layers },
 	   { "long lines are read whole", test_long_lines },
+	   { "an open file is judged by its own mount", test_mount_of_file },
 	   { "file systems that may hang are known", test_told_apart },
 	   { "only regular files are opened", test_opened })

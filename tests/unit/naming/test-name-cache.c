@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The cache finds the names that it saved, never those of another file, and no names in damaged
- * files.
+ * The cache finds the names that it saved. It gives neither names of another file nor names from
+ * damaged files.
  */
 #include "tests/check.h"
 
@@ -116,7 +116,7 @@ static bool same_key(const struct tape_module *module, const struct stat *a, con
 	return memcmp(&one, &other, sizeof(one)) == 0;
 }
 
-/* Anybody can copy a build-id, so it never makes one file of two. */
+/* Anybody can copy a build-id, so two files with the same build-id stay two files. */
 static void test_copied_build_id(void)
 {
 	const struct tape_module module = { .build_id_size = 20, .build_id = { 1, 2, 3 } };
@@ -188,8 +188,8 @@ static void test_damaged(void)
 }
 
 /*
- * Sets times of files. Files have the time of the last tick, so files of the same tick would have
- * no order.
+ * Sets times of files. Files have the time of the last tick, so files of the same tick would lack
+ * an order.
  */
 static void wait_for_tick(void)
 {

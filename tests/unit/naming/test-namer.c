@@ -91,7 +91,12 @@ static void test_this_program(void)
 	tape = make_tape(path, &module);
 	CHECK_EQ(tape_add_frame(tape, module, file_offset(namer_test_first) + 1, &first), 0);
 	CHECK_EQ(tape_add_frame(tape, module, file_offset(namer_test_second), &second), 0);
+	namer_set_work(namer, 0);
 	CHECK_EQ(namer_run(namer, tape), 0);
+	CHECK_STR(name_of(tape, first), "");
+	namer_set_work(namer, NSEC_PER_SEC);
+	CHECK_EQ(namer_run(namer, tape), 0);
+	CHECK(namer_work_left(namer) < NSEC_PER_SEC);
 	CHECK_STR(name_of(tape, first), "namer_test_first");
 	CHECK_EQ(tape->frames.items[first].offset, 1);
 	CHECK_STR(name_of(tape, second), "namer_test_second");
@@ -108,7 +113,7 @@ static void copy_program(const char *path)
 	CHECK_EQ(file_write_all(fd, data, size), 0);
 }
 
-/* Names stay known in the next tape after the file is deleted; new addresses have no name. */
+/* Names stay known in the next tape after the file is deleted; new addresses lack a name. */
 static void test_deleted(void)
 {
 	_cleanup_(cleanup_namer) struct namer *namer = NULL;
@@ -150,6 +155,99 @@ static int proc_pid(void)
 	return atoi(text);
 }
 
+/* Replaces a text wherever it is in a file by another text of the same length, in place. */
+static void rewrite(const char *path, const char *from, const char *to)
+{
+	_cleanup_free_ char *data = NULL;
+	_cleanup_close_ int fd = open(path, O_RDWR | O_CLOEXEC);
+	size_t size;
+
+	CHECK_EQ(file_read(path, 256 << 20, &data, &size), 0);
+	for (char *at = data; (at = memmem(at, data + size - at, from, strlen(from)));)
+		memcpy(at, to, strlen(to));
+	CHECK_EQ(file_write_all(fd, data, size), 0);
+}
+
+/* A file is overwritten in place: the names of the old content do not count any more. */
+static void test_overwritten(void)
+{
+	_cleanup_(cleanup_namer) struct namer *namer = NULL;
+	char dir[] = "/tmp/perftape-namer-XXXXXX", path[64];
+	uint32_t module, first, second;
+
+	CHECK(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/program", dir);
+	copy_program(path);
+	make_namer(&namer);
+	for (int round = 0; round < 2; round++) {
+		_cleanup_(cleanup_tape) struct tape *tape = make_tape(path, &module);
+
+		CHECK_EQ(tape_add_frame(tape, module, file_offset(namer_test_first), &first), 0);
+		if (round)
+			CHECK_EQ(tape_add_frame(tape, module, file_offset(namer_test_second),
+						&second),
+				 0);
+		CHECK_EQ(namer_run(namer, tape), 0);
+		CHECK_STR(name_of(tape, first), round ? "other_test_first" : "namer_test_first");
+		if (round)
+			CHECK_STR(name_of(tape, second), "other_test_second");
+		rewrite(path, "namer_test_", "other_test_");
+	}
+	unlink(path);
+	rmdir(dir);
+}
+
+/* Maps a copy of this program at an address, and then deletes the copy. */
+static void map_deleted(const char *path, uintptr_t at, struct tape_module *ret_module)
+{
+	_cleanup_close_ int fd = -1;
+	struct stat about;
+
+	copy_program(path);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	CHECK_EQ(fstat(fd, &about), 0);
+	CHECK(mmap((void *)at, 4096, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0) != MAP_FAILED);
+	*ret_module = (struct tape_module){ .kind = TAPE_MODULE_ELF,
+					    .device = about.st_dev,
+					    .inode = about.st_ino };
+	unlink(path);
+}
+
+/*
+ * A process maps several deleted files. The name of the searched file is the beginning of another
+ * file's name, or the same name.
+ */
+static void test_mapped_names(void)
+{
+	static const struct name_helper_patience patience = NAME_HELPER_PATIENCE;
+	_cleanup_(cleanup_name_helper) struct name_helper *helper = NULL;
+	char dir[] = "/tmp/perftape-namer-XXXXXX", path[64], longer[80];
+	struct tape_module longer_module, first, second;
+	struct finder finder = { .live = true };
+
+	CHECK(mkdtemp(dir));
+	CHECK_EQ(name_helper_new(&patience, &helper), 0);
+	finder.helper = helper;
+	snprintf(path, sizeof(path), "%s/program", dir);
+	snprintf(longer, sizeof(longer), "%s-longer", path);
+	map_deleted(longer, 0x10000000, &longer_module);
+	map_deleted(path, 0x10002000, &first);
+	map_deleted(path, 0x10004000, &second);
+	for (int i = 0; i < 2; i++) {
+		_cleanup_(finder_files_close) struct finder_files files = { -1, -1 };
+		struct finder_request request = { FINDER_FILE, proc_pid(), 0, i ? second : first,
+						  path,	       0,	   0 };
+		struct stat about;
+
+		CHECK_EQ(finder_find_here(&finder, &request, &files), 0);
+		CHECK_EQ(fstat(files.fd, &about), 0);
+		CHECK_EQ(about.st_ino, request.module.inode);
+	}
+	for (uintptr_t at = 0x10000000; at < 0x10006000; at += 0x2000)
+		munmap((void *)at, 4096);
+	rmdir(dir);
+}
+
 /* Names a tape in which the generated code of this process was first sampled at a time. */
 static void check_jit_at(uint64_t time_ns, const char *name)
 {
@@ -180,7 +278,7 @@ static void check_jit(const char *name)
 	check_jit_at(clock_ns(CLOCK_REALTIME), name);
 }
 
-/* A process that began after the sample is not the one that was sampled. */
+/* A process that began after the sample is not the sampled process. */
 static void test_pid_again(void)
 {
 	static const char text[] = "7000000000 20 mine\n";
@@ -250,7 +348,7 @@ static bool has_map(const struct victim *victim)
 	return fd >= 0;
 }
 
-/* Only a file of the process's own user is its map: not one of root's, and none behind a link. */
+/* Only a file of the process's own user is its map, neither root's file nor one behind a link. */
 static void test_map_of_others(void)
 {
 	char secret[] = "/tmp/perftape-secret-XXXXXX", mine[] = "/tmp/perftape-mine-XXXXXX";
@@ -271,8 +369,7 @@ static void test_map_of_others(void)
 	CHECK_EQ(symlink(secret, victim.path), 0);
 	CHECK(!has_map(&victim));
 	CHECK_EQ(unlink(victim.path), 0);
-	/* a second name of a file: of the user's, too, because the kernel may allow to link others'
-	 */
+	/* a file with a second name, even the user's own: users may link others' files */
 	close(mkstemp(mine));
 	CHECK_EQ(chown(mine, 65534, 65534), 0);
 	CHECK_EQ(link(mine, victim.path), 0);
@@ -487,6 +584,8 @@ static void test_unnamed(void)
 
 CHECK_MAIN({ "functions of this program get names", test_this_program },
 	   { "a deleted file keeps the names that are known", test_deleted },
+	   { "a file that is overwritten gives new names", test_overwritten },
+	   { "a mapped file is found among others of its name", test_mapped_names },
 	   { "a perf map gives names", test_perf_map },
 	   { "a perf map of a process that ended gives names", test_left_map },
 	   { "a process that began later has no map of this code", test_pid_again },

@@ -304,7 +304,7 @@ static void test_memory(void)
 	CHECK(strstr(error.text, "memory"));
 }
 
-/* A folder has no bytes to read. The error names the folder, not the output. */
+/* A folder lacks bytes to read. The error names the folder, not the output. */
 static void test_other_errors(void)
 {
 	static const char text[] = "not packed";

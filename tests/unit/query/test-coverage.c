@@ -239,7 +239,7 @@ static void test_offline(void)
 	check_said(store.path, 3, 10, "1-2", 5, false, "CPU 1 was offline for 2 s", NULL);
 	check_said(store.path, 4.5, 5.75, "1", 0, false, "CPU 1 was offline for 1.3 s", NULL);
 	check_said(store.path, 6, 9, "1", 3, true, NULL, "offline");
-	/* a part that is not covered is not subtracted twice */
+	/* the coverage subtracts an uncovered part only once */
 	check_said(store.path, 8, 12, "2", 0, false, "CPU 2 was offline for 2 s", NULL);
 	all = selected(store.path, 0, 10);
 	CHECK_EQ(all->coverage.offline, 3);
@@ -299,7 +299,7 @@ static void test_in_part(void)
 	check_said(store.path, 3.5, 5, NULL, 1.5, false, ", about 35 samples skipped", "part");
 }
 
-/* A short window gets its share of a long loss. That may be nothing. */
+/* A short window gets its share of a long loss. The share may be 0. */
 static void test_shares(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -335,8 +335,8 @@ static void test_shares(void)
 }
 
 /*
- * The recorder did not run for a while. That is reported but is not a gap, because the ring buffers
- * keep samples.
+ * The recorder did not run for a while. The answer reports this stall, which is not a gap, because
+ * the ring buffers keep samples.
  */
 static void test_held(void)
 {
@@ -482,7 +482,7 @@ static void check_hole(const struct left *left, double from, double to)
 	}
 }
 
-/* Nothing after the damage can be decoded. The gap ends where the last header says. */
+/* The reader cannot decode the blocks after the damage. The gap ends where the last header says. */
 static void test_damaged_block(void)
 {
 	_cleanup_(left_done) struct left left;
@@ -505,8 +505,8 @@ static void test_last_header(void)
 }
 
 /*
- * A copy has another time of writing, which does not help. The gap is one second long, because a
- * block is.
+ * The modification time of a copy does not show where the gap ends. The gap is one second long, as
+ * a block is.
  */
 static void test_copied(void)
 {

@@ -94,9 +94,42 @@ static void test_tree(void)
 	CHECK(flame.depth == 3 && !flame.left_out);
 }
 
+/* A dot alone does not make a function one of Go: files and compilers use it, too. */
+static void test_go(void)
+{
+	static const struct {
+		const char *name;
+		enum flame_kind kind;
+	} rows[] = {
+		{ "main.main", FLAME_GO },
+		{ "runtime.mallocgc", FLAME_GO },
+		{ "strings.partition", FLAME_GO },
+		{ "work.part.0", FLAME_PROGRAM },
+		{ "work.cold", FLAME_PROGRAM },
+		{ "_nl_make_l10nflist.localalias", FLAME_PROGRAM },
+		{ "copy.avx2.0", FLAME_PROGRAM },
+		{ "[libzstd.so.1.5.4+0x28800]", FLAME_PROGRAM },
+		{ "std::a.b", FLAME_PROGRAM },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct tape *tape = tapes_new(0, 1);
+		uint32_t program = tapes_module(tape, "/usr/bin/x", TAPE_MODULE_ELF);
+		_cleanup_(cleanup_folded) struct folded *folded = NULL;
+		_cleanup_(flame_done) struct flame flame = { 0 };
+
+		add(tape, "x", tapes_call(tape, 0, program, 16, rows[i].name), 1);
+		folded = fold(tape);
+		CHECK_EQ(flame_make(folded, &whole, &flame), 0);
+		CHECK_EQ(flame.frames.count, 3);
+		CHECK_STR(flame.frames.items[2].name, rows[i].name);
+		CHECK_EQ(flame.frames.items[2].kind, rows[i].kind);
+	}
+}
+
 /*
- * As texts, "main" comes before "main.cold", and "main;work" after it. A function that also has
- * samples of its own is still one frame.
+ * As texts, "main" comes before "main.cold", and "main;work" after it. A function that also has its
+ * own samples is still one frame.
  */
 static void test_siblings(void)
 {
@@ -149,7 +182,7 @@ static void test_reverse(void)
 	add(tape, "x", tapes_call(tape, lock, program, 48, "lock"), 1);
 	add(tape, "plock", lock, 2);
 	folded = fold(tape);
-	CHECK_EQ(flame_make(folded, &(struct flame_options){ 0, 1000, true }, &flame), 0);
+	CHECK_EQ(flame_make(folded, &(struct flame_options){ 0, 1000, true, NULL }, &flame), 0);
 	check_frames(&flame, expected, ARRAY_SIZE(expected));
 	CHECK_EQ(flame.depth, 3);
 }
@@ -159,13 +192,13 @@ static void test_narrow(void)
 	_cleanup_(cleanup_folded) struct folded *folded = fold(usual_tape());
 	_cleanup_(flame_done) struct flame share = { 0 }, number = { 0 };
 
-	CHECK_EQ(flame_make(folded, &(struct flame_options){ 0.04, 1000, false }, &share), 0);
+	CHECK_EQ(flame_make(folded, &(struct flame_options){ 0.04, 1000, false, NULL }, &share), 0);
 	CHECK_EQ(share.frames.count, 6);
 	CHECK_EQ(share.left_out, 4);
 	CHECK(!share.over_max);
 	CHECK(share.least > 0.0399 && share.least < 0.0401);
 	/* the fourth frame has fewer samples than the three that fit */
-	CHECK_EQ(flame_make(folded, &(struct flame_options){ 0, 3, false }, &number), 0);
+	CHECK_EQ(flame_make(folded, &(struct flame_options){ 0, 3, false, NULL }, &number), 0);
 	CHECK_EQ(number.frames.count, 3);
 	CHECK_EQ(number.left_out, 7);
 	CHECK(number.over_max);
@@ -177,7 +210,7 @@ static void test_nothing(void)
 	_cleanup_(cleanup_folded) struct folded *folded = fold(tapes_new(0, 1));
 	_cleanup_(flame_done) struct flame flame = { 0 };
 
-	CHECK_EQ(flame_make(folded, &(struct flame_options){ 0.1, 10, false }, &flame), 0);
+	CHECK_EQ(flame_make(folded, &(struct flame_options){ 0.1, 10, false, NULL }, &flame), 0);
 	CHECK(flame.frames.count == 1 && !flame.left_out);
 }
 
@@ -185,9 +218,15 @@ static char *drawn(struct tape *tape, const char *title, bool reverse)
 {
 	_cleanup_(cleanup_folded) struct folded *folded = fold(tape);
 	_cleanup_(flame_done) struct flame flame = { 0 };
-	const struct flamegraph graph = { &flame, title, "the window\nthe coverage\n", reverse };
+	const struct flamegraph graph = {
+		.flame = &flame,
+		.title = title,
+		.head = "the window\nthe coverage\n",
+		.reverse = reverse,
+	};
 
-	CHECK_EQ(flame_make(folded, &(struct flame_options){ 0.0001, 1000, reverse }, &flame), 0);
+	CHECK_EQ(flame_make(folded, &(struct flame_options){ 0.0001, 1000, reverse, NULL }, &flame),
+		 0);
 	return SELECTIONS_TEXT(flamegraph_write(&graph, output));
 }
 
@@ -200,7 +239,7 @@ static void test_drawn(void)
 	check_golden("reversed.svg", reversed);
 }
 
-/* In XML, a "<" begins a tag. The script stands in a section where it does not. */
+/* In XML, a "<" begins a tag, except in the section that contains the script. */
 static void check_tags(const char *text)
 {
 	const char *end = strstr(text, "<script>");
@@ -248,6 +287,32 @@ static void test_folded_rows(void)
 	check_golden("folded-rows.svg", text);
 }
 
+/* SVG does not break lines, so a long one would end at the edge of the window. */
+static void test_long_head(void)
+{
+	struct flame flame = { 0 };
+	struct flame_frame all = { .name = "all" };
+	static const char head[] =
+		"short\n7887 samples; covered 100 %, 0 samples lost, about 36 samples skipped, "
+		"255471 records of names lost (names may be wrong), 97494 records of names refused "
+		"(a process made too many), names: 93.8 %\nlast\n";
+	const struct flamegraph graph = { .flame = &flame, .title = "t", .head = head };
+	struct output output = { .fd = -1 };
+	const char *text;
+
+	CHECK_EQ(array_push(&flame.frames, all), 0);
+	CHECK_EQ(flamegraph_write(&graph, &output), 0);
+	buffer_u8(&output.text, 0);
+	text = (const char *)output.text.data;
+	CHECK(strstr(text, "y=\"46\">short</text>"));
+	CHECK(strstr(text, "y=\"61\">7887 samples; "));
+	CHECK(strstr(text, " (names may be wrong),</text>\n"
+			   "<text class=\"head\" x=\"10\" y=\"76\">97494 records"));
+	CHECK(strstr(text, "y=\"91\">last</text>"));
+	buffer_done(&output.text);
+	array_done(&flame.frames);
+}
+
 static void test_hostile(void)
 {
 	struct tape *tape = hostile_tape();
@@ -263,7 +328,7 @@ static void test_hostile(void)
 	check_golden("hostile.svg", text);
 }
 
-CHECK_MAIN({ "frames form a tree", test_tree },
+CHECK_MAIN({ "frames form a tree", test_tree }, { "a dot is not Go", test_go },
 	   { "a function is one frame below its caller", test_siblings },
 	   { "a reversed tree begins with the leaves", test_reverse },
 	   { "narrow frames are left out", test_narrow },
@@ -271,4 +336,5 @@ CHECK_MAIN({ "frames form a tree", test_tree },
 	   { "a window without samples", test_nothing },
 	   { "the file matches tests/golden", test_drawn },
 	   { "the share of a narrow frame is text", test_small_share },
+	   { "a long line of the head is broken", test_long_head },
 	   { "hostile names do no harm", test_hostile })

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Why nothing was recorded before, between and after recordings. */
+/* The reasons for gaps before, between and after recordings. */
 #include "tests/check.h"
 
 #include <dirent.h>
@@ -258,7 +258,7 @@ static void test_outside(void)
 	CHECK_STR(outside(store.path, 12, 15), "the recorder was stopped (SIGINT)");
 	CHECK_STR(outside(store.path, 13, 15), "the recorder was stopped (SIGINT)");
 	CHECK_STR(outside(store.path, 1e9, 2e9), "that time is in the future");
-	/* a file from another host says nothing about the time before and after it */
+	/* a file from another host does not explain the time before and after it */
 	snprintf(file, sizeof(file), "%s/segments", store.path);
 	find_only(file, moved, sizeof(moved));
 	CHECK_STR(outside(moved, 5, 8), "not in this file");

@@ -162,6 +162,35 @@ static void test_columns(void)
 	CHECK_EQ(heat_column_ns(&century, 100), 365 * 86400 * NSEC_PER_SEC);
 }
 
+/* Long columns begin at whole minutes, as the intervals of digests do, and show the same window. */
+static void test_begin(void)
+{
+	const uint64_t minute_ns = 60 * NSEC_PER_SEC,
+		       from_ns = TAPES_REALTIME / minute_ns * minute_ns;
+	const struct window late = { .from_ns = from_ns + 47 * NSEC_PER_SEC,
+				     .to_ns = from_ns + 240 * NSEC_PER_SEC };
+	const struct {
+		uint64_t column_s, begin_s;
+		uint32_t columns;
+	} rows[] = { { 1, 47, 193 }, { 20, 47, 10 }, { 30, 40, 7 }, { 60, 40, 4 }, { 120, 0, 2 } };
+	const struct coverage coverage = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_(cleanup_heat) struct heat *heat = NULL;
+		int64_t asked_ns = 0;
+
+		CHECK_EQ(
+			heat_new(HEAT_FRACTIONS, &late, rows[i].column_s * NSEC_PER_SEC, 10, &heat),
+			0);
+		CHECK_EQ(heat->begin_ns, from_ns + rows[i].begin_s * NSEC_PER_SEC);
+		CHECK_EQ(heat->columns, rows[i].columns);
+		CHECK_EQ(heat_cover(heat, &late, &coverage), 0);
+		for (size_t j = 0; j < heat->asked_ns.count; j++)
+			asked_ns += heat->asked_ns.items[j];
+		CHECK_EQ(asked_ns, (int64_t)(193 * NSEC_PER_SEC));
+	}
+}
+
 /* The number of columns is limited, however long the window is. */
 static void test_century(void)
 {
@@ -452,6 +481,7 @@ CHECK_MAIN({ "an offline CPU is unknown", test_offline },
 	   { "samples of a throttled CPU count for the skipped ones", test_throttled },
 	   { "a CPU number beyond all hosts is ignored", test_no_such_cpu },
 	   { "time is split into columns", test_columns },
+	   { "long columns begin at whole minutes", test_begin },
 	   { "left out time is idle", test_left_out }, { "a window of a century", test_century },
 	   { "no time is lost", test_time }, { "merged grids add up", test_merge },
 	   { "the drawing matches tests/golden", test_drawn },

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A baseline that is stored in a tape is read as it was stored, also if an attacker wrote its rows.
+ * A baseline in a tape stays the same after storing and reading it, also if an attacker wrote its
+ * rows.
  */
 #include "tests/tapes.h"
 
@@ -38,7 +39,7 @@ static struct baseline make_baseline(void)
 	tally->groups.items[both].ns[STACK_CLASS_KERNEL] = 12;
 	tally->groups.items[only].ns[STACK_CLASS_IRQ] = 13;
 	work = name_of(tally, "work");
-	tally->functions.items[work] = (struct tally_function){ 14, 15, true };
+	tally->functions.items[work] = (struct tally_function){ 14, 15, 0, true };
 	CHECK_EQ(tally_cpu(tally, 5), 0);
 	tally->cpus.items[5].ns[STACK_CLASS_IDLE] = 16;
 	baseline.tally = tally;

@@ -61,7 +61,7 @@ static int write_text(const char *path, const char *text, size_t times, struct e
 	return r < 0 ? r : output_commit(&output, error);
 }
 
-/* If fewer bytes come than were announced, the file does not keep the rest. */
+/* If the writer announced more bytes than it writes, the file does not keep the rest. */
 static void test_expected(void)
 {
 	static const char *const others[] = { "/dev/null", "answer.gz" };
@@ -115,9 +115,7 @@ static void test_file(void)
 	CHECK_EQ(files_in(folder.path), 2);
 }
 
-/*
- * Until it is complete, the file has no name, or a hidden one if the file system requires a name.
- */
+/* An incomplete file lacks a name, or has a hidden name if the file system requires a name. */
 static void test_not_before_it_is_whole(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store folder;
@@ -180,7 +178,7 @@ static void test_interrupted(void)
 		interrupt(path, numbers[i / 2]);
 		CHECK_EQ(files_in(folder.path), 0);
 	}
-	/* a killed process leaves nothing, or a file that the next one removes */
+	/* a killed process leaves at most a file that the next process removes */
 	no_tmpfile = false;
 	interrupt(path, SIGKILL);
 	CHECK_EQ(files_in(folder.path), 0);
@@ -387,18 +385,21 @@ static void test_file_of_another(void)
 	CHECK_EQ(output_commit(&output, NULL), -EPERM);
 	CHECK_EQ(files_in(folder.path), 1);
 	CHECK_EQ(unlink(path), 0);
-	/* a named pipe would give the answer to them */
+	/* a named pipe would give the answer to the other user */
 	CHECK_EQ(mkfifo(path, 0666), 0);
 	CHECK_EQ(chown(path, SOMEBODY, SOMEBODY), 0);
 	CHECK_EQ(write_text(path, "x", 1, &error), -EPERM);
 }
 
-/* A link that another user put into a shared folder is refused, wherever it leads. */
+/*
+ * output_open() refuses a link that another user put into a shared folder, wherever the link leads.
+ */
 static void test_link_of_another(void)
 {
 	static const char *const targets[] = { "inner/file", "inner/none" };
 	_cleanup_(tapes_store_done) struct tapes_store folder;
-	char link[128], inner[128];
+	char link[128], inner[128], text[512];
+	struct error error;
 
 	tapes_store_init(&folder);
 	snprintf(inner, sizeof(inner), "%s/inner", folder.path);
@@ -410,7 +411,9 @@ static void test_link_of_another(void)
 		CHECK_EQ(symlink(targets[i], link), 0);
 		if (lchown(link, SOMEBODY, SOMEBODY) < 0)
 			return;
-		CHECK_EQ(write_text(link, "x", 1, NULL), -EACCES);
+		snprintf(text, sizeof(text), "another user owns the link %s; ", link);
+		CHECK_EQ(write_text(link, "x", 1, &error), -EACCES);
+		CHECK(strstr(error.text, text));
 		CHECK_EQ(files_in(inner), 1);
 		CHECK_EQ(lchown(link, geteuid(), -1), 0);
 		CHECK_EQ(write_text(link, "x", 1, NULL), 0);
@@ -419,7 +422,10 @@ static void test_link_of_another(void)
 	}
 }
 
-/* A file behind standard output is written to, not replaced: it may hold more already. */
+/*
+ * An answer does not replace a file behind standard output, because the file may already have other
+ * contents.
+ */
 static void test_file_of_standard_output(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store folder;

@@ -376,7 +376,7 @@ static void test_damage(void)
 /* An unreadable file does not make the whole query fail, whatever the error is. */
 static void test_unreadable(void)
 {
-	static const char *const reasons[] = { "too large for a segment", "Too many levels" };
+	static const char *const reasons[] = { "too large for a segment", "a symbolic link" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++) {
 		_cleanup_(cleanup_selection) struct selection *selection = NULL;
@@ -450,7 +450,7 @@ static void test_clock_set_forward(void)
 	tapes_store_put(&store, stepped(3));
 	tapes_anchor(next, PERF(4), AT(4 + 3 + 60));
 	tapes_store_put(&store, next);
-	/* the clock jumped over 63 s; no part of these was recorded, and none is a gap */
+	/* the clock jumped over 63 s, which do not exist in the recording and are not a gap */
 	selection = selected(&store, AT(0), AT(68), NULL);
 	CHECK_EQ(selection->rows.count, 40);
 	CHECK_EQ(selection->coverage.gaps.count, 0);

@@ -104,7 +104,7 @@ static void check_steps(const struct tapes_store *store, unsigned int from, unsi
 
 /*
  * The steps of counters are their growth, also across segments; levels are as read. A counter that
- * went back has no figure.
+ * went back lacks a figure.
  */
 static void test_steps(void)
 {
@@ -205,6 +205,8 @@ static void test_names(void)
 	CHECK(series_max("cpu39/user_ms") == 100);
 	CHECK(series_max("pressure/memory_some_us") == 100);
 	CHECK(isinf(series_max("cgroup/x/throttled_ms")));
+	CHECK(isinf(series_max("cpu39/net_rx_softirqs")));
+	CHECK(series_max("thread/ksoftirqd/39/wait_us") == 100);
 }
 
 static const struct gauge_rows_row *row_named(const struct gauge_rows *figures, const char *name)
@@ -339,7 +341,9 @@ static void test_levels(void)
 	check_levels(&store, 90, 190, 0, (10 * 38 + 50 * 0) / 60.0, 38, 10 * 38 / 50.0);
 }
 
-/* Of a step across the window's edge, only the part inside counts, in the mean and in the cells. */
+/*
+ * If a step crosses the window's edge, only the part inside counts, in the mean and in the cells.
+ */
 static void test_part(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -479,7 +483,7 @@ static struct gauge_rows_row usual_row(const char *name, enum series_unit unit, 
 					.weight_s = 60 };
 }
 
-/* News comes first; what is constant, and idle time, comes last. */
+/* Rows that changed come first. Constant rows and idle time come last. */
 static void test_usual(void)
 {
 	struct gauge_rows_row now[] = {
@@ -521,6 +525,25 @@ static void test_usual(void)
 	for (size_t i = 0; i < ARRAY_SIZE(now); i++)
 		CHECK(strcmp(now[i].name, "cpu0/system") != 0 ||
 		      (isnan(now[i].usual) && !gauge_usual_stands_out(&now[i])));
+}
+
+/* A figure below its usual value has the mark of a fall. */
+static void test_chart_fall(void)
+{
+	static const double values[] = { 1, 2 };
+	static const struct chart_row row = { .name = "host/switches",
+					      .unit = "",
+					      .mean = 1,
+					      .usual = 4,
+					      .cells = values,
+					      .unusual = true,
+					      .below = true };
+	const struct chart chart = { .rows = &row, .count = 1, .cells = ARRAY_SIZE(values) };
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+
+	chart_draw(&chart, &(struct terminal){ .width = 80, .unicode = true }, &text);
+	buffer_u8(&text, 0);
+	CHECK(strstr((char *)text.data, "▼ host/switches") != NULL);
 }
 
 static void check_axis(unsigned int cells, uint64_t length_ns, const char *expected)
@@ -569,5 +592,5 @@ CHECK_MAIN({ "names with and without units", test_names },
 	   { "a level holds until the next reading", test_levels },
 	   { "steps across the window's edges", test_part }, { "rounding of ticks", test_ticks },
 	   { "rare events are counted", test_counts }, { "lines with plots", test_chart },
-	   { "marks above plots", test_chart_marks }, { "the times below plots", test_axis },
-	   { "news comes first", test_usual })
+	   { "marks above plots", test_chart_marks }, { "a fall has a mark", test_chart_fall },
+	   { "the times below plots", test_axis }, { "news comes first", test_usual })

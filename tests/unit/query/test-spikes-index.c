@@ -2,11 +2,10 @@
 /* Finds saturated CPUs with and without the index, and with damaged or older parts of a store. */
 #include "tests/check.h"
 
-#include <ftw.h>
-
 #include "base/file.h"
 #include "query/sums/spikes.h"
 #include "store/disk/index.h"
+#include "tests/older-segments.h"
 #include "tests/spiky.h"
 
 static void find_all(const struct tapes_store *store, struct buffer *json, uint64_t *read)
@@ -83,7 +82,7 @@ static void read_rows(const struct tapes_store *store, struct rows *rows)
 	*rows = (struct rows){ 0 };
 	index_path(store, path);
 	CHECK_EQ(index_open(path, false, &index, &error), 0);
-	CHECK_EQ(index_all_busy(index, see_row, rows, &error), 0);
+	CHECK_EQ(index_all_bytes(index, INDEX_BUSY, see_row, rows, &error), 0);
 }
 
 /*
@@ -191,32 +190,10 @@ static void test_damaged_segment(void)
 	tapes_store_done(&store);
 }
 
-/* Renames the section, as if an older perftape had made the segment. */
-static void make_older(const char *file)
-{
-	_cleanup_free_ char *bytes = NULL;
-	size_t size, table;
-	uint32_t sections;
-	uint8_t *at;
-	FILE *to;
-
-	CHECK_EQ(file_read(file, 1 << 20, &bytes, &size), 0);
-	memcpy(&sections, bytes + 12, 4);
-	table = 40 * (size_t)le32toh(sections);
-	at = memmem(bytes + 136, table, "busy\0\0\0", 8);
-	CHECK(at);
-	memcpy(at, "older", 5);
-	sections = htole32(crc32c(0, bytes + 136, table));
-	memcpy(bytes + 136 + table, &sections, 4);
-	to = fopen(file, "w");
-	CHECK(to && fwrite(bytes, 1, size, to) == size);
-	fclose(to);
-}
-
 static int see_file(const char *path, const struct stat *about, int kind, struct FTW *at)
 {
 	if (strstr(path, ".tape"))
-		make_older(path);
+		older_segments_rename(path, "busy");
 	return 0;
 }
 

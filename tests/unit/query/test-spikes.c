@@ -181,7 +181,7 @@ static void check_crowd(const struct tapes_store *store, unsigned int kernel, si
 
 /*
  * --kernel never shows a spike that the whole answer leaves out: a CPU above the threshold is
- * crowded if the other CPUs are busy too, whether or not these are above it.
+ * crowded if the other CPUs are busy too, whether or not those CPUs are above the threshold.
  */
 static void test_crowd_of_kernel(void)
 {
@@ -246,7 +246,7 @@ static void check_cpus(const struct tapes_store *store, const char *asked, bool 
 
 /*
  * For up to 64 segments, the answer reports offline CPUs; with --strict also for more. A query for
- * an offline CPU has no coverage.
+ * an offline CPU lacks coverage.
  */
 static void test_offline(void)
 {
@@ -286,8 +286,8 @@ static void test_offline(void)
 }
 
 /*
- * Of many segments, only some are checked. Before the answer says that a CPU never existed, all are
- * checked.
+ * A query checks only some of many segments for CPUs. It checks all segments before it says that a
+ * CPU never existed.
  */
 static void test_cpus(void)
 {
@@ -304,7 +304,7 @@ static void test_cpus(void)
 }
 
 /*
- * Spikes in the kernel rank first, then the longest spikes. Those that remain stay in order of
+ * Spikes in the kernel rank first, then the longest spikes. The remaining spikes stay in order of
  * time.
  */
 static void test_limit(void)

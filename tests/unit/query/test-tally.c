@@ -33,12 +33,10 @@ static void test_rows(void)
 	CHECK_EQ(tally_cpu(tally, 7), 0);
 	CHECK_EQ(tally_cpu(tally, 3), 0);
 	CHECK_EQ(tally->cpus.count, 8);
-	CHECK_EQ(add(&tally->calls, 1, 2, 0, 10), 0);
-	CHECK_EQ(add(&tally->calls, 2, 1, 0, 5), 1);
-	CHECK_EQ(add(&tally->calls, 1, 2, 0, 7), 0);
-	CHECK_EQ(tally->calls.list.items[0].ns, 17);
-	CHECK(tally_rows_have(&tally->calls, &(struct tally_row){ .a = 2, .b = 1 }));
-	CHECK(!tally_rows_have(&tally->calls, &(struct tally_row){ .a = 2, .b = 2 }));
+	CHECK_EQ(add(&tally->spots, 1, 2, 0, 10), 0);
+	CHECK_EQ(add(&tally->spots, 2, 1, 0, 5), 1);
+	CHECK_EQ(add(&tally->spots, 1, 2, 0, 7), 0);
+	CHECK_EQ(tally->spots.list.items[0].ns, 17);
 }
 
 /*
@@ -48,7 +46,7 @@ static void test_rows(void)
 static struct tally *tally_of(const char *before, const char *group, uint32_t tid, uint64_t ns)
 {
 	struct tally *tally;
-	uint32_t group_id, function, thread;
+	uint32_t group_id, function;
 
 	CHECK_EQ(tally_new(&tally), 0);
 	name_of(tally, before);
@@ -60,10 +58,12 @@ static struct tally *tally_of(const char *before, const char *group, uint32_t ti
 	tally->groups.items[group_id].ns[STACK_CLASS_USER] = ns;
 	CHECK_EQ(tally_cpu(tally, tid), 0);
 	tally->cpus.items[tid].ns[STACK_CLASS_USER] = ns;
-	thread = add(&tally->threads, 1, tid, group_id, ns);
-	add(&tally->places, tid, thread, 0, ns);
+	tally->functions.items[function].led_ns = ns / 2;
+	CHECK_EQ(tally_add_thread(tally, &(struct tally_row){ 1, tid, group_id, ns },
+				  &(struct tally_place){ tid + 6, ns }),
+		 0);
+	add(&tally->shares, tid, group_id, 0, ns);
 	add(&tally->spots, tid, group_id, function, ns);
-	add(&tally->calls, function, group_id, 0, ns);
 	tally->samples = ns;
 	tally->sample_ns = tid;
 	tally->host_cpus = tid;
@@ -92,13 +92,17 @@ static void test_merge(void)
 	CHECK_EQ(ours->threads.list.count, 2);
 	CHECK_EQ(ours->threads.list.items[0].ns, 110);
 	CHECK_EQ(ours->threads.list.items[1].c, ray);
-	CHECK_EQ(ours->places.list.count, 2);
-	CHECK_EQ(ours->places.list.items[1].b, 1);
+	CHECK_EQ(ours->places.count, 2);
+	CHECK_EQ(ours->places.items[0].cpu, 7);
+	CHECK_EQ(ours->places.items[0].ns, 100);
+	CHECK_EQ(ours->places.items[1].cpu, 8);
+	CHECK_EQ(ours->shares.list.count, 2);
+	CHECK_EQ(ours->shares.list.items[0].ns, 110);
 	CHECK_EQ(ours->spots.list.count, 2);
 	CHECK_EQ(ours->spots.list.items[0].ns, 110);
 	CHECK_EQ(ours->spots.list.items[1].b, ray);
-	CHECK_EQ(ours->calls.list.items[1].a, work);
-	CHECK_EQ(ours->calls.list.items[1].b, ray);
+	CHECK_EQ(ours->spots.list.items[1].c, work);
+	CHECK_EQ(ours->functions.items[work].led_ns, 57);
 	CHECK_EQ(ours->samples, 115);
 	CHECK_EQ(ours->sample_ns, 2);
 	CHECK_EQ(ours->host_cpus, 2);

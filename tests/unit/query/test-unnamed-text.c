@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Reasons why frames of a window have no name, added up over segments. Some segments are of an
+ * Reasons why frames of a window lack names, added up over segments. Some segments come from an
  * older or newer perftape.
  */
 #include "tests/tapes.h"

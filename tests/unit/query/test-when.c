@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Zones are POSIX TZ strings, so the tests need no zone files. */
+/* Zones are POSIX TZ strings, so the tests do not need zone files. */
 #include "tests/check.h"
 
 #include <errno.h>
@@ -283,7 +283,12 @@ static const char *found_in(const char *text)
 	struct when when;
 	int r = when_find(text, NOW, false, &when, NULL);
 
-	return r < 0 ? "EINVAL" : r == 0 ? "" : time_format(when.realtime_ns, true, 3, shown);
+	if (r == 1 && when.is_uptime)
+		snprintf(shown, sizeof(shown), "up %.2f of %g", when.uptime_ns / 1e9,
+			 when.unit_ns / 1e9);
+	else if (r == 1)
+		time_format(when.realtime_ns, true, 3, shown);
+	return r < 0 ? "EINVAL" : r == 0 ? "" : shown;
 }
 
 static void test_find(void)
@@ -309,6 +314,15 @@ static void test_find(void)
 		{ "19.11.2026, 12:24:49 reset", "EINVAL" },
 		{ "driver 2.11.0 12:24:49 reset", "2026-11-17T11:24:49.000Z" },
 		{ "10.0.0.1 12:24:49 reset", "2026-11-17T11:24:49.000Z" },
+		/*
+		 * stamps of the kernel with fewer digits; a time of day counts more than a stamp
+		 * that follows it
+		 */
+		{ "[ 6700.5] ena eth0: reset", "up 6700.50 of 0.1" },
+		{ " [6700.25] 12:24:49 reset", "up 6700.25 of 0.01" },
+		{ "vm kernel: [6700.5] reset", "up 6700.50 of 0.1" },
+		{ "vm [6700.5] 12:24:49 reset", "2026-11-17T11:24:49.000Z" },
+		{ "sshd[6700]: [6700] [6700.] [.5] [6700.5 [a.5] [6700.5a]", "" },
 		/* addresses, ratios and versions are not times */
 		{ "ena 0000:20:03.0 eth0: reset", "" },
 		{ "mac 12:34:56:78:9a:bc", "" },
@@ -465,7 +479,7 @@ static void test_errors(void)
 	CHECK_EQ(when_parse("soon", NOW, false, &when, &error), -EINVAL);
 	CHECK_STR(error.text,
 		  "cannot read \"soon\". Like 03:12:07, 'yesterday 23:00', now-10m; all "
-		  "forms: man perftape");
+		  "forms: man perftape-time");
 	CHECK_EQ(when_parse("a\nb\033[1m", NOW, false, &when, &error), -EINVAL);
 	CHECK(!strncmp(error.text, "cannot read \"a?b?[1m\". Like ", 28));
 	memset(longest, 'x', sizeof(longest) - 1);

@@ -140,7 +140,7 @@ static void test_started(void)
 	CHECK_STR(cgroup_then(&tracker, 40, 25), "/unit");
 	apply_exec(&tracker, 30, 40);
 	CHECK_STR(cgroup_then(&tracker, 40, 35), "/unit");
-	/* samples name only the hierarchy of perf events, which is not the one to report */
+	/* samples name only the hierarchy of perf events, which is not the hierarchy to report */
 	apply_cgroup(&tracker, 7, "/perf/a");
 	CHECK_STR(named(&tracker, 40, 7, 36), "/unit");
 	/* the pid is used again by a process that ended before its cgroup was read */
@@ -177,7 +177,7 @@ static void test_started_later(void)
 
 /*
  * When many programs start, the tracker reads only as many cgroups as cost little. If samples name
- * all cgroups, it reads none.
+ * all cgroups, the tracker does not read cgroups.
  */
 static void test_started_many(void)
 {
@@ -206,7 +206,10 @@ static void tell_fork(struct tracker *tracker, int pid, int parent)
 	tracker_note_exec(tracker, &record);
 }
 
-/* A process that forks programs without end has its share; a program of another one is read. */
+/*
+ * A process that starts programs without end has only its share. The tracker still reads the cgroup
+ * of another process's program.
+ */
 static void test_exec_storm(void)
 {
 	_cleanup_(tracker_done) struct tracker tracker;
@@ -308,8 +311,8 @@ static void test_named_cgroups(void)
 	CHECK_STR(named(&tracker, 30, 8, 5), "/moved");
 	CHECK_EQ(asked, 0);
 	/*
-	 * the root of the unified hierarchy says nothing about the other hierarchies, and an
-	 * unknown number says nothing at all
+	 * the root of the unified hierarchy does not identify cgroups of other hierarchies, and an
+	 * unknown number does not identify any cgroup
 	 */
 	CHECK_STR(named(&tracker, 30, ROOT, 6), "/v1");
 	CHECK_STR(named(&tracker, 31, ROOT, 6), "/short");
@@ -382,12 +385,46 @@ static void test_many_cgroups(void)
 	cgroup_ids_done(&ids);
 }
 
+/* A user or a container makes as many cgroups as it likes, but they have one owner. */
+static void test_cgroup_owners(void)
+{
+	static const char *const rows[][2] = {
+		{ "/user.slice/user-1000.slice", "/user@1000.service/app.slice/a.scope" },
+		{ "/user.slice/user-1000.slice", "/session-2.scope" },
+		{ "/system.slice/docker-0123.scope", "/system.slice/x.service" },
+		{ "/system.slice/system-db.slice/db@1.service", "/x.slice/y" },
+		{ "/kubepods.slice/kubepods-pod7.slice/cri-containerd-9.scope", "/x" },
+		{ "/machine.slice/libpod-7.scope", "/container" },
+		{ "/kubepods/burstable/pod7", "/9/x" },
+		{ "/docker/0123", "/x.slice" },
+		{ "/lxc.payload.name", "/x" },
+		{ "/lxc/name", "/x.scope/y" },
+		{ "/init.scope", "" },
+		{ "/a", "" },
+		{ "/a/b", "" },
+		{ "/user.slice", "" },
+		{ "/.slice", "" },
+		{ "/.slice/b", "/c" },
+	};
+	char path[256];
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		snprintf(path, sizeof(path), "%s%s", rows[i][0], rows[i][1]);
+		CHECK_EQ(cgroup_owner_size(path), strlen(rows[i][0]));
+		CHECK_EQ(cgroup_owner_size(rows[i][0]), strlen(rows[i][0]));
+	}
+	CHECK_EQ(cgroup_owner_size(""), 0);
+	CHECK(cgroup_owner_size("/") <= 1);
+	CHECK(cgroup_owner_size("//") <= 2);
+}
+
 CHECK_MAIN({ "a cgroup is read when it can have changed", test_cgroups },
 	   { "a process that ended keeps the cgroup of its start", test_started },
 	   { "a process that executes another program", test_started_later },
 	   { "a storm of programs costs little", test_started_many },
 	   { "a storm of one process leaves room for others", test_exec_storm },
 	   { "one hierarchy of many is chosen", test_cgroup_choice },
+	   { "a cgroup shows its owner", test_cgroup_owners },
 	   { "a sample has its cgroup", test_cgroup_of_a_sample },
 	   { "samples name cgroups", test_named_cgroups },
 	   { "perf events with a hierarchy of their own", test_own_hierarchy },

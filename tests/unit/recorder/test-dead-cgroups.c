@@ -339,7 +339,7 @@ static void test_bounds(void)
 		kill_at(dying, id, "/leak", id);
 	CHECK_EQ(dead_cgroups_sums(dying, sums, 2), 1);
 	CHECK_EQ(sums[0].count, DEAD_CGROUPS_MAX + 10);
-	/* there is no memory for its kind either */
+	/* memory for its kind is lacking, too */
 	kill_many_kinds(dying, DEAD_CGROUPS_MAX + 100);
 	CHECK_EQ(dead_cgroups_sums(dying, sums, 2), DEAD_CGROUPS_KINDS);
 	bury_many_kinds(dying, DEAD_CGROUPS_MAX + 100);
@@ -352,6 +352,34 @@ static void test_bounds(void)
 	CHECK_STR(sums[0].prefix, "/(others)");
 	bury_many_kinds(dying, 0);
 	CHECK_EQ(dead_cgroups_sums(dying, sums, 2), 0);
+	dead_cgroups_free(dying);
+}
+
+/* Makes and releases cgroups, each by a process with another name. */
+static void forget_names(struct dead_cgroups *dying, uint64_t id)
+{
+	char comm[16];
+
+	for (uint64_t i = 0; i < 65536; i++) {
+		snprintf(comm, sizeof(comm), "hostile-%u", (unsigned int)i);
+		make(dying, id + i, comm);
+		kill_at(dying, id + i, "/short", 1);
+		bury(dying, id + i, "/short");
+	}
+}
+
+/* Too many processes make cgroups, so names are forgotten. No cgroup gets the name of another. */
+static void test_forgotten_names(void)
+{
+	struct dead_cgroups_sum sums[1];
+	struct dead_cgroups *dying;
+
+	CHECK_EQ(dead_cgroups_new(&dying), 0);
+	make(dying, 1, "honest");
+	forget_names(dying, 100);
+	kill_at(dying, 1, "/leak", 1);
+	CHECK_EQ(dead_cgroups_sums(dying, sums, 1), 1);
+	CHECK_STR(sums[0].made_by.comm, "");
 	dead_cgroups_free(dying);
 }
 
@@ -521,6 +549,7 @@ CHECK_MAIN({ "paths are folded to their kind", test_fold },
 	   { "a cgroup counts from rmdir to release, with the programs that made and removed most",
 	     test_life },
 	   { "memory is bounded, and the count stays right", test_bounds },
+	   { "a forgotten maker has no name", test_forgotten_names },
 	   { "the tape has gauges and an event", test_give },
 	   { "a leak is named at once", test_news },
 	   { "each tape tells the maker", test_each_tape },

@@ -123,6 +123,31 @@ static void test_take(void)
 	CHECK(!find_gauge(second, "vmstat/oom_kill"));
 }
 
+/* The wait of a thread that an incident names is read from the next second on. */
+static void test_named(void)
+{
+	const uint64_t perf_ns = 1000 * NSEC_PER_SEC;
+	struct tape_anchor anchor = { .perf_ns = perf_ns,
+				      .monotonic_ns = clock_ns(CLOCK_MONOTONIC) };
+	_cleanup_(cleanup_tape) struct tape *tape =
+		new_tape(1, perf_ns - NSEC_PER_SEC, perf_ns + 100 * NSEC_PER_SEC);
+	_cleanup_(tree_done) struct tree tree;
+	struct gauge_thread *thread;
+
+	tree_init(&tree);
+	tree_put(&tree, "/proc/stat", "ctxt 5\n");
+	tree_put(&tree, "/proc/77/comm", "raylet\n");
+	tree_put(&tree, "/proc/77/schedstat", "1 6000000000 3\n");
+	CHECK_EQ(gauge_thread_start(tree.root, &thread, NULL), 0);
+	WAIT_UNTIL(take(thread, tape, &anchor, "host/switches") == 1);
+	for (int i = 0; i < 40; i++)
+		gauge_thread_watch(thread, 77);
+	fake_clock_pass(NSEC_PER_SEC);
+	WAIT_UNTIL(take(thread, tape, &anchor, "host/switches") == 2);
+	check_points(tape, "thread/raylet:77/wait_us", 6000000);
+	CHECK_EQ(gauge_thread_stop(thread, 60 * NSEC_PER_SEC), 0);
+}
+
 /* A FIFO without a writer stands for a file that hangs. */
 static void test_hangs(void)
 {
@@ -153,8 +178,8 @@ static void test_hangs(void)
 #define CPUS 40
 
 /*
- * Without memory for new names the thread drops what it read and says so. Later values have the
- * right names.
+ * Without memory for new names the thread drops the values that it read, and says so. Later values
+ * have the right names.
  */
 static void test_starved(void)
 {
@@ -225,5 +250,6 @@ static void test_runs(void)
 
 CHECK_MAIN({ "each gauge keeps its points in order", test_runs },
 	   { "points go into the tape of their time", test_take },
+	   { "a thread that an incident names is read", test_named },
 	   { "without memory values are missing, and names are right", test_starved },
 	   { "a file that hangs delays the end only as long as allowed", test_hangs })

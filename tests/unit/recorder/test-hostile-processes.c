@@ -4,6 +4,8 @@
 
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "recorder/files/work-share.h"
 #include "recorder/procs/accounts.h"
 #include "recorder/procs/proc-scan.h"
 #include "recorder/procs/tracker.h"
@@ -41,33 +43,84 @@ static void test_accounts(void)
 	CHECK_EQ(take_all(&accounts, 4), 20);
 	CHECK(accounts_take(&accounts, 5, 0));
 	CHECK_EQ(take_all(&accounts, 5), 20);
-	accounts_begin(&accounts);
+	accounts_begin(&accounts, 1);
 	CHECK_EQ(accounts.all, 5);
 	CHECK_EQ(take_all(&accounts, 1), 10);
 	CHECK_EQ(take_all(&accounts, 4), 2);
+	/* a late caller begins several periods at once */
+	accounts_begin(&accounts, 3);
+	CHECK_EQ(accounts.all, 15);
+	CHECK_EQ(take_all(&accounts, 1), 30);
 	for (int i = 0; i < 100; i++)
-		accounts_begin(&accounts);
+		accounts_begin(&accounts, 1);
 	CHECK_EQ(accounts.all, 250);
 	/* a large request empties the bucket, so that the next one is refused */
 	CHECK(accounts_take(&accounts, 1, 1000));
 	CHECK(!accounts_take(&accounts, 1, 0));
-	accounts_forget(&accounts);
-	CHECK(accounts_take(&accounts, 1, 0));
 }
 
 /* Anybody may make many accounts. */
 static void test_accounts_are_bounded(void)
 {
 	_cleanup_(accounts_done) struct accounts accounts;
+	size_t refused = 0;
 
 	accounts_init(&accounts, &limits);
 	for (uint64_t key = 0; key < 100000; key++)
 		accounts_take(&accounts, key, 0);
 	CHECK_EQ(accounts.list.count, ACCOUNTS_MAX);
+	/* an exhausted account is that of few others, although the first one may be anybody's */
+	take_all(&accounts, accounts.list.items[0].key);
+	for (uint64_t key = 100000; key < 101000; key++)
+		refused += !accounts_take(&accounts, key, 0);
+	CHECK(refused < 10);
+	accounts_begin(&accounts, 1000);
+	CHECK_EQ(accounts.list.count, 0);
+	for (uint64_t key = 0; key < 2000; key++)
+		accounts_take(&accounts, key, 0);
 	accounts_take(&accounts, 7, 50);
-	accounts_begin(&accounts);
+	accounts_begin(&accounts, 1);
 	CHECK_EQ(accounts.list.count, 1);
 	CHECK_EQ(accounts.list.items[0].key, 7);
+	/* refused requests do not keep an account for ever */
+	take_all(&accounts, 7);
+	CHECK(accounts.list.items[0].refused > 0);
+	for (uint64_t key = 0; key < 2000; key++)
+		accounts_take(&accounts, key, 0);
+	accounts_begin(&accounts, 1000);
+	CHECK_EQ(accounts.list.count, 0);
+}
+
+#define BEGIN_NS (1000 * NSEC_PER_SEC)
+
+/* Files of one owner that take long to read cost the others nothing. */
+static void test_work_share(void)
+{
+	_cleanup_(work_share_done) struct work_share share;
+	uint64_t spent = 0;
+
+	work_share_init(&share, (struct account_bucket){ 250000, 10000 });
+	for (; spent < 100 && work_share_admits(&share, 1, BEGIN_NS); spent++)
+		work_share_spend(&share, 1, 10 * NSEC_PER_MSEC);
+	CHECK_EQ(spent, 25);
+	CHECK(work_share_admits(&share, 2, BEGIN_NS));
+	/* a second brings a hundredth of it */
+	CHECK(!work_share_admits(&share, 1, BEGIN_NS + NSEC_PER_SEC - 1));
+	CHECK(work_share_admits(&share, 1, BEGIN_NS + NSEC_PER_SEC));
+	work_share_spend(&share, 1, 10 * NSEC_PER_MSEC);
+	CHECK(!work_share_admits(&share, 1, BEGIN_NS + 2 * NSEC_PER_SEC - 1));
+	CHECK(work_share_admits(&share, 1, BEGIN_NS + 3 * NSEC_PER_SEC));
+	/* many owners together: whoever reads few files is never refused */
+	for (uint64_t owner = 10; owner < 100; owner++)
+		work_share_spend(&share, owner, NSEC_PER_SEC);
+	CHECK(!work_share_admits(&share, 10, BEGIN_NS + 3 * NSEC_PER_SEC));
+	for (spent = 0; spent < 100 && work_share_admits(&share, 3, BEGIN_NS + 3 * NSEC_PER_SEC);
+	     spent++)
+		work_share_spend(&share, 3, NSEC_PER_MSEC - NSEC_PER_USEC);
+	CHECK_EQ(spent, 50);
+	/* the person who imports a file pays for nothing */
+	work_share_spend(&share, 0, 100 * NSEC_PER_SEC);
+	CHECK(work_share_admits(&share, 0, BEGIN_NS));
 }
 
 static void apply_comm(struct tracker *tracker, int pid, int tid, const char *comm, bool exec)
@@ -146,7 +199,7 @@ static void test_too_many_mappings(void)
 	CHECK(tracker.maps.count <= MAPS_MAX + 2);
 }
 
-/* Names of 4 KB for each mapping, which are unmapped at once. */
+/* Processes make mappings with names of 4 KB, which replace one another. */
 static void test_long_names(void)
 {
 	static char path[4000];
@@ -158,7 +211,9 @@ static void test_long_names(void)
 	for (int i = 0; i < 50000; i++) {
 		snprintf(path, 20, "/%d", i);
 		path[strlen(path)] = '-';
-		/* always the same address, so that the number of mappings does not bound it */
+		/*
+		 * always the same address, so that the limit of mappings does not bound the names
+		 */
 		apply_mmap(&tracker, 10 + 10 * (i % 9), 0x1000 * (i % 100), 0x1000 * (i % 100) + 1,
 			   path);
 		if (i % 1000 == 0)
@@ -170,7 +225,7 @@ static void test_long_names(void)
 	CHECK_STR(path_at(&tracker, 11, 0x3000), "/lib/new");
 }
 
-/* A scan in the smallest parts finds what a scan in one part finds. */
+/* A scan in the smallest parts finds the same processes as a scan in one part. */
 static void test_walk_in_parts(void)
 {
 	_cleanup_(tracker_done) struct tracker tracker;
@@ -196,6 +251,7 @@ static void test_walk_in_parts(void)
 
 CHECK_MAIN({ "an account never spends what others may", test_accounts },
 	   { "accounts are bounded", test_accounts_are_bounded },
+	   { "files that take long to read cost their owner", test_work_share },
 	   { "a process with too many mappings loses its own", test_too_many_mappings },
 	   { "long names of mappings are bounded", test_long_names },
 	   { "/proc is scanned in parts", test_walk_in_parts })

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Without memory no line of the kernel's log is lost in silence: each allocation fails once. */
+/*
+ * Each allocation fails once. The recorder reports every line of the kernel's log that it loses
+ * without memory.
+ */
 #include "tests/check.h"
 
 #include "recorder/kmsg/kmsg-intake.h"
@@ -88,7 +91,7 @@ static void test_each_fails(void)
 	catalogue_free(catalogue);
 }
 
-/* The report of dropped lines is lost, too, and not in silence. */
+/* The report of dropped lines is lost, too, and the recorder says so. */
 static void test_report_fails(void)
 {
 	struct seen seen = { 0 };

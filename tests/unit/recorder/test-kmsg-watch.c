@@ -2,139 +2,13 @@
 /* A socket that keeps records apart stands for /dev/kmsg. Only the test moves the clock. */
 #include "tests/check.h"
 
-#include <sys/socket.h>
-
 #include "base/clock.h"
-#include "recorder/kmsg/kmsg-watch.h"
 #include "store/disk/incident-notes.h"
 #include "store/read/log-resume.h"
 #define FAKE_CLOCK_RUNS_REALTIME
 #define FAKE_CLOCK_WAITS
 #include "tests/fake-clock.h"
-#include "tests/tapes.h"
-#include "tests/wait.h"
-
-#define BOOT "11111111-2222-3333-4444-555555555555"
-#define BEGIN_NS TAPES_PERF
-#define STALL                                                                                   \
-	"ena 0000:20:03.0 eth0: TX q 5 is paused for too long (threshold 5000000). Time since " \
-	"last napi 6596000 usec. napi scheduled: 1"
-
-struct watching {
-	struct tapes_store store;
-	struct catalogue *catalogue;
-	struct kmsg_options options;
-	struct kmsg_watch *watch;
-	struct tape_anchor anchor;
-	struct tape *tape;
-	/* the end of the socket that stands for the kernel */
-	int log;
-};
-
-static struct store_writer *open_writer(const struct watching *watching)
-{
-	struct store_writer *writer = NULL;
-
-	CHECK_EQ(store_writer_open(watching->store.path, &writer, NULL), 0);
-	return writer;
-}
-
-/* Makes the store, and a tape of ten seconds. */
-static void init(struct watching *watching)
-{
-	*watching = (struct watching){ 0 };
-	tapes_store_init(&watching->store);
-	store_writer_close(open_writer(watching));
-	CHECK_EQ(catalogue_new(NULL, &watching->catalogue, NULL), 0);
-	watching->tape = tapes_new(0, 10);
-	watching->anchor = watching->tape->anchors.items[0];
-	watching->log = -1;
-}
-
-static void start(struct watching *watching, bool trust)
-{
-	int ends[2];
-
-	CHECK_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
-	watching->log = ends[0];
-	watching->options = (struct kmsg_options){
-		.root = watching->options.root,
-		.found = watching->options.found,
-		.context = watching->options.context,
-		.catalogue = watching->catalogue,
-		.store = watching->store.path,
-		.boot_id = BOOT,
-		.trust_users = trust,
-		.fd = ends[1],
-	};
-	CHECK_EQ(kmsg_watch_start(&watching->options, BEGIN_NS, &watching->watch), 0);
-}
-
-/* Logs a record with a time in milliseconds after the tape's begin. */
-static void log_as(const struct watching *watching, unsigned int priority, unsigned int sequence,
-		   int ms, const char *text)
-{
-	char record[512];
-	int size = snprintf(record, sizeof(record), "%u,%u,%llu,-;%s\n", priority, sequence,
-			    (unsigned long long)(BEGIN_NS / 1000 + ms * 1000), text);
-
-	while (send(watching->log, record, size, MSG_NOSIGNAL) < 0)
-		usleep(1000);
-}
-
-static void log_line(const struct watching *watching, unsigned int sequence, int ms,
-		     const char *text)
-{
-	log_as(watching, 3, sequence, ms, text);
-}
-
-static void take(struct watching *watching)
-{
-	CHECK_EQ(kmsg_watch_take(watching->watch, watching->tape, &watching->anchor), 0);
-}
-
-static void take_lines(struct watching *watching, size_t count)
-{
-	WAIT_UNTIL((take(watching), watching->tape->lines.count >= count));
-	CHECK_EQ(watching->tape->lines.count, count);
-}
-
-static void take_incident(struct watching *watching)
-{
-	WAIT_UNTIL((take(watching), watching->tape->incidents.count));
-}
-
-static void stop(struct watching *watching, bool sealed)
-{
-	CHECK_EQ(kmsg_watch_stop(watching->watch, 60 * NSEC_PER_SEC), 0);
-	take(watching);
-	watching->watch = kmsg_watch_close(watching->watch, sealed);
-	close(watching->log);
-	close(watching->options.fd);
-}
-
-static void done(struct watching *watching)
-{
-	tape_free(watching->tape);
-	catalogue_free(watching->catalogue);
-	tapes_store_done(&watching->store);
-}
-
-static const char *text_of(const struct watching *watching, size_t line)
-{
-	return tape_string(watching->tape, watching->tape->lines.items[line].text);
-}
-
-static const char *field_of(const struct watching *watching, size_t number, const char *name)
-{
-	const struct tape *tape = watching->tape;
-	const struct tape_fields *fields = &tape->incidents.items[number].fields;
-
-	for (uint32_t i = fields->first; i < fields->first + fields->count; i++)
-		if (strcmp(tape_string(tape, tape->fields.items[i].key), name) == 0)
-			return tape_string(tape, tape->fields.items[i].value);
-	return "";
-}
+#include "tests/watching.h"
 
 static void test_incident(void)
 {
@@ -241,6 +115,36 @@ static void test_cpu(void)
 	CHECK_STR(field_of(&watching, 3, "queue_cpu"), "12");
 	CHECK_STR(field_of(&watching, 4, "queue_cpu"), "");
 	stop(&watching, true);
+	done(&watching);
+}
+
+static void keep_named(void *context, uint32_t tid)
+{
+	_Atomic uint64_t *sum = context;
+
+	*sum += tid;
+}
+
+/* The watch names the threads of this recording's incidents; an earlier number may be reused. */
+static void test_named(void)
+{
+	struct watching watching;
+	_Atomic uint64_t sum = 0;
+
+	init(&watching);
+	watching.options.named = keep_named;
+	watching.options.named_context = (void *)&sum;
+	start(&watching, false);
+	log_line(&watching, 0, -5000,
+		 "watchdog: BUG: soft lockup - CPU#3 stuck for 23s! [raylet:9]");
+	log_line(&watching, 1, 100, STALL);
+	log_line(&watching, 2, 110, "INFO: task raylet:4242 blocked for more than 120 seconds.");
+	log_as(&watching, 11, 3, 115, "INFO: task raylet:7 blocked for more than 120 seconds.");
+	log_line(&watching, 4, 120,
+		 "watchdog: BUG: soft lockup - CPU#3 stuck for 23s! [kworker/3:1:5000]");
+	WAIT_UNTIL(sum == 4242 + 5000);
+	stop(&watching, true);
+	CHECK_EQ(sum, 4242 + 5000);
 	done(&watching);
 }
 
@@ -421,7 +325,10 @@ static void test_overrun(void)
 	done(&watching);
 }
 
-/* Of a flood of lines, a limited number is kept. The others are counted, and are not incidents. */
+/*
+ * From a flood of lines, the recorder keeps a limited number. It counts the other lines, which are
+ * not incidents.
+ */
 static void test_flood(void)
 {
 	struct watching watching;
@@ -583,6 +490,7 @@ static void test_hangs(void)
 
 CHECK_MAIN({ "an incident has its stall", test_incident },
 	   { "the CPU of a queue is found", test_cpu },
+	   { "the watch names the threads of incidents", test_named },
 	   { "a trace event and its line are one incident", test_said },
 	   { "lines of users count only if they are trusted", test_users },
 	   { "a line of the next tape waits", test_next_tape },

@@ -275,7 +275,7 @@ static void settle(struct losses *losses, uint64_t time_ns, const char *stat)
 	CHECK_EQ(losses_settle_at(losses), 0);
 }
 
-/* CPU 0 was busy, but has no samples any more. CPU 2 has none either, but idled. */
+/* CPU 0 was busy, but lacks samples from some moment on. CPU 2 lacks samples, too, but idled. */
 static void test_missing(void)
 {
 	_cleanup_(cleanup_losses) struct losses losses = { .period_ns = PERIOD_NS };
@@ -292,7 +292,7 @@ static void test_missing(void)
 	tape = give(&losses, 0, 100 * SECOND_NS);
 	CHECK_EQ(tape->losses.count, 1);
 	CHECK_EQ(count(tape, TAPE_LOSS_SKIPPED, 0), 97);
-	/* a reading below the previous one says nothing */
+	/* a reading below the previous reading is not usable */
 	settle(&losses, SECOND_NS + 284 * PERIOD_NS,
 	       "cpu0 1 2 3 1000 400 6\ncpu2 1 2 3 50 160 7\n");
 	CHECK_EQ(losses.counts.skipped, 97);

@@ -9,8 +9,10 @@
 #include <sys/mman.h>
 
 #include "base/clock.h"
+#include "recorder/perf/perf-dumps.h"
 #include "recorder/perf/perf-events.h"
 #include "tests/played-events.h"
+#include "tests/scarce.h"
 
 void *__real_mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset);
 void *__wrap_mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset);
@@ -80,6 +82,14 @@ void *__wrap_mmap(void *at, size_t size, int prot, int flags, int fd, off_t offs
 		return MAP_FAILED;
 	}
 	return __real_mmap(at, size, prot, flags, fd, offset);
+}
+
+/* perftape calls mmap() by this name, libperf by the other one. */
+void *__wrap_mmap64(void *at, size_t size, int prot, int flags, int fd, off_t offset);
+
+void *__wrap_mmap64(void *at, size_t size, int prot, int flags, int fd, off_t offset)
+{
+	return __wrap_mmap(at, size, prot, flags, fd, offset);
 }
 
 static int count_samples(void *context, enum perf_ring ring, const uint8_t *bytes, size_t size)
@@ -191,9 +201,49 @@ static void test_refused(void)
 	check_refused(EINVAL, "Invalid argument");
 }
 
+/* If the rings for whole copies of stacks are too large, the copies become smaller. */
+static void test_dumps_limit(void)
+{
+	struct perf_events *events;
+	size_t stack_bytes, ring_bytes;
+
+	play_today();
+	host.ring_limit = 4 << 20;
+	events = opened(
+		(struct perf_events_options){ .ring_bytes = 64 << 10, .stack_bytes = 16384 });
+	stack_bytes = perf_dumps_bytes(events, &ring_bytes);
+	CHECK(stack_bytes == 8192 || stack_bytes == 4096);
+	CHECK(ring_bytes >= 64 * stack_bytes && ring_bytes <= host.ring_limit);
+	perf_events_close(events);
+}
+
+/* Each allocation fails once: the events are open, or the error says that memory is short. */
+static void test_scarce(void)
+{
+	struct perf_events_options options = { .frequency = 97 };
+	bool failed = true;
+
+	play_today();
+	for (unsigned int i = 1; failed; i++) {
+		struct perf_events *events = NULL;
+		struct error error = { 0 };
+		int r;
+
+		scarce_begin(i);
+		r = perf_events_open(&options, &events, &error);
+		failed = scarce_end();
+		if (r != 0)
+			CHECK_EQ(r, -ENOMEM);
+		CHECK_EQ(!events, r < 0);
+		CHECK(failed || events);
+		if (events)
+			perf_events_close(events);
+	}
+}
+
 /*
- * If the user gives no size, the ring buffers become smaller. If the user gives one, the error
- * names the limit.
+ * If the user does not give a size, the ring buffers become smaller. If the user gives a size, the
+ * error names the limit.
  */
 static void test_ring_limit(void)
 {
@@ -224,6 +274,8 @@ int main(void)
 		{ "cycles are used only where they are counted", test_cycles },
 		{ "an error names what would help", test_refused },
 		{ "rings are as large as the limits allow", test_ring_limit },
+		{ "copies of stacks are as large as the limits allow", test_dumps_limit },
+		{ "each allocation may fail", test_scarce },
 	};
 
 	if (geteuid() == 0)

@@ -95,7 +95,7 @@ static void see(struct opener *opener, const struct place *place)
 {
 	struct perf_record record = record_of(place);
 
-	opener_see(opener, &record);
+	opener_see(opener, &record, 0);
 }
 
 /* Requests the file as the sealer does, and checks that the descriptor is of this file. */
@@ -150,7 +150,7 @@ static void test_in_time(void)
 	CHECK_EQ(turn_until_tried(opener, 1).descriptors, 1);
 	remove_file(&place);
 	CHECK_EQ(find(opener, &place), 0);
-	/* a file that is mapped again is not opened again */
+	/* the opener does not open a file again that a process maps again */
 	see(opener, &place);
 	CHECK_EQ(turn_until_tried(opener, 1).opened, 1);
 	/* a file whose mapping the opener never saw, before and after the file is deleted */
@@ -371,7 +371,10 @@ static void stop_all(const pid_t keepers[2])
 	}
 }
 
-/* One file that blocks does not take away the others of its file system; a second one does. */
+/*
+ * One file that blocks does not make the opener give up on its file system. A second such file
+ * does.
+ */
 static void test_two_stopped(void)
 {
 	_cleanup_(cleanup_opener) struct opener *opener = make_opener(HOLD_NS);
@@ -445,7 +448,7 @@ static void test_killed(void)
 	signal_both(helpers, SIGKILL);
 	wait_until_gone(helpers);
 	CHECK_EQ(turn_until_tried(opener, 2).failed, 1);
-	/* if a helper dies while it is idle, no name is lost */
+	/* if a helper dies while it is idle, all names stay */
 	CHECK_EQ(find(opener, &place), 0);
 	remove_file(&place);
 }
@@ -497,7 +500,7 @@ static void test_perf_map(void)
 	snprintf(path, sizeof(path), "/tmp/%s", name);
 	record.mmap.pid = getpid();
 	record.mmap.path = "//anon";
-	opener_see(opener, &record);
+	opener_see(opener, &record, 0);
 	CHECK_EQ(turn_until_tried(opener, 1).failed, 1);
 	CHECK_EQ(file_replace("/tmp", name, "1000 10 made\n", 13), 0);
 	fake_clock_pass(NSEC_PER_SEC);
@@ -514,7 +517,7 @@ static void test_pid_again(void)
 	const struct finder finder = { .live = true };
 	_cleanup_(cleanup_opener) struct opener *opener = make_opener(HOLD_NS);
 	struct perf_record record = { .type = PERF_TYPE_MMAP2, .misc = PERF_MODE_USER };
-	/* no process has this pid, so an ended one left the file in /tmp */
+	/* a process with this pid does not exist, so an ended process left the file in /tmp */
 	struct finder_request request = { .kind = FINDER_JIT,
 					  .pid = (1 << 30) + getpid(),
 					  .path = "" };
@@ -527,13 +530,13 @@ static void test_pid_again(void)
 	record.mmap.pid = request.pid;
 	record.mmap.path = "//anon";
 	CHECK_EQ(file_replace("/tmp", name, "1000 10 first\n", 14), 0);
-	opener_see(opener, &record);
+	opener_see(opener, &record, 0);
 	CHECK_EQ(turn_until_tried(opener, 1).opened, 1);
 	/* the opener checks once per second whether the process still runs */
 	fake_clock_pass(NSEC_PER_SEC);
 	opener_turn(opener);
 	CHECK_EQ(file_replace("/tmp", name, "1000 10 second\n", 15), 0);
-	opener_see(opener, &record);
+	opener_see(opener, &record, 0);
 	CHECK_EQ(turn_until_tried(opener, 2).opened, 2);
 	unlink(path);
 	CHECK_EQ(opener_find(opener, &finder, &request, &files), 0);
@@ -564,9 +567,9 @@ static void test_many(void)
 
 	record.mmap.path = "//anon";
 	for (uint64_t i = 0; i < processes; i++) {
-		/* no process has these pids */
+		/* processes with these pids do not exist */
 		record.mmap.pid = record.mmap.tid = INT32_MAX - i;
-		opener_see(opener, &record);
+		opener_see(opener, &record, 0);
 		opener_turn(opener);
 	}
 	WAIT_UNTIL(see_and_turn(opener, &place, &counts) == 1);

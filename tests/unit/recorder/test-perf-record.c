@@ -125,6 +125,78 @@ static void test_sample_with_values(void)
 	CHECK_EQ(record.tid, -1);
 }
 
+/* A sample with three registers and 16 bytes of stack, of which the kernel copied `copied`. */
+static void put_user(struct buffer *bytes, uint64_t abi, uint64_t size, uint64_t copied)
+{
+	put_begin(bytes, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
+	buffer_u64(bytes, 777);
+	buffer_u64(bytes, abi);
+	for (int i = 0; abi && i < 3; i++)
+		buffer_u64(bytes, 0xa0 + i);
+	buffer_u64(bytes, size);
+	for (uint64_t i = 0; i < MIN(size, 16ull) / 8; i++)
+		buffer_u64(bytes, 0xb0 + i);
+	if (size)
+		buffer_u64(bytes, copied);
+	buffer_u64(bytes, 0xc0);
+	put_end(bytes);
+}
+
+static const struct perf_layout dumping = {
+	.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER |
+		       PERF_SAMPLE_CGROUP,
+	.regs_user = 1 << 6 | 1 << 7 | 1 << 16,
+};
+
+static void test_sample_with_stack(void)
+{
+	_cleanup_(buffer_done) struct buffer bytes = { 0 };
+	struct perf_record record;
+	uint64_t value;
+
+	put_user(&bytes, PERF_SAMPLE_REGS_ABI_64, 16, 8);
+	CHECK_EQ(perf_record_decode(&dumping, bytes.data, bytes.size, &record), 0);
+	CHECK_EQ(record.time_ns, 777);
+	CHECK_EQ(record.sample.user.abi, PERF_SAMPLE_REGS_ABI_64);
+	CHECK(perf_user_register(&record.sample.user, 7, &value));
+	CHECK_EQ(value, 0xa1);
+	CHECK(perf_user_register(&record.sample.user, 16, &value));
+	CHECK_EQ(value, 0xa2);
+	CHECK(!perf_user_register(&record.sample.user, 8, &value));
+	CHECK(!perf_user_register(&record.sample.user, 64, &value));
+	CHECK_EQ(record.sample.user.stack_size, 8);
+	CHECK_EQ(record.sample.user.stack[0], 0xb0);
+	CHECK_EQ(record.sample.cgroup, 0xc0);
+}
+
+static void test_sample_without_user(void)
+{
+	_cleanup_(buffer_done) struct buffer bytes = { 0 };
+	struct perf_record record;
+	uint64_t value;
+
+	put_user(&bytes, PERF_SAMPLE_REGS_ABI_NONE, 0, 0);
+	CHECK_EQ(perf_record_decode(&dumping, bytes.data, bytes.size, &record), 0);
+	CHECK(!perf_user_register(&record.sample.user, 7, &value));
+	CHECK_EQ(record.sample.user.stack_size, 0);
+	CHECK_EQ(record.sample.cgroup, 0xc0);
+}
+
+static void test_sample_that_claims_too_much_stack(void)
+{
+	static const uint64_t sizes[] = { 40, 4096, UINT64_MAX };
+	_cleanup_(buffer_done) struct buffer bytes = { 0 };
+	struct perf_record record;
+
+	put_user(&bytes, PERF_SAMPLE_REGS_ABI_64, 16, UINT64_MAX);
+	CHECK_EQ(perf_record_decode(&dumping, bytes.data, bytes.size, &record), 0);
+	CHECK_EQ(record.sample.user.stack_size, 16);
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		put_user(&bytes, PERF_SAMPLE_REGS_ABI_64, sizes[i], 8);
+		CHECK_EQ(perf_record_decode(&dumping, bytes.data, bytes.size, &record), -EBADMSG);
+	}
+}
+
 static void test_comm(void)
 {
 	_cleanup_(buffer_done) struct buffer bytes = { 0 };
@@ -231,8 +303,8 @@ static void test_fork_and_lost(void)
 }
 
 /*
- * In a sample, the cgroup follows the callchain, unless there are fields between them that we do
- * not decode.
+ * In a sample, the cgroup follows the callchain, unless fields that perftape does not decode lie
+ * between them.
  */
 static void test_cgroup(void)
 {
@@ -326,6 +398,10 @@ static void test_short_records(void)
 CHECK_MAIN({ "a sample is decoded", test_sample },
 	   { "a sample that claims too much is refused", test_sample_that_claims_too_much },
 	   { "a sample with counter values is decoded", test_sample_with_values },
+	   { "a sample with registers and stack is decoded", test_sample_with_stack },
+	   { "a sample of a kernel thread has no registers", test_sample_without_user },
+	   { "a sample that claims too much stack is refused",
+	     test_sample_that_claims_too_much_stack },
 	   { "comm records are decoded", test_comm },
 	   { "mmap2 records with and without a build-id", test_mmap2 },
 	   { "fork and lost records are decoded", test_fork_and_lost },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A function that blocks until the test releases it stands for a file that hangs. Only the test
- * moves the clock, so no read is late unless the test wants it.
+ * moves the clock, so a read is late only if the test wants it.
  */
 #include "tests/check.h"
 
@@ -63,7 +63,7 @@ static unsigned int count_threads(void)
 /* The number of threads of this process while no reader exists. */
 static unsigned int idle_threads;
 
-/* A sanitizer starts its own thread with our first thread, and keeps it. */
+/* A sanitizer starts its own thread with the test's first thread, and keeps it. */
 static void count_idle_threads(void)
 {
 	struct proc_reader *reader = NULL;
@@ -131,6 +131,25 @@ static void test_stuck(void)
 	release_and_free(reader, PROC_READER_STUCK_MAX - 1);
 }
 
+/* Processes that let each look at their maps hang leave room for the other files of /proc. */
+static void test_stuck_maps(void)
+{
+	struct proc_reader *reader = make_reader();
+	_cleanup_free_ char *text = NULL;
+
+	for (int i = 0; i < PROC_READER_MAPS_STUCK_MAX; i++) {
+		proc_reader_allow(reader, LIMIT_NS, LIMIT_NS);
+		CHECK_EQ(read_and_hang(reader), -EAGAIN);
+	}
+	proc_reader_allow(reader, LIMIT_NS, LIMIT_NS);
+	CHECK_EQ(proc_reader_read_maps(reader, "/proc/self/maps", 1 << 20, &text), -EAGAIN);
+	CHECK_EQ(read_comm(reader), 0);
+	CHECK_EQ(sem_post(&released), 0);
+	WAIT_UNTIL(proc_reader_stuck(reader) == PROC_READER_MAPS_STUCK_MAX - 1);
+	CHECK_EQ(proc_reader_read_maps(reader, "/proc/self/maps", 1 << 20, &text), 0);
+	release_and_free(reader, PROC_READER_MAPS_STUCK_MAX - 1);
+}
+
 /* A file may have less than the whole budget; the rest is for other files. */
 static void test_each(void)
 {
@@ -193,6 +212,7 @@ static void test_hurry(void)
 
 CHECK_MAIN({ "files are read", test_reads },
 	   { "reading goes on until eight threads hang, and again when one returns", test_stuck },
+	   { "stuck maps leave room for other files", test_stuck_maps },
 	   { "a file that hangs uses up its own limit only", test_each },
 	   { "a thread that gets no CPU does not count as stuck", test_starved },
 	   { "a thread that hangs outlives the reader", test_outlives },

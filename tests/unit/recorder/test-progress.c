@@ -166,6 +166,11 @@ static void test_peaks(void)
 	CHECK_EQ(progress.recent_samples, 10);
 	CHECK_EQ(progress.drain_ns, DRAIN_NS);
 	CHECK_EQ(progress.drain_peak_ns, DRAIN_NS);
+	/* records that came while a full ring was drained */
+	progress.ring_bytes = 16384;
+	self_stats_fill(&stats, &progress);
+	CHECK_EQ(progress.ring_peak_bytes, 16384);
+	progress.ring_bytes = 1 << 20;
 	/* the kernel loses records only if a ring is full */
 	progress.lost = progress.lost_sideband = 1;
 	self_stats_fill(&stats, &progress);

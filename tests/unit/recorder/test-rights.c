@@ -4,11 +4,13 @@
 
 #include <errno.h>
 #include <pwd.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "recorder/run/rights.h"
+#include "recorder/run/self-setup.h"
 #include "tests/tree.h"
 
 struct user {
@@ -17,7 +19,10 @@ struct user {
 	gid_t gid;
 };
 
-/* Root makes the folder for a user without rights, and others make it for themselves. */
+/*
+ * Returns the user of the folder: root makes it for a user without rights, other users for
+ * themselves.
+ */
 static struct user any_user(void)
 {
 	const struct passwd *found = geteuid() ? getpwuid(geteuid()) : getpwnam("nobody");
@@ -109,7 +114,7 @@ static void test_may_reach(void)
 	CHECK_EQ(chmod(above, 0700), 0);
 }
 
-/* Becomes the owner, and returns whether we can write into the folder as that user. */
+/* Becomes the owner, and returns whether the test can write into the folder as that user. */
 static bool writes_as_owner(const char *path, uid_t owner)
 {
 	pid_t child = fork();
@@ -125,7 +130,7 @@ static bool writes_as_owner(const char *path, uid_t owner)
 	return status == 0;
 }
 
-/* systemd closes the folder above that of a unit's user. */
+/* systemd closes the folder above the folder of a unit's user. */
 static void test_become_owner(void)
 {
 	struct user user = any_user();
@@ -145,8 +150,40 @@ static void test_become_owner(void)
 	CHECK_EQ(rights_become_owner("/", NULL), 0);
 }
 
+/* Starts a process with a nice value. Returns its nice value after self_setup_go_first(). */
+static int raised_from(int nice, int user)
+{
+	pid_t child = fork();
+	int status;
+
+	if (child == 0) {
+		if (setpriority(PRIO_PROCESS, 0, nice) < 0 || (user && setresuid(user, user, user)))
+			_exit(100);
+		if (self_setup_go_first() != (user ? -EACCES : 0))
+			_exit(101);
+		_exit(getpriority(PRIO_PROCESS, 0) + 20);
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK(WIFEXITED(status));
+	return WEXITSTATUS(status) - 20;
+}
+
+static void test_priority(void)
+{
+	struct user user = any_user();
+
+	if (geteuid() == 0) {
+		CHECK_EQ(raised_from(0, 0), SELF_SETUP_NICE);
+		CHECK_EQ(raised_from(0, user.uid), 0);
+		CHECK_EQ(raised_from(-5, 0), -5);
+	}
+	/* somebody chose this nice value */
+	CHECK_EQ(raised_from(7, 0), 7);
+}
+
 CHECK_MAIN({ "a folder belongs to its user, and those above it to us", test_make_folder },
 	   { "a folder that cannot be made", test_no_folder },
 	   { "users that do not exist", test_no_user },
 	   { "folders that a user may not enter", test_may_reach },
-	   { "root works in the folder of another user as that user", test_become_owner })
+	   { "root works in the folder of another user as that user", test_become_owner },
+	   { "a recorder goes before busy processes", test_priority })

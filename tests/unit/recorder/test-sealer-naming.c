@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A sealer whose names take long, and one whose recorder died while it named a tape. Neither loses
- * samples.
+ * A sealer that names slowly, and a sealer after a recorder that died while it named a tape. Both
+ * keep all samples.
  */
 #include "tests/check.h"
 
@@ -25,7 +25,9 @@ static void spool_all(struct sealer *sealer, const struct tape *tape)
 	WAIT_UNTIL(status_of(sealer).spooled_ns >= tape->end_ns);
 }
 
-/* While names take long, tapes beyond the memory wait in the spool. None of them is lost. */
+/*
+ * While names take long, tapes beyond the memory wait in the spool. The sealer does not lose them.
+ */
 static void test_defers(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -52,7 +54,7 @@ static void test_defers(void)
 	for (unsigned int i = 1; i < 4; i++) {
 		struct tape *tape = make_tape(sealer, i, SAMPLES);
 
-		/* of this boot */
+		/* a tape without a boot ID counts as a tape of this boot */
 		tape->facts.count = 0;
 		CHECK_EQ(tape_add_fact(tape, "host", "example"), 0);
 		spool_all(sealer, tape);
@@ -126,7 +128,10 @@ static bool has_mark(const struct tapes_store *store)
 	return system(command) == 0;
 }
 
-/* A recorder that died while it named a tape leaves a mark: the next one does not name it. */
+/*
+ * A recorder that died while it named a tape leaves a mark. The next recorder does not name this
+ * tape.
+ */
 static void test_marked(void)
 {
 	for (int marked = 0; marked < 2; marked++) {
@@ -143,7 +148,7 @@ static void test_marked(void)
 	}
 }
 
-/* Returns what the mark says at the first and at the second try to seal a tape. */
+/* Returns the mark at the first and at the second try to seal a tape. */
 static void mark_twice(bool marked_before, int ret_marks[2])
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;

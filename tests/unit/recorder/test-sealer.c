@@ -137,7 +137,7 @@ static void test_leftovers(void)
 	CHECK_EQ(look(&store).samples, SAMPLES + 4);
 }
 
-/* Checks how the recording ended to which the segment with this number belongs. */
+/* Checks the reason for the end of the recording to which the segment with this number belongs. */
 static void check_ended(const struct tapes_store *store, uint64_t sequence, const char *ended)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
@@ -163,7 +163,7 @@ static void check_ended(const struct tapes_store *store, uint64_t sequence, cons
 
 /*
  * The note of a recorder that could not store everything says how its leftover tape ended. The note
- * also holds if that tape is recovered after one of our segments.
+ * also holds if the store recovers that tape after a segment of the new recorder.
  */
 static void test_leftovers_with_note(void)
 {
@@ -209,7 +209,7 @@ static void test_leftovers_with_note(void)
 	CHECK_EQ(store_writer_unsaved(writer, &left), 0);
 }
 
-/* A recorder that fails before it has begun has no time, and leaves an earlier note as it is. */
+/* A recorder that fails before it has begun lacks a time, and leaves an earlier note as it is. */
 static void test_no_note(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -297,7 +297,7 @@ static void test_ends_unwritten(void)
 	CHECK(status.failed < 0);
 	CHECK(*status.error.text);
 	CHECK_EQ(status.unsaved_samples, TAPES * SAMPLES);
-	/* the spool contains none of it */
+	/* the spool does not contain these samples */
 	CHECK_EQ(status.unsaved.count, TAPES * SAMPLES);
 	CHECK_EQ(status.unsaved.kind, TAPE_LOSS_UNSAVED);
 	CHECK(status.unsaved.from_ns < status.unsaved.to_ns);
@@ -335,8 +335,8 @@ static void wait_for_spool(struct sealer *sealer, uint64_t until_ns)
 }
 
 /*
- * If a tape is sealed meanwhile, a block of it is dropped, so nothing stays in the spool, whichever
- * thread is faster.
+ * If the sealer seals a tape meanwhile, it drops the tape's later blocks, so the spool stays empty,
+ * whichever thread is faster.
  */
 static void test_spools_meanwhile(void)
 {

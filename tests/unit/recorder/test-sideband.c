@@ -11,7 +11,10 @@
 #define RING_BYTES (1u << 20)
 #define ATTACKER 100
 #define BYSTANDER 200
-/* What a process may make at once: 16,384 records, of which these count as 17 each. */
+/*
+ * How many records of LONG_BYTES a process may make at once: its share is 16,384 units, and such a
+ * record counts as 17 units.
+ */
 #define ADMITTED 964
 #define LONG_BYTES 4096
 
@@ -108,7 +111,8 @@ static int see(void *context, const uint8_t *record, size_t size)
 	return 0;
 }
 
-/* A draining thread that is late: other records come at a multiple of what the ring has room for.
+/*
+ * The draining thread is late, while several times as many other records come as fit into the ring.
  */
 static void test_late(void)
 {

@@ -97,7 +97,7 @@ static void test_samples(void)
 	CHECK_EQ(sample_at(&filling, 0)->stack, sample_at(&filling, 1)->stack);
 	CHECK_EQ(tape->stacks.count, 4);
 	CHECK_EQ(leaf_address(&filling, 0), 0x10);
-	/* 0x9999 is in no mapping: the frame is kept without its address */
+	/* 0x9999 is outside of all mappings, so the tape keeps the frame without its address */
 	caller = &tape->stacks.items[sample_at(&filling, 0)->stack];
 	CHECK_EQ(caller->frame, 0);
 	caller = &tape->stacks.items[caller->parent];
@@ -119,8 +119,8 @@ static void test_samples(void)
 }
 
 /*
- * If the mappings change after a prefetch, the look-up is done again: each record gets the mappings
- * of its own time.
+ * If the mappings change after a prefetch, the builder looks up again, so that each record gets the
+ * mappings of its own time.
  */
 static void test_expected(void)
 {
@@ -204,7 +204,7 @@ static void test_leaves(void)
 		uint64_t chain[5];
 		uint64_t leaf;
 		int expected;
-		/* the callers are those of this row */
+		/* the number of the row that has the same callers */
 		int as;
 	} rows[] = {
 		{ { user, 0x1010, 0x1100, 0x1200, 0x1300 }, 0x10, 0, 0 },
@@ -347,8 +347,8 @@ static void test_near_versions(void)
 }
 
 /*
- * During an exec, the stack is still that of the old program. After the exec, these addresses have
- * no mapping.
+ * During an exec, the stack is still that of the old program. After the exec, these addresses lack
+ * a mapping.
  */
 static void test_exec_under_way(void)
 {
@@ -367,11 +367,10 @@ static void test_exec_under_way(void)
 	fill_done(&filling);
 }
 
-/* Each sample has callers that no sample had before. */
+/* Each sample has callers that earlier samples lack. */
 static void test_forged_callers(void)
 {
 	static uint64_t chain[2 + 126];
-	struct cgroup_counts cut = { 0 };
 	struct filling filling;
 	size_t stacks, whole = 0;
 	int r = 0;
@@ -379,7 +378,7 @@ static void test_forged_callers(void)
 	fill_init(&filling);
 	apply_comm(&filling, "app", false);
 	apply_mmap(&filling, 0x1000, "/bin/app");
-	tape_builder_limit(&filling.builder, 100);
+	tape_builder_limit(&filling.builder, 100, 1);
 	tape_builder_start(&filling.builder, filling.tape);
 	chain[0] = (uint64_t)PERF_CONTEXT_USER;
 	for (uint64_t i = 0; i < 4000; i++) {
@@ -397,9 +396,8 @@ static void test_forged_callers(void)
 	CHECK_STR(module_path(&filling,
 			      filling.tape->stacks.items[sample_at(&filling, 3999)->stack].frame),
 		  TAPE_CUT);
-	CHECK_EQ(tape_builder_count_cut(&filling.builder, &cut), 0);
-	CHECK_EQ(cut.total, 4000 - whole);
-	CHECK_EQ(cgroup_counts_move_to_tape(&cut, filling.tape, TAPE_TRUNCATED), 0);
+	CHECK_EQ(filling.builder.cut.total, 4000 - whole);
+	CHECK_EQ(cgroup_counts_move_to_tape(&filling.builder.cut, filling.tape, TAPE_TRUNCATED), 0);
 	CHECK(atoi(tape_fact(filling.tape, TAPE_TRUNCATED " ")) > 2000);
 	/* known stacks stay whole, and each second allows some new ones */
 	for (size_t k = 1; k < ARRAY_SIZE(chain); k++)
@@ -408,13 +406,179 @@ static void test_forged_callers(void)
 	CHECK_EQ(filling.tape->stacks.count, stacks);
 	chain[2] = 0x1fff;
 	CHECK_EQ(add_sample(&filling, chain[1], chain, ARRAY_SIZE(chain)), 1);
-	tape_builder_limit(&filling.builder, 100);
+	tape_builder_limit(&filling.builder, 100, 1);
 	CHECK_EQ(add_sample(&filling, chain[1], chain, ARRAY_SIZE(chain)), 0);
-	cgroup_counts_done(&cut);
+	fill_done(&filling);
+}
+
+/* Adds samples whose callers are all new. Returns how many are whole. */
+static int add_forged(struct filling *filling, int count, uint64_t *state)
+{
+	static uint64_t chain[2 + 126] = { (uint64_t)PERF_CONTEXT_USER };
+	int whole = 0;
+
+	for (int i = 0; i < count; i++) {
+		for (size_t k = 1; k < ARRAY_SIZE(chain); k++)
+			chain[k] = 0x1000 + (hash_u64(++*state) & 0xfff);
+		whole += add_sample(filling, chain[1], chain, ARRAY_SIZE(chain)) == 0;
+	}
+	return whole;
+}
+
+/* The next tape begins. */
+static void next_tape(struct filling *filling)
+{
+	tape_free(filling->tape);
+	filling->tape = NULL;
+	CHECK_EQ(tape_new(&filling->tape), 0);
+	tape_builder_start(&filling->builder, filling->tape);
+}
+
+/* Short tapes do not multiply what a cgroup may add. */
+static void test_forged_in_short_tapes(void)
+{
+	struct filling filling;
+	uint64_t state = 0;
+	size_t rows = 0;
+
+	fill_init(&filling);
+	apply_comm(&filling, "app", false);
+	apply_mmap(&filling, 0x1000, "/bin/app");
+	for (int second = 0; second < 60; second++) {
+		tape_builder_limit(&filling.builder, 100, 1);
+		add_forged(&filling, 100, &state);
+		if (second % 5 < 4)
+			continue;
+		rows += filling.tape->stacks.count + filling.tape->frames.count;
+		next_tape(&filling);
+	}
+	/* at once, per second, and by one sample each second that is added as a whole */
+	CHECK(rows <= 131072 + 60 * (131072 / 60 + 100 * 8 + 252));
+	CHECK(rows >= 131072 + 59 * (131072 / 60 + 100 * 8));
+	CHECK(filling.builder.cut.total > 3000);
+	/* it comes back with time, also if the recorder is late */
+	tape_builder_limit(&filling.builder, 100, 60);
+	CHECK_EQ(add_forged(&filling, 400, &state), 400);
+	fill_done(&filling);
+}
+
+/* Moves the process to a cgroup. */
+static void set_cgroup(struct filling *filling, const char *cgroup)
+{
+	struct tracker_process *process = tracker_process(&filling->tracker, 10);
+
+	free(process->cgroup);
+	process->cgroup = strdup(cgroup);
+	process->cgroup_row = 0;
+	CHECK(process->cgroup);
+}
+
+/* A user who makes ever new cgroups still has one share, and another user has his own. */
+static void test_forged_in_many_cgroups(void)
+{
+	struct filling filling;
+	uint64_t state = 0;
+	char cgroup[128];
+	int whole = 0;
+
+	fill_init(&filling);
+	apply_comm(&filling, "app", false);
+	apply_mmap(&filling, 0x1000, "/bin/app");
+	tape_builder_limit(&filling.builder, 100, 1);
+	for (int i = 0; i < 200; i++) {
+		snprintf(cgroup, sizeof(cgroup),
+			 "/user.slice/user-1000.slice/user@1000.service/%d.scope", i);
+		set_cgroup(&filling, cgroup);
+		whole += add_forged(&filling, 10, &state);
+	}
+	CHECK(whole < 1200);
+	CHECK_EQ(add_forged(&filling, 1, &state), 0);
+	CHECK_EQ(filling.builder.cut.total, 2000 - whole + 1);
+	set_cgroup(&filling, "/user.slice/user-1001.slice/user@1001.service/a.scope");
+	CHECK_EQ(add_forged(&filling, 10, &state), 10);
+	fill_done(&filling);
+}
+
+/* A program with many stacks stays whole in short tapes, beside another cgroup's forged ones. */
+static void test_many_stacks_in_short_tapes(void)
+{
+	static uint64_t chain[64] = { (uint64_t)PERF_CONTEXT_USER };
+	struct filling filling;
+
+	fill_init(&filling);
+	apply_comm(&filling, "app", false);
+	apply_mmap(&filling, 0x1000, "/bin/app");
+	for (uint64_t second = 0; second < 120; second++) {
+		tape_builder_limit(&filling.builder, 100, 1);
+		for (uint64_t i = 0; i < 100; i++) {
+			/* all samples share the 40 outer callers; 10 inner ones are new in a tape
+			 */
+			for (size_t k = 1; k < ARRAY_SIZE(chain); k++)
+				chain[k] = 0x1000 + (hash_u64(k < 11 ? i * 64 + k : k) & 0xfff);
+			CHECK_EQ(add_sample(&filling, chain[1], chain, ARRAY_SIZE(chain)), 0);
+		}
+		if (second % 5 == 4)
+			next_tape(&filling);
+	}
+	CHECK_EQ(filling.builder.cut.total, 0);
+	fill_done(&filling);
+}
+
+/* Adds a sample whose callers come from frame pointers. */
+static void add_by_frame_pointer(struct filling *filling, const uint64_t *chain, size_t count)
+{
+	struct perf_record record = {
+		.type = PERF_TYPE_SAMPLE, .misc = PERF_MODE_USER, .pid = 10, .tid = 10
+	};
+
+	record.sample.chain = (const uint8_t *)chain;
+	record.sample.chain_count = count;
+	record.sample.user_end = PERF_USER_FRAME_POINTERS;
+	CHECK_EQ(tape_builder_add(&filling->builder, &record, NULL), 0);
+}
+
+/* Checks the paths of the modules of a sample's callers, the innermost first. */
+static void check_callers(const struct filling *filling, size_t sample, const char *const *paths)
+{
+	const struct tape *tape = filling->tape;
+	uint32_t stack = sample_at(filling, sample)->stack;
+
+	for (; *paths; paths++) {
+		CHECK(stack != 0);
+		CHECK_STR(module_path(filling, tape->stacks.items[stack].frame), *paths);
+		stack = tape->stacks.items[stack].parent;
+	}
+	CHECK_EQ(stack, 0);
+}
+
+static void test_unmapped(void)
+{
+	const uint64_t chain[] = { (uint64_t)PERF_CONTEXT_USER, 0x1010, 0x9999, 0x1020 };
+	const uint64_t other[] = { (uint64_t)PERF_CONTEXT_USER, 0x1010, 0x9998, 0x1020 };
+	const uint64_t alone[] = { (uint64_t)PERF_CONTEXT_USER, 0x1010 };
+	struct filling filling;
+
+	fill_init(&filling);
+	apply_comm(&filling, "app", false);
+	apply_mmap(&filling, 0x1000, "/bin/app");
+	add_by_frame_pointer(&filling, chain, ARRAY_SIZE(chain));
+	check_callers(&filling, 0, (const char *[]){ "/bin/app", TAPE_FRAME_POINTERS, NULL });
+	CHECK_EQ(filling.builder.callchains.unmapped, 0);
+	filling.tracker.unsure = true;
+	add_by_frame_pointer(&filling, other, ARRAY_SIZE(other));
+	check_callers(&filling, 1,
+		      (const char *[]){ TAPE_UNMAPPED, "/bin/app", TAPE_FRAME_POINTERS, NULL });
+	CHECK_EQ(filling.builder.callchains.unmapped, 1);
+	/* a leaf without callers gets the mark as its caller, too */
+	add_by_frame_pointer(&filling, alone, ARRAY_SIZE(alone));
+	check_callers(&filling, 2, (const char *[]){ TAPE_FRAME_POINTERS, NULL });
 	fill_done(&filling);
 }
 
 CHECK_MAIN({ "forged callers are bounded", test_forged_callers },
+	   { "short tapes do not multiply forged callers", test_forged_in_short_tapes },
+	   { "many cgroups do not multiply forged callers", test_forged_in_many_cgroups },
+	   { "many stacks stay whole in short tapes", test_many_stacks_in_short_tapes },
 	   { "samples become rows of a tape", test_samples },
 	   { "a prefetch never changes the result", test_expected },
 	   { "both ways to hash callers agree", test_hashes },
@@ -423,4 +587,5 @@ CHECK_MAIN({ "forged callers are bounded", test_forged_callers },
 	   { "many callers give their own stacks", test_many_callers },
 	   { "a new mapping replaces the old names", test_remapped },
 	   { "processes with similar versions stay apart", test_near_versions },
-	   { "samples during an exec", test_exec_under_way })
+	   { "samples during an exec", test_exec_under_way },
+	   { "callers outside of all mappings", test_unmapped })

@@ -40,7 +40,7 @@ static void test_all_there(void)
 				 .count,
 			 0);
 	}
-	/* events that count cycles have no grid */
+	/* events that count cycles lack a grid */
 	run(&none, 0, 10, false);
 	run(&none, 90, 97, false);
 	CHECK_EQ(timer_slots_settle(&none, slot(97), ALL_BUSY).count, 0);
@@ -128,8 +128,8 @@ static void test_idle(void)
 }
 
 /*
- * Other kernels sample idle CPUs too. Nothing is skipped while the CPU idles, and idle time excuses
- * no other skipped sample.
+ * Other kernels sample idle CPUs too. Samples of idle time do not count as skipped, and idle time
+ * does not excuse other skipped samples.
  */
 static void test_sampled_idle(void)
 {
@@ -162,7 +162,7 @@ static void test_silent(void)
 	run(&slots, 0, 60, false);
 	CHECK_EQ(timer_slots_settle(&slots, slot(97) - 100000, 37 * PERIOD_NS).count, 0);
 	CHECK_EQ(timer_slots_settle(&slots, slot(194) - 100000, 97 * PERIOD_NS).count, 0);
-	/* now nobody knows whether the CPU was idle */
+	/* now the idle time of the CPU is unknown */
 	slots = started();
 	run(&slots, 0, 60, false);
 	CHECK_EQ(timer_slots_settle(&slots, slot(97) - 100000, TIMER_SLOTS_IDLE_UNKNOWN).count, 0);
@@ -182,7 +182,7 @@ static void test_not_told(void)
 	CHECK_EQ(timer_slots_settle(&slots, slot(194) - 100000, 97 * PERIOD_NS).count, 0);
 	run(&slots, 250, 291, false);
 	CHECK_EQ(timer_slots_settle(&slots, slot(291) - 100000, 56 * PERIOD_NS).count, 0);
-	/* nobody knows in which hole the CPU idled, so its idle time excuses samples of both */
+	/* it is unknown in which hole the CPU idled, so its idle time excuses samples of both */
 	slots = started();
 	run(&slots, 0, 20, false);
 	run(&slots, 200, 254, false);
@@ -225,8 +225,8 @@ static void test_over_two_settlings(void)
 }
 
 /*
- * Other programs opened events on the CPU, which moves the grid: once by much, and slowly by as
- * much again.
+ * Other programs opened events on the CPU, which moves the grid: first by half a period at once,
+ * then by 3 us per period.
  */
 static void test_moved(void)
 {
@@ -242,7 +242,7 @@ static void test_moved(void)
 		timer_slots_sample(&slots, slot(i) + PERIOD_NS / 2 + moved, false);
 	}
 	CHECK_EQ(timer_slots_settle(&slots, slot(10000), ALL_BUSY).count, 0);
-	/* the CPU was idle while the grid moved: a sample off the grid proves nothing */
+	/* the CPU was idle while the grid moved: a sample off the grid is not a proof */
 	slots = started();
 	run(&slots, 0, 40, false);
 	for (uint64_t i = 60; i < 97; i++)

@@ -2,7 +2,7 @@
 /*
  * Runs what a recorder does with the store in an hour, once for each call. In each run, that call
  * fails, writes half, or is the last one. Afterwards the store must contain everything that it had
- * reported as on the disk, and nothing twice. The next writer must leave no litter.
+ * reported as on the disk, and nothing twice. The next writer must not leave litter.
  */
 #include "tests/check.h"
 
@@ -126,8 +126,8 @@ static void make_store(struct tapes_store *store)
 }
 
 /*
- * What a reader finds of one part of the recording: the number of samples, and of tapes that
- * contain them.
+ * Number of samples that a reader finds in one part of the recording, and of tapes that contain
+ * them.
  */
 struct there {
 	size_t tapes;

@@ -67,7 +67,7 @@ static void test_attacks(void)
 				CHECK_FAIL("%s: the index is opened", attacks[i].what);
 }
 
-/* A pipe would keep a reader for ever, and a link lead to a file of another place. */
+/* A pipe would block a reader for ever, and a link would lead to a file in another place. */
 static void test_no_file(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store folder;
@@ -93,7 +93,7 @@ static int see_row(void *context, const struct store_segment *segment)
 	return 0;
 }
 
-/* The tables are ours, the rows are not: their checksums are missing. */
+/* The tables are perftape's, but somebody else wrote the rows: they lack checksums. */
 static void test_rows(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store folder;

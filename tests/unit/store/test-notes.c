@@ -226,8 +226,9 @@ static void test_no_file(void)
 }
 
 /*
- * Every process that may read the notes can lock them, and keep the lock. Writing must then end
- * with an error instead of waiting for ever.
+ * Every process that may read the notes can lock them. This does not stop writers, because their
+ * lock is on a file that only the owner can open. If the owner keeps that lock, writing ends with
+ * an error instead of waiting for ever.
  */
 static void test_kept_locked(void)
 {
@@ -235,11 +236,19 @@ static void test_kept_locked(void)
 	_cleanup_(tapes_store_done) struct tapes_store store;
 	_cleanup_close_ int fd = -1;
 	struct error error = { 0 };
+	struct stat about;
 	char path[128];
 
 	tapes_store_init(&store);
 	CHECK_EQ(notes_append(store.path, &mark, NULL), 0);
 	snprintf(path, sizeof(path), "%s/notes", store.path);
+	fd = open(path, O_RDONLY);
+	CHECK_EQ(flock(fd, LOCK_EX), 0);
+	CHECK_EQ(notes_append(store.path, &mark, NULL), 0);
+	close(fd);
+	snprintf(path, sizeof(path), "%s/" STORE_NOTES_LOCK, store.path);
+	CHECK_EQ(stat(path, &about), 0);
+	CHECK_EQ(about.st_mode & 0777, 0600);
 	fd = open(path, O_RDONLY);
 	CHECK_EQ(flock(fd, LOCK_SH), 0);
 	skips_pauses = true;
@@ -305,7 +314,7 @@ static void test_refused(void)
 		     "/lock/store: cannot make its segments: a part of the path is a "));
 }
 
-/* Forged notes must not keep a recorder from starting. The newest stay. */
+/* Forged notes must not keep a recorder from starting. The newest notes stay. */
 static void test_shortened(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;

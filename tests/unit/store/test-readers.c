@@ -85,15 +85,16 @@ static const char *load_one(struct store_reader *reader, const struct store_segm
 }
 
 /* Each tape from `removed` up to, but not including, `begun` must be found exactly once. */
-static const char *look(struct shared *shared)
+static const char *look(struct shared *shared, struct store_listing *listing)
 {
 	struct store_segments segments = { 0 };
 	struct store_reader *reader = NULL;
 	unsigned int begun = atomic_load(&shared->begun), removed, next;
 	const char *wrong = NULL;
 
-	if (store_reader_open(shared->store.path, &reader, NULL) < 0 ||
-	    store_reader_find(reader, 0, UINT64_MAX, &segments, NULL) < 0)
+	if (store_reader_open(shared->store.path, &reader, NULL) == 0)
+		store_reader_use_listing(reader, listing);
+	if (!reader || store_reader_find(reader, 0, UINT64_MAX, &segments, NULL) < 0)
 		wrong = "the store cannot be read";
 	removed = next = atomic_load(&shared->removed);
 	for (size_t i = 0; i < segments.list.count && !wrong; i++) {
@@ -118,12 +119,17 @@ static const char *look(struct shared *shared)
 static void *reader_main(void *context)
 {
 	struct shared *shared = context;
+	struct store_listing *listing = store_listing_new();
 	const char *wrong = NULL;
+	bool uses = false;
 
+	/* every other look takes from the listing what the one before left there */
 	while (!wrong && !atomic_load(&shared->ends)) {
-		wrong = look(shared);
+		uses = !uses && listing;
+		wrong = look(shared, uses ? listing : NULL);
 		atomic_fetch_add(&shared->looks, 1);
 	}
+	store_listing_free(listing);
 	return (void *)wrong;
 }
 

@@ -41,7 +41,7 @@ static void leave_spool(const struct tapes_store *store, unsigned int seconds)
 		CHECK_EQ(spooling_put(&spooling, writer), 0);
 }
 
-/* What a reader finds of the only tape, sealed or not. */
+/* The part of the only tape that a reader finds, sealed or not. */
 struct found {
 	size_t count;
 	struct store_segment segment;

@@ -335,8 +335,8 @@ static void test_repaired(void)
 }
 
 /*
- * A writer was killed after it wrote the note and before it removed the row. The row has no file,
- * but the file did not vanish either.
+ * A writer was killed after it wrote the note and before it removed the row. The row lacks a file,
+ * but the file did not vanish.
  */
 static void test_killed(void)
 {

@@ -75,7 +75,7 @@ static struct tape *load(struct place *place, size_t i)
 	return tape;
 }
 
-/* Returns the frame that has no name yet, or NULL. */
+/* Returns the frame that still lacks a name, or NULL. */
 static struct tape_frame *unnamed(struct tape *tape)
 {
 	for (size_t i = 1; i < tape->frames.count; i++)

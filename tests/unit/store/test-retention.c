@@ -138,13 +138,13 @@ static void test_by_bytes(void)
 	CHECK_STR(ten_retain(&ten, true), "0 1 ");
 	ten.limits.max_bytes = UINT64_MAX;
 	ten.limits.keep_free_bytes = UINT64_MAX;
-	/* no removal could free that much disk space */
+	/* removals cannot free enough disk space */
 	CHECK_STR(ten_retain(&ten, false), "");
 	CHECK(ten.retained.starved);
 	CHECK_EQ(ten.retained.segments, 10);
 	CHECK(store_space_describe(&ten.limits, &ten.retained, &error));
 	CHECK(strstr(error.text, "the disk has only"));
-	/* the disk could hold that much free space, but other data fills the disk */
+	/* an empty disk would have enough free space, but other data fills the disk */
 	ten.limits.keep_free_bytes = ten.retained.disk_bytes - 1;
 	CHECK_STR(ten_retain(&ten, false), "");
 	CHECK(store_space_describe(&ten.limits, &ten.retained, &error));
@@ -152,6 +152,25 @@ static void test_by_bytes(void)
 	ten.limits.keep_free_bytes = 0;
 	ten_retain(&ten, false);
 	CHECK(!ten.retained.starved && !store_space_describe(&ten.limits, &ten.retained, &error));
+}
+
+/* The message states all sizes: what the store uses includes what it removed so far. */
+static void test_space_text(void)
+{
+	const struct store_limits limits = { .keep_free_bytes = 5000000000 };
+	const struct store_retained retained = {
+		.for_space = 2,
+		.for_space_bytes = 1500000,
+		.free_bytes = 4000000000,
+		.disk_bytes = 100000000000,
+		.bytes = 7000000,
+		.removed_bytes = 2000000,
+	};
+	struct error error = { 0 };
+
+	CHECK(store_space_describe(&limits, &retained, &error));
+	CHECK_STR(error.text, "4.0 GB of the disk are free, but 5.0 GB should be; the store uses "
+			      "9.0 MB; removed the oldest 2 segments (1.5 MB)");
 }
 
 /*
@@ -400,6 +419,7 @@ static void test_folder_not_there_yet(void)
 
 CHECK_MAIN({ "segments are removed for their age", test_by_age },
 	   { "segments are removed for bytes and free space", test_by_bytes },
+	   { "a message states what is free and used", test_space_text },
 	   { "segments around an incident stay", test_pins },
 	   { "files that cannot be read are removed by their age", test_damaged_files },
 	   { "a wrong row removes no file", test_wrong_row },

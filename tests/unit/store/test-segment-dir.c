@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The files in the segments' folder decide. Whatever happens to the index or to single files,
- * nothing is missing without a report.
+ * The files in the segments' folder decide. Whatever happens to the index or to single files, the
+ * store reports everything that is missing.
  */
 #include "tests/check.h"
 
@@ -256,7 +256,7 @@ static void set_index(const struct tapes_store *store, const char *sql)
 	      store->path, sql);
 }
 
-/* SQLite has no checksums, so a row can contain anything. */
+/* SQLite lacks checksums, so a row can contain anything. */
 static void test_wrong_row(void)
 {
 	static const char *const changes[] = {
@@ -408,8 +408,8 @@ static size_t count_of(const char *path)
 }
 
 /*
- * A store that was moved away is created again. If another process created it meanwhile, nothing is
- * written to that store, now or later.
+ * The writer creates a store again that somebody moved away. If another process created it
+ * meanwhile, the writer does not write to that store, now or later.
  */
 static void test_moved_away(void)
 {

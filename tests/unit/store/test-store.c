@@ -243,7 +243,7 @@ static void test_one_writer(void)
 	remove_tree(dir);
 }
 
-/* A snapshot of a store is a file, and nothing can be added to it. */
+/* A snapshot of a store is a file, to which perftape cannot add anything. */
 static void test_file_for_a_folder(void)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;

@@ -6,6 +6,7 @@
 #include "tests/check.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "base/file.h"
@@ -301,6 +302,61 @@ static void test_stale(void)
 	check_taken(&store);
 }
 
+/* What differs in an incident of another store. */
+enum difference { NOTHING, ID, TIME, STALL, SEVERITY, KIND, TEXT, SOURCE, FIELDS, DIFFERENCES };
+
+/* A store of one segment with an incident. */
+static void make_store_with_incident(struct tapes_store *store, enum difference other)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, 10);
+	struct tape_incident incident = {
+		.time_ns = tape->begin_ns + (other == TIME ? 6 : 5) * NSEC_PER_SEC,
+		.stall_ns = tape->begin_ns + (other == STALL) * NSEC_PER_SEC,
+		.kind = tapes_string(tape, other == KIND ? "ena_stall" : "ena_reset"),
+		.severity = other == SEVERITY ? 2 : 3,
+		.text = tapes_string(tape, other == TEXT ? "TWO" : "ONE"),
+		.source = tapes_string(tape, other == SOURCE ? "file" : "kmsg"),
+	};
+
+	tapes_sample(tape, tape->begin_ns, 0, tapes_thread(tape, 1, 1, "x"), 0);
+	incident.fields.first = tape->fields.count;
+	for (int i = 0; i < 2; i++) {
+		const char *name = i ? "bdf" : TAPE_INCIDENT_ID;
+		const char *value = i ? (other == FIELDS ? "8" : "9") : other == ID ? "5" : "4";
+
+		CHECK_EQ(array_push(&tape->fields, (struct tape_fact){ tapes_string(tape, name),
+								       tapes_string(tape, value) }),
+			 0);
+		incident.fields.count++;
+	}
+	CHECK_EQ(array_push(&tape->incidents, incident), 0);
+	tapes_store_init(store);
+	CHECK_EQ(store_writer_open(store->path, &writer, NULL), 0);
+	CHECK_EQ(store_writer_seal(writer, tape, SEGMENT_HASTY, NULL, NULL), 0);
+}
+
+/* An index of another store, whose only incident differs in one value. */
+static void test_other_incidents(void)
+{
+	static const char said[] = "index.sqlite: its incidents differ from those of the segments";
+
+	for (enum difference other = NOTHING; other < DIFFERENCES; other++) {
+		_cleanup_(tapes_store_done) struct tapes_store store, others;
+		struct findings findings;
+		char command[512];
+
+		make_store_with_incident(&store, NOTHING);
+		make_store_with_incident(&others, other);
+		snprintf(command, sizeof(command), "cp '%s/index.sqlite' '%s'", others.path,
+			 store.path);
+		CHECK_EQ(system(command), 0);
+		verify(store.path, &findings);
+		if (!strstr(findings.text, said) != (other == NOTHING))
+			CHECK_FAIL("difference %d: %s", other, findings.text);
+	}
+}
+
 /* Moves the first segment's file out of the store, or back. */
 static void move_first(const struct tapes_store *store, const char *from, const char *to)
 {
@@ -308,6 +364,49 @@ static void move_first(const struct tapes_store *store, const char *from, const 
 
 	snprintf(command, sizeof(command), "cd '%s' && mv %s/*0.tape %s", store->path, from, to);
 	CHECK_EQ(system(command), 0);
+}
+
+/* Returns how many segments and spools a store has if only `files` files may be open, or an error.
+ */
+static int count_with(const struct tapes_store *store, rlim_t files)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	struct store_segments segments = { 0 };
+	struct rlimit usual, few;
+	int r;
+
+	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &usual), 0);
+	few = usual;
+	few.rlim_cur = files;
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+	r = store_reader_open(store->path, &reader, NULL);
+	if (r == 0)
+		r = store_reader_find(reader, 0, UINT64_MAX, &segments, NULL);
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &usual), 0);
+	for (size_t i = 0; r == 0 && i < segments.list.count; i++)
+		if (*segments.list.items[i].damage)
+			CHECK_FAIL("with %d files: %s", (int)files, segments.list.items[i].damage);
+	r = r < 0 ? r : (int)segments.list.count;
+	array_done(&segments.list);
+	return r;
+}
+
+/* A reader that may not open one more file does not take a sound file for a damaged one. */
+static void test_few_files(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	int refused = 0;
+
+	make_store(&store);
+	for (rlim_t files = 3; files < 32; files++) {
+		int r = count_with(&store, files);
+
+		refused += r < 0;
+		if (r >= 0)
+			CHECK_EQ(r, 3);
+	}
+	CHECK(refused > 0);
+	CHECK_EQ(count_with(&store, 32), 3);
 }
 
 /* At the next pause, the segment that was moved away from this store comes back. */
@@ -350,4 +449,6 @@ CHECK_MAIN({ "a sound store has no findings", test_sound },
 	   { "damaged notes are found", test_damaged_notes },
 	   { "a damaged index changes no answer", test_damaged_index },
 	   { "a rebuilt index is the same", test_rebuild }, { "an old index is found", test_stale },
+	   { "an index with another incident is found", test_other_incidents },
+	   { "a sound file that cannot be opened is not damaged", test_few_files },
 	   { "an index that is old for a moment is not", test_stale_for_a_moment })

@@ -82,9 +82,9 @@ struct recipe {
 	const struct made_symbol *dynamic;
 	size_t dynamic_count;
 	bool second_plt;
-	/* the file has no code */
+	/* the file lacks code */
 	bool debug;
-	/* the file has no segments, as kernel modules */
+	/* the file lacks segments, like kernel modules */
 	bool bare;
 };
 
@@ -234,8 +234,8 @@ static void put_headers(const struct recipe *recipe, struct buffer *file, uint64
 }
 
 /*
- * The file does not contain the code: nobody reads the code, and a section may begin after the end
- * of the file.
+ * The file does not contain the code, because symbolizer/ does not read code, and a section may
+ * begin after the end of the file.
  */
 static void make_elf(const struct recipe *recipe, struct buffer *file)
 {
@@ -330,7 +330,7 @@ static void test_full(void)
 	CHECK_STR(name_at(&addresses, 0x1010), "malloc@plt");
 	CHECK_STR(name_at(&addresses, 0x102f), "operator new@plt");
 	CHECK_STR(name_at(&addresses, 0x1030), "");
-	/* data has no name, but ends the label before it */
+	/* data lacks a name, but ends the label before it */
 	CHECK_STR(name_at(&addresses, 0x1fff), "last_without_size");
 	CHECK_STR(name_at(&addresses, 0x2000), "");
 	check_one_by_one(FULL, &addresses);
@@ -420,7 +420,7 @@ static void test_notes(void)
 	put_note(&notes);
 	CHECK_EQ(elf_notes_build_id(notes.data, notes.size, id, &size), 1);
 	CHECK_EQ(size, 20);
-	/* truncated anywhere, it has no build-id */
+	/* truncated anywhere, the notes lack a build-id */
 	for (size_t cut = 0; cut < notes.size; cut++)
 		CHECK_EQ(elf_notes_build_id(notes.data, cut, id, &size), 0);
 }
@@ -472,6 +472,34 @@ static void test_shared_names(void)
 	CHECK_STR(error.text, "symbols have more than 16 MB of names");
 }
 
+/*
+ * On ARM, labels such as "$x" mark what is code, and name nothing. A function may have such a name,
+ * and so may a label of another machine.
+ */
+static void test_marks(void)
+{
+	static const struct made_symbol symbols[] = {
+		{ 0x101100, 0x10, INFO(LOCAL, FUNC), 0, TEXT, "$x" },
+		{ 0x101120, 0, INFO(LOCAL, NOTYPE), 0, TEXT, "$d.7" },
+		{ 0x101140, 0, INFO(LOCAL, NOTYPE), 0, TEXT, "$dollar" },
+	};
+	const struct recipe recipe = { .symbols = symbols, .symbol_count = ARRAY_SIZE(symbols) };
+	static const uint16_t machines[] = { EM_X86_64, EM_AARCH64, EM_ARM };
+
+	for (size_t i = 0; i < ARRAY_SIZE(machines); i++) {
+		_cleanup_(buffer_done) struct buffer file = { 0 };
+		_cleanup_(addresses_done) struct addresses addresses = { 0 };
+
+		make_elf(&recipe, &file);
+		memcpy(file.data + offsetof(Elf64_Ehdr, e_machine), &machines[i], 2);
+		want_all(&addresses);
+		CHECK_EQ(elf_names_image(file.data, file.size, &addresses, NULL), 0);
+		CHECK_STR(name_at(&addresses, 0x1100), "$x");
+		CHECK_STR(name_at(&addresses, 0x1120), i ? "" : "$d.7");
+		CHECK_STR(name_at(&addresses, 0x1140), "$dollar");
+	}
+}
+
 /* With each byte changed and at each length the call must return. */
 static void test_damage(void)
 {
@@ -513,5 +541,6 @@ CHECK_MAIN({ "a full file gives names", test_full },
 	   { "notes around the build-id are skipped", test_notes },
 	   { "a file that is not ELF is refused", test_no_elf },
 	   { "shared names have a bounded size", test_shared_names },
+	   { "marks of code are no names on ARM", test_marks },
 	   { "damaged files do no harm", test_damage },
 	   { "recipes are written on request", test_write_recipes })

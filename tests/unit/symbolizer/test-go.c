@@ -222,7 +222,7 @@ static void test_programs(void)
 			check_program(&(struct program){ where, NO_MODULE, version }, true);
 		check_program(&(struct program){ where, MODULE, GO_1_26 }, true);
 		check_program(&(struct program){ where, MODULE_RELOCATED, GO_1_26 }, true);
-		/* names at wrong places are worse than none */
+		/* names at wrong places are worse than missing names */
 		check_program(&(struct program){ where, NO_MODULE, GO_1_26 }, false);
 	}
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Files that claim to be huge, or that shrink while we read them, cost little time and memory. */
+/*
+ * Files that claim to be huge, or that shrink while perftape reads them, cost little time and
+ * memory.
+ */
 #include "tests/check.h"
 
 #include <errno.h>

@@ -124,7 +124,7 @@ static void make_dump(struct buffer *dump)
 	put_load(dump, 2, 0x1020, 0x20, "lines, not code");
 	put_move(dump, 0x1000, 0x1000, 0x3000, 0x20);
 	put_load(dump, 0, 0x1010, 0x10, "Main.run(int[])");
-	/* twice, and a move of code that was never loaded */
+	/* the same code moves twice; the last move is of code that was never loaded */
 	put_move(dump, 0x1010, 0x1010, 0x3010, 0x10);
 	put_move(dump, 0x1010, 0x3010, 0x4000, 0x10);
 	put_move(dump, 0x9999, 0x1010, 0x1010, 0x10);

@@ -7,10 +7,13 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "symbolizer/addresses.h"
+#include "symbolizer/elf-unwind.h"
 #include "symbolizer/elf.h"
 #include "symbolizer/jit.h"
 #include "symbolizer/kallsyms.h"
@@ -75,6 +78,21 @@ static int read_kallsyms(const char *path, struct addresses *addresses)
 	if (r == 0)
 		r = kallsyms_parse(text, size, &symbols);
 	return r < 0 ? r : symbols_answer(symbols, addresses);
+}
+
+/* A hash of the table stands for names. */
+static int read_unwind(const char *path, struct addresses *addresses)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_(buffer_done) struct buffer bytes = { 0 };
+	char text[40];
+	int r = elf_unwind_table(fd, &bytes);
+
+	if (r < 0)
+		return r;
+	snprintf(text, sizeof(text), "%zu bytes, %016" PRIx64, bytes.size,
+		 hash_bytes(bytes.data, bytes.size));
+	return addresses_answer(addresses, 0, 0, text);
 }
 
 static void want(struct addresses *addresses)
@@ -157,6 +175,13 @@ static void test_build_id(void)
 	starve_all(read_build_id, "elf");
 }
 
+static void test_unwind(void)
+{
+	starve_all(read_unwind, "elf");
+	/* a program with thousands of functions */
+	CHECK(starve(read_unwind, "/proc/self/exe") > 10);
+}
+
 static void test_jit(void)
 {
 	starve_all(read_jit, "jit");
@@ -169,4 +194,5 @@ static void test_kallsyms(void)
 
 CHECK_MAIN({ "names of an ELF file and its debug file", test_elf },
 	   { "starts of functions", test_starts }, { "build-id and debug link", test_build_id },
-	   { "perf maps and jitdumps", test_jit }, { "kallsyms", test_kallsyms })
+	   { "unwind tables", test_unwind }, { "perf maps and jitdumps", test_jit },
+	   { "kallsyms", test_kallsyms })

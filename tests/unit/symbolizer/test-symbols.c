@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "symbolizer/symbols.h"
+#include "symbolizer/work-limit.h"
 
 struct given {
 	uint64_t start;
@@ -154,8 +155,8 @@ static void test_aliases(void)
 }
 
 /*
- * Of several labels without a size, only the last one gets a size. That happens before the names
- * are compared.
+ * Among several labels without a size, only the last label gets a size. symbols_finish() does this
+ * before it compares names.
  */
 static void test_labels_at_one_address(void)
 {
@@ -235,6 +236,17 @@ static void test_against_model(void)
 	symbols_free(symbols);
 }
 
+/* A file gets more work for more addresses, but not without a bound. */
+static void test_work_limit(void)
+{
+	struct work_limit one = work_limit_for_names(1), many = work_limit_for_names(1 << 20);
+
+	CHECK(many.left > one.left && many.left < one.left << 16);
+	CHECK(work_spend(&one, one.left - 1) && one.left == 1);
+	CHECK(!work_spend(&one, 2) && one.left == 0);
+	CHECK(work_spend(NULL, UINT64_MAX));
+}
+
 CHECK_MAIN({ "an empty table", test_empty }, { "symbols end at their edges", test_edges },
 	   { "symbols without a size reach to the next", test_without_size },
 	   { "a huge symbol", test_huge }, { "nested symbols", test_nested },
@@ -242,4 +254,5 @@ CHECK_MAIN({ "an empty table", test_empty }, { "symbols end at their edges", tes
 	   { "of aliases the best is taken", test_aliases },
 	   { "labels at one address", test_labels_at_one_address },
 	   { "markers end the symbol before", test_markers }, { "groups of symbols", test_groups },
-	   { "answers agree with a plain walk", test_against_model })
+	   { "answers agree with a plain walk", test_against_model },
+	   { "the work for a file is bounded", test_work_limit })

@@ -6,6 +6,7 @@
 #include "tests/check.h"
 
 #include "tape/busy.h"
+#include "tape/segment/section.h"
 #include "tape/segment/segment.h"
 #include "tests/tapes.h"
 
@@ -30,7 +31,7 @@ static void put_stretch(struct tape *tape, const struct stretch *stretch)
 
 /*
  * All CPUs idle, except CPU 1, which spins in the kernel from the third second to the eighth. After
- * that, CPU 1 has no samples for two seconds.
+ * that, CPU 1 lacks samples for two seconds.
  */
 static struct tape *make_tape(unsigned int begin_ms, unsigned int end_ms)
 {
@@ -304,8 +305,8 @@ static void test_lost_in_part(void)
 }
 
 /*
- * If the sampling rate is unknown, nobody knows how busy a CPU was. An event that counts work has
- * no samples of idle CPUs.
+ * If the sampling rate is unknown, nobody knows how busy a CPU was. An event that counts work does
+ * not sample idle CPUs.
  */
 static void test_events(void)
 {
@@ -358,10 +359,7 @@ static int busy_of(const char *frequency, unsigned int samples, unsigned int of)
 	return share;
 }
 
-/*
- * If a few of many samples were skipped, that is chance. If a few of few samples were skipped, it
- * is not.
- */
+/* A few skipped samples among many are chance. A few skipped samples among few are not. */
 static void test_low_rates(void)
 {
 	CHECK_EQ(busy_of("97", 96, 97), 100);
@@ -475,6 +473,91 @@ static void test_bytes(void)
 	free(copy);
 }
 
+#define BUSY_SLOTS 4
+/* busy, kernel, irq, unseen, gauges, thread, its share, function, its share */
+#define CELL_COLUMNS 9
+
+/* The columns before the runs: a head, slots of a second each, no names and no threads. */
+static void put_before_runs(struct section_writer *writer)
+{
+	_cleanup_(buffer_done) struct buffer head = { 0 }, slots = { 0 }, none = { 0 };
+
+	buffer_varint(&head, 1);
+	buffer_varint(&head, 2);
+	for (int i = 0; i < BUSY_SLOTS; i++) {
+		buffer_varint(&slots, 0);
+		buffer_varint(&slots, NSEC_PER_SEC);
+		buffer_varint(&slots, 0);
+		buffer_varint(&slots, 50);
+	}
+	CHECK_EQ(section_put(writer, &head), 0);
+	CHECK_EQ(section_put(writer, &slots), 0);
+	CHECK_EQ(section_put(writer, &none), 0);
+	CHECK_EQ(section_put(writer, &none), 0);
+}
+
+/* Decodes a section whose runs are these numbers. Returns what busy_decode() returns. */
+static int decode_runs(const uint64_t *numbers, size_t numbers_count, size_t cells)
+{
+	_cleanup_(cleanup_busy_decoder) struct busy_decoder *decoder = NULL;
+	_cleanup_(buffer_done) struct buffer bytes = { 0 }, runs = { 0 }, zeros = { 0 };
+	struct section_writer writer = { .to = &bytes };
+	struct busy busy;
+	int r;
+
+	put_before_runs(&writer);
+	for (size_t i = 0; i < numbers_count; i++)
+		buffer_varint(&runs, numbers[i]);
+	CHECK_EQ(section_put(&writer, &runs), 0);
+	for (size_t i = 0; i < cells; i++)
+		buffer_u8(&zeros, 0);
+	for (int i = 0; i < CELL_COLUMNS; i++)
+		CHECK_EQ(section_put(&writer, &zeros), 0);
+	CHECK_EQ(busy_decoder_new(&decoder), 0);
+	r = busy_decode(decoder, bytes.data, bytes.size, &busy);
+	busy_done(&busy);
+	return r;
+}
+
+/* Runs of cells: how many CPUs on, how many slots are skipped, how many more cells follow. */
+static void test_runs(void)
+{
+	static const struct {
+		uint64_t numbers[6];
+		size_t count, cells;
+		int r;
+	} rows[] = {
+		{ { 0, 0, 0 }, 3, 1, 0 },
+		{ { 1, 3, 0 }, 3, 1, 0 },
+		{ { 0, 0, 3, 1, 0, 3 }, 6, 8, 0 },
+		{ { 0, 0, 1, 0, 0, 1 }, 6, 4, 0 },
+		{ { UINT32_MAX, 0, 0 }, 3, 1, 0 },
+		/* the run ends early */
+		{ { 0, 0 }, 2, 1, -EBADMSG },
+		{ { 0 }, 1, 1, -EBADMSG },
+		{ { 0, 0, 0, 0, 0 }, 5, 2, -EBADMSG },
+		/* no such CPU */
+		{ { UINT32_MAX + 1ull, 0, 0 }, 3, 1, -EBADMSG },
+		{ { UINT32_MAX, 0, 0, 1, 0, 0 }, 6, 2, -EBADMSG },
+		/* the second CPU would be the first again */
+		{ { 1, 0, 0, UINT64_MAX, 0, 0 }, 6, 2, -EBADMSG },
+		/* no such slot */
+		{ { 0, 4, 0 }, 3, 1, -EBADMSG },
+		{ { 0, 3, 1 }, 3, 2, -EBADMSG },
+		{ { 0, 0, 1, 0, 2, 0 }, 6, 3, -EBADMSG },
+		/* more or fewer cells than the other columns have */
+		{ { 0, 0, 1 }, 3, 1, -EBADMSG },
+		{ { 0, 0, 1 }, 3, 3, -EBADMSG },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		int r = decode_runs(rows[i].numbers, rows[i].count, rows[i].cells);
+
+		if (r != rows[i].r)
+			CHECK_FAIL("row %zu: %d, not %d", i, r, rows[i].r);
+	}
+}
+
 /* A segment without samples lacks this section, and a damaged section is reported. */
 static void test_section(void)
 {
@@ -509,4 +592,5 @@ CHECK_MAIN({ "busy seconds of a CPU", test_seconds },
 	   { "partly lost samples", test_lost_in_part }, { "an offline CPU", test_offline },
 	   { "low rates", test_low_rates }, { "other events", test_events },
 	   { "a clock that was set", test_step }, { "the section survives encoding", test_bytes },
+	   { "the positions of cells are within bounds", test_runs },
 	   { "the section of a segment", test_section })

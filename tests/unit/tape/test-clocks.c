@@ -49,7 +49,7 @@ static void machine_run(struct machine *machine, uint64_t ns)
 	machine->boottime_ns += ns + more_ns;
 }
 
-/* Runs that many seconds, with a reading at the end of each. */
+/* Runs `seconds` seconds, with a reading at the end of each second. */
 static void machine_record(struct machine *machine, unsigned int seconds)
 {
 	while (seconds--) {
@@ -180,7 +180,7 @@ static void test_steps(void)
 	CHECK_EQ(error_at(tape, CLOCKS_MONOTONIC, START + 10900000000), 900);
 	CHECK_EQ(error_at(tape, CLOCKS_REALTIME, START + 10 * NSEC_PER_SEC), 900);
 	CHECK_EQ(error_at(tape, CLOCKS_REALTIME, START + 11 * NSEC_PER_SEC), 900);
-	/* stepped over */
+	/* a step skipped this time */
 	CHECK_EQ(clocks_to_perf(tape, CLOCKS_REALTIME, WALL + 13 * NSEC_PER_SEC, moments), 0);
 	/* once, twice, three times */
 	CHECK_EQ(clocks_to_perf(tape, CLOCKS_REALTIME, WALL + 5 * NSEC_PER_SEC, moments), 1);
@@ -263,8 +263,8 @@ static void test_two_tapes_that_claim_one_time(void)
 }
 
 /*
- * Readings at random distances and with random errors, with all that can happen to a clock between
- * them.
+ * Readings at random distances and with random errors, and anything that can happen to a clock
+ * between them.
  */
 static struct tape *random_tape(void)
 {

@@ -172,7 +172,7 @@ static void test_bomb(void)
 	CHECK_EQ(parts_decode(&parts, &back, NULL), -EBADMSG);
 }
 
-/* Decodes a segment that has this many strings more. */
+/* Decodes a segment with `count` additional strings. */
 static int decode_strings(size_t count)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = small_tape(), *back = NULL;
@@ -197,7 +197,7 @@ static int decode_strings(size_t count)
 	return parts_decode(&parts, &back, NULL);
 }
 
-/* A string of few bytes takes many in the tables of a reader. */
+/* A string of few bytes takes many bytes in the tables of a reader. */
 static void test_many_strings(void)
 {
 	CHECK_EQ(decode_strings(1000), 0);

@@ -129,8 +129,8 @@ static bool same_sample(const struct tape *a, const struct tape_sample *in_a, co
 }
 
 /*
- * Each sample of the slice is the next sample of the tape within the window, and no sample is
- * missing.
+ * Each sample of the slice is the next sample of the tape within the window, and the slice has all
+ * of these samples.
  */
 static void check_samples(const struct tape *tape, const struct tape *part, uint64_t from_ns,
 			  uint64_t to_ns)
@@ -161,7 +161,7 @@ static void check_events(const struct tape *part)
 	}
 }
 
-/* The fields of an event contain its name. */
+/* The slice keeps the process of each module. */
 static void check_pids(const struct tape *part)
 {
 	CHECK_EQ(part->pids.count, part->modules.count);
@@ -311,7 +311,9 @@ static void check_makers(const struct tape *tape, unsigned int from, unsigned in
 	CHECK(tape_is_sound(part));
 }
 
-/* Without an event of dying cgroups, a window has those of the moment before it, or after it. */
+/*
+ * A window without an event of dying cgroups gets the events of the moment before it, or after it.
+ */
 static void test_dying(void)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, 100);
@@ -342,7 +344,9 @@ static void test_nothing(void)
 	CHECK(!part);
 }
 
-/* The wall clock shows 20 s to 25 s twice. The slice excludes what was recorded between the two. */
+/*
+ * The wall clock shows 20 s to 25 s twice. The slice excludes the samples between the two passes.
+ */
 static void test_set_back(void)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = tapes_bare(0, 60 * NSEC_PER_SEC), *part = NULL;

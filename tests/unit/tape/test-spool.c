@@ -418,7 +418,7 @@ static void test_foreign_block_with_the_number_that_is_due(void)
 	}
 }
 
-/* If a block is there twice, nothing is lost. */
+/* If the spool contains a block twice, its reader does not report a loss. */
 static void test_written_twice(void)
 {
 	_cleanup_(story_done) struct story story = story_of(4);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The class of a stack says what the CPU's time was used for. */
+/* The class of a stack says how the CPU spent its time. */
 #include "tests/check.h"
 
 #include "tape/stack-class.h"

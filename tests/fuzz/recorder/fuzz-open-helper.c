@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Any bytes as the answer of the process that opens files of others. The first byte says how many
- * descriptors come with it. Each descriptor must be closed or owned, and a build-id must fit.
+ * Reads any bytes as the answer of the process that opens files of others. The first byte states
+ * how many descriptors come with the answer. Each descriptor must be closed or owned, and a
+ * build-id must fit.
  */
 #include <dirent.h>
 #include <fcntl.h>
