@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Measures what the host's gauges cost. Reads those below ROOT ("" for this host) as often as in
- * SECONDS seconds, one after the other, or with `paced` at their usual rates. Prints for each
- * source and for all together the time in percent of one CPU, including kernel time.
+ * Measures what the host's gauges cost. Reads the gauges below ROOT ("" for this host) as often as
+ * the recorder does in SECONDS seconds: without pauses, or with `paced` once a second. Prints the
+ * time of each source and of all sources, in percent of one CPU, including kernel time.
  *
  *   bench-host ROOT SECONDS [paced]
  */

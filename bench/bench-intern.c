@@ -43,7 +43,10 @@ struct bench {
 	struct pipeline_source source;
 	struct pipeline_options options;
 	struct pipeline pipeline;
-	/* each field occurs once */
+	/*
+	 * the records of all stacks; drain_cpu() sets the CPU and the time of a record before each
+	 * use
+	 */
 	struct sample *stacks;
 	uint64_t random;
 };

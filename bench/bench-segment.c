@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "tape/segment/contents.h"
 #include "tape/segment/segment.h"
 
 #define ROUNDS 5
@@ -37,7 +38,23 @@ static void fail(const char *what)
 	exit(1);
 }
 
-/* Runs in a child process, so that the parent's memory does not change. */
+/* Returns the stored size of the section with the digest. */
+static unsigned long long digest_bytes(const struct buffer *bytes)
+{
+	struct segment_input input = segment_input_memory(bytes->data, bytes->size);
+	struct contents contents = { 0 };
+	unsigned long long stored = 0;
+
+	if (contents_read(&contents, &input, NULL) < 0)
+		fail("cannot read back");
+	for (size_t i = 0; i < contents.entries.count; i++)
+		if (strcmp(contents.entries.items[i].name, "digest") == 0)
+			stored = contents.entries.items[i].stored;
+	contents_done(&contents);
+	return stored;
+}
+
+/* Encodes in a child process, so that the parent's memory does not change. */
 static void encode(const struct tape *tape, enum segment_effort effort, const char *name)
 {
 	pid_t child;
@@ -52,6 +69,7 @@ static void encode(const struct tape *tape, enum segment_effort effort, const ch
 
 		if (segment_encode(tape, effort, 1 << 30, &bytes) < 0)
 			fail("cannot encode");
+		printf(", \"%s_digest_bytes\": %llu", name, digest_bytes(&bytes));
 		printf(", \"%s_bytes\": %zu, \"%s_s\": %.3f, \"%s_mb\": %.1f", name, bytes.size,
 		       name, (double)(cpu_ns() - start_ns) / 1e9, name,
 		       (double)(resident_kb() - before_kb) / 1024);
@@ -80,7 +98,8 @@ static void decode(const struct segment_input *input, const struct segment_want 
 
 int main(int argc, char **argv)
 {
-	struct segment_want whole = { 0, UINT64_MAX, SEGMENT_ALL, 1 }, sums = whole, window = whole;
+	struct segment_want whole = { 0, UINT64_MAX, SEGMENT_ALL, 1 }, sums = whole, window = whole,
+			    digest = whole;
 	struct segment_summary summary;
 	struct segment_input input;
 	struct tape *tape;
@@ -94,6 +113,7 @@ int main(int argc, char **argv)
 	    segment_decode(&input, &whole, &tape, NULL) < 0)
 		fail("not a sound segment");
 	sums.parts = SEGMENT_SUMS;
+	digest.parts = SEGMENT_DIGEST | SEGMENT_LOSSES;
 	window.parts = SEGMENT_SAMPLES | SEGMENT_LOSSES;
 	window.from_ns = summary.begin_ns + (summary.end_ns - summary.begin_ns) / 2;
 	window.to_ns = window.from_ns + 10 * NSEC_PER_SEC;
@@ -103,6 +123,7 @@ int main(int argc, char **argv)
 	decode(&input, &whole, "whole");
 	decode(&input, &window, "window");
 	decode(&input, &sums, "sums");
+	decode(&input, &digest, "digest");
 	printf("}\n");
 	tape_free(tape);
 	free(data);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Makes a store as after many nights of recording: adjacent segments of two minutes up to now. Each
- * has its own dictionary and shares a part of its stacks with the others. The contents of a segment
- * depend only on its number.
+ * Makes a store that looks as if a recorder had run for many nights: adjacent segments of two
+ * minutes up to now. Each segment has its own dictionary and shares a part of its stacks with the
+ * others. The contents of a segment depend only on its number.
  *
  *   make-store DIR [segments=360] [samples=1117440] [cpus=96] [stacks=40000] [sharing=80]
  *              [incidents=100] [idle=0] [restarts=0] [effort=usual]
@@ -41,7 +41,10 @@ static uint32_t pick(uint32_t below)
 	return (random_state >> 33) % below;
 }
 
-/* A skewed choice as with real stacks: few ranks are frequent, most are rare. */
+/*
+ * Picks a rank below `below`. The choice is skewed as with real stacks: few ranks are frequent,
+ * most are rare.
+ */
 static uint32_t pick_rank(uint32_t below)
 {
 	double share = pick(1u << 30) / (double)(1u << 30);
@@ -86,7 +89,7 @@ static void add_modules(struct tape *tape)
 	}
 }
 
-/* A call site in a function. The name and the module follow from the function's number. */
+/* Adds a call site in a function. The name and the module follow from the function's number. */
 static uint32_t add_frame(struct tape *tape, uint32_t function, uint32_t site)
 {
 	uint32_t module = 1 + function % MODULES, id;
@@ -99,8 +102,8 @@ static uint32_t add_frame(struct tape *tape, uint32_t function, uint32_t site)
 }
 
 /*
- * Chooses each callee by the seed among the few callees of its caller. So stacks share their outer
- * frames, and the number of frames stays bounded.
+ * Adds a stack. The seed chooses each callee among the few callees of its caller. So stacks share
+ * their outer frames, and the number of frames stays bounded.
  */
 static uint32_t add_stack(struct tape *tape, uint64_t seed)
 {

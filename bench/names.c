@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Measures the CPU time to name addresses, for bench/symbols. CPU time, because the wall clock
- * includes the machine's other load.
+ * Measures the CPU time to name addresses, for bench/symbols. The wall clock would include the
+ * machine's other load.
  *
  *   names elf FILE COUNT     names COUNT addresses spread over a file's code, twice
  *   names print FILE COUNT   the same, and prints address, start and name

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Busy with deep stacks. Each round calls eight functions in a chain of twenty, on one of PATHS
- * paths, and works at the bottom. With the frames around main(), a stack has about 24 frames.
+ * Keeps a CPU busy with deep stacks. Each round makes a chain of twenty calls of eight functions,
+ * in one of PATHS orders, and works at its end. With the frames around main(), a stack has about 24
+ * frames.
  *
  *   deep CPU PATHS
  */

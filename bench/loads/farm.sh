@@ -20,7 +20,7 @@ int main() { std::map<std::string, std::regex> m; m.emplace("a", "b"); std::cout
 END
 		"$2" -O2 -c "$folder/$1.cc" -o "$folder/$1.o"
 		tar cf - "$tree/base" "$tree/tape" "$tree/docs" | gzip >"$folder/$1.tar.gz"
-		find /usr/include -name '*.h' | xargs cat 2>/dev/null | grep -c define >/dev/null
+		find /usr/include -name '*.h' -exec cat {} + 2>/dev/null | grep -c define >/dev/null
 	done
 }
 
