@@ -62,6 +62,9 @@ missing_to_build() {
 missing_to_test() {
 	has python3 || echo "python3 runs the tests"
 	has clang-format || echo "clang-format checks the format"
+	has promtool || echo "prometheus reads metrics, rules and alerts"
+	has prometheus-node-exporter || echo "prometheus-node-exporter exports metrics"
+	has mandoc || echo "mandoc checks the manual"
 	has file || echo "file brings libmagic, which decides whether Flamescope opens a text"
 	has zstd || echo "zstd unpacks segments for an independent reader"
 	has chromium-headless-shell || has chromium || echo "chromium-headless-shell opens flame graphs"
@@ -69,7 +72,20 @@ missing_to_test() {
 	has strace || echo "strace shows the order of writes to the disk"
 	has zsh || echo "zsh completes the command line"
 	has fish || echo "fish completes the command line"
+	has shellcheck || echo "shellcheck checks the scripts"
+	has dh || echo "debhelper builds the Debian package"
+	has lintian || echo "lintian checks the Debian package"
+	has reuse || echo "reuse checks the licences"
 	has mpstat || echo "sysstat has mpstat, to compare CPU gauges with"
+	[ -e /usr/include/elfutils/libdwfl.h ] ||
+		echo "libdw-dev walks stacks, to compare with"
+}
+
+# The longest tests make roots of Debian and boot one.
+missing_to_test_long() {
+	has debootstrap || echo "debootstrap makes roots in which packages are tried"
+	has qemu-system-x86_64 || echo "qemu-system-x86 boots a root"
+	has mkfs.ext4 || echo "e2fsprogs makes a disk of a root"
 }
 
 # Installs the packages that a missing_... function lists. This is the only step that needs root,
