@@ -84,7 +84,7 @@ def left_to_chance(idle, slots):
 
 def check_skipped(store, said, idle, late):
     """Compares the skipped samples in the report with the empty slots. `idle` has the idle slots of each CPU."""
-    match = re.search(r"(\d+) samples of busy CPUs skipped", said)
+    match = re.search(r"(\d+) samples? of busy CPUs skipped", said)
     told = int(match[1]) if match else 0
     begin, last = span_of(store)
     slots = [Slots(store, cpu) for cpu in CPUS]

@@ -122,7 +122,7 @@ def test_full_to_the_end(folder):
         said += stop(recorder)
         window = ("--from", f"@{begin:.6f}", "--to", f"@{time.time():.6f}")
         wrongs += expect("record ends with exit code 1", recorder.returncode == 1, recorder.returncode, said)
-        found = re.search(r"(\d+) samples could not be sealed", said)
+        found = re.search(r"(\d+) samples? could not be sealed", said)
         wrongs += expect("record says how many samples it could not seal", found, said)
         make_room(store)
         told, more = [], ""
