@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "tape/slice.h"
 
+#include "base/clock.h"
 #include "tape/clocks.h"
 #include "tape/tape-events.h"
 
+/* The least time between two readings of a rare gauge. */
+#define RARE_NS (5 * NSEC_PER_SEC)
 #define NOT_NEEDED UINT32_MAX
 #define NEEDED (UINT32_MAX - 1)
 
@@ -300,6 +303,28 @@ static int take_incidents(struct slice *slice)
 	return 0;
 }
 
+/* Returns whether a gauge is read so rarely that a slice may lack a reading. */
+static bool slice_is_rare(const struct tape_point *points, uint32_t count)
+{
+	return count && points[count - 1].time_ns - points[0].time_ns >= (count - 1) * RARE_NS;
+}
+
+/* Copies the last reading before the slice, else the first reading after it. */
+static int slice_take_near(struct slice *slice, const struct tape_point *points, uint32_t count)
+{
+	uint32_t before = 0;
+
+	if (!slice_is_rare(points, count) || !slice->ranges.count)
+		return 0;
+	while (before < count && points[before].time_ns < slice->ranges.items[0].from_ns)
+		before++;
+	return array_push(&slice->to->points, points[before ? before - 1 : 0]);
+}
+
+/*
+ * The recorder reads some gauges once a minute. A slice without a reading of a gauge gets the
+ * nearest one, because the level of such a gauge may explain what the slice shows.
+ */
 static int take_gauge(struct slice *slice, struct tape_gauge gauge)
 {
 	const struct tape_point *run = slice->from->points.items + gauge.first;
@@ -310,6 +335,8 @@ static int take_gauge(struct slice *slice, struct tape_gauge gauge)
 		if (slice_is_within(slice, run[i].time_ns) &&
 		    array_push(&slice->to->points, run[i]) < 0)
 			return -ENOMEM;
+	if (slice->to->points.count == gauge.first && slice_take_near(slice, run, points) < 0)
+		return -ENOMEM;
 	gauge.count = slice->to->points.count - gauge.first;
 	if (!gauge.count)
 		return 0;

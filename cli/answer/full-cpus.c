@@ -193,19 +193,21 @@ void full_cpus_put(const struct spikes *spikes, const struct ranking *ranking,
 	}
 }
 
-void full_cpus_put_brief(const struct spikes *spikes, struct buffer *text)
+void full_cpus_put_brief(const struct spikes *spikes, bool utc, struct buffer *text)
 {
 	size_t count = MIN(spikes->list.count, (size_t)LINES);
-	char length[48];
+	char length[48], time[TIME_TEXT_SIZE];
 
 	if (!count && !spikes->unknown)
 		buffer_text(text, "no CPU was full for 2 s");
 	for (size_t i = 0; i < count; i++) {
 		const struct spike *spike = &spikes->list.items[i];
 
-		buffer_printf(text, "%sCPU %u %s %s", i ? ", " : "", spike->cpu,
-			      i ? "for" : "was full for",
-			      duration_format(spike->length_ns, length, sizeof(length)));
+		buffer_printf(
+			text, "%sCPU %u %s %s from %s", i ? ", " : "", spike->cpu,
+			i ? "for" : "was full for",
+			duration_format(spike->length_ns, length, sizeof(length)),
+			screen_time_of_day(spike->from_ns, spikes->window.from_ns, utc, time));
 	}
 	if (spikes->list.count > count)
 		buffer_printf(text, ", %zu more", spikes->list.count - count);

@@ -29,7 +29,7 @@ int full_cpus_find(struct store_reader *reader, const struct question *question,
 void full_cpus_put(const struct spikes *spikes, const struct ranking *ranking,
 		   const struct terminal *terminal, bool utc, struct buffer *text);
 /*
- * Puts "CPU 0 was full for 6 s, CPU 3 for 2 s" without a newline. Puts nothing if the segments do
- * not store full CPUs.
+ * Puts "CPU 0 was full for 6 s from 12:24:43, CPU 3 for 2 s from 12:24:40" without a newline. Puts
+ * nothing if the segments do not store full CPUs.
  */
-void full_cpus_put_brief(const struct spikes *spikes, struct buffer *text);
+void full_cpus_put_brief(const struct spikes *spikes, bool utc, struct buffer *text);

@@ -148,9 +148,9 @@ static void heatmap_put_full(const struct invocation *invocation, const struct h
 {
 	size_t size = head->size;
 
-	full_cpus_put_brief(&map->full, head);
+	full_cpus_put_brief(&map->full, option_given(invocation, "utc"), head);
 	if (map->full.list.count && !option_given(invocation, "per-cpu"))
-		buffer_text(head, "; --per-cpu shows when");
+		buffer_text(head, "; --per-cpu shows each CPU");
 	if (head->size > size)
 		buffer_u8(head, '\n');
 }

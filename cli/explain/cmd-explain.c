@@ -66,8 +66,8 @@ static int explain_print(const struct explain_answer *answer)
 	const struct invocation *invocation = answer->invocation;
 	const struct evidence *evidence = &answer->explain.evidence;
 	_cleanup_(buffer_done) struct buffer text = { 0 };
-	const struct window stall = { .from_ns = evidence->strip_from_ns,
-				      .to_ns = evidence->strip_to_ns };
+	const struct window stall = { .from_ns = evidence->stall_from_ns,
+				      .to_ns = evidence->stall_to_ns };
 	const char *given = option_value(invocation, "store");
 	char host[HOST_NAME_SIZE], store[512] = "";
 
@@ -113,8 +113,8 @@ static int explain_answer_run(struct explain_answer *answer)
 		r = explain_find(answer, reader, &error);
 	if (r < 0)
 		return fail(r, &error);
-	stall = (struct window){ .from_ns = evidence->strip_from_ns,
-				 .to_ns = evidence->strip_to_ns };
+	stall = (struct window){ .from_ns = evidence->stall_from_ns,
+				 .to_ns = evidence->stall_to_ns };
 	if (!evidence->samples && !*evidence->incident.kind)
 		return screen_nothing(invocation, reader, &stall, &evidence->coverage);
 	code = explain_print(answer);

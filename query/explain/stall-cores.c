@@ -10,6 +10,7 @@
 #include "query/explain/core-details.h"
 #include "query/explain/stall-grid.h"
 #include "query/explain/stall-samples.h"
+#include "query/read/series.h"
 
 /* A CPU counts as full if it had no idle time for this long, or for most of a shorter stall. */
 #define FULL_NS (2 * NSEC_PER_SEC)
@@ -176,13 +177,42 @@ static void stall_add_machine(const struct stall_cores *cores, struct evidence *
 	}
 }
 
+/* Takes from the coverage of the strips what describes samples instead of time. */
+static void stall_take_samples(const struct coverage *strips, struct coverage *coverage)
+{
+	coverage->frames = strips->frames;
+	coverage->named = strips->named;
+	coverage->unnamed = strips->unnamed;
+	coverage->stacks = strips->stacks;
+	coverage->stacks_read = strips->stacks_read;
+	coverage->clock_error_ns = strips->clock_error_ns;
+	coverage->facts = strips->facts;
+}
+
+static bool stall_wants_gauge(void *context, const char *name)
+{
+	return false;
+}
+
+/* The coverage is that of the stall: its surroundings are only in the strips. */
+static int stall_read_coverage(struct store_reader *reader, const struct question *question,
+			       struct evidence *evidence, struct error *error)
+{
+	struct series_options options = { .question = *question, .wants = stall_wants_gauge };
+
+	options.question.window = (struct window){
+		.from_ns = evidence->stall_from_ns,
+		.to_ns = MAX(evidence->stall_to_ns, evidence->stall_from_ns + 1),
+	};
+	return series_run(reader, &options, &evidence->coverage, error);
+}
+
 static void stall_take_facts(const struct stall_cores *cores, struct evidence *evidence)
 {
 	struct selection *selection = cores->samples.selection;
 
 	evidence->samples = selection->rows.count;
-	evidence->coverage = selection->coverage;
-	memset(&selection->coverage.gaps, 0, sizeof(selection->coverage.gaps));
+	stall_take_samples(&selection->coverage, &evidence->coverage);
 	for (size_t i = 0; i < selection->tapes.count; i++)
 		evidence->cpus =
 			MAX(evidence->cpus, stack_class_host_cpus(selection->tapes.items[i]));
@@ -203,7 +233,9 @@ int stall_cores_read(struct store_reader *reader, const struct question *questio
 	};
 	evidence->strip_from_ns = around.window.from_ns;
 	evidence->strip_to_ns = around.window.to_ns;
-	r = stall_samples_read(reader, &around, &cores.samples, error);
+	r = stall_read_coverage(reader, question, evidence, error);
+	if (r == 0)
+		r = stall_samples_read(reader, &around, &cores.samples, error);
 	if (r == 0)
 		r = stall_fill_grid(&cores, &around.window);
 	if (r == 0)

@@ -183,6 +183,58 @@ static void test_stall_alone(void)
 	caused_host_done(&host);
 }
 
+/* The causes that concern CPUs are found on a host of 448 CPUs. */
+static void test_many_cpus(void)
+{
+	static const enum caused causes[] = { CAUSED_ZOMBIES, CAUSED_KERNEL_LOOP, CAUSED_ALL_BUSY,
+					      CAUSED_STEAL };
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	struct score score = { 0 };
+	struct caused_host host;
+	struct tapes_store store;
+
+	caused_host_init(&host, 3, 448);
+	caused_store_make(&store, &host);
+	CHECK_EQ(store_reader_open(store.path, &reader, NULL), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(causes); i++) {
+		score_cause(reader, &host, causes[i], &score);
+		CHECK_EQ(score.right[causes[i]], 1);
+	}
+	tapes_store_done(&store);
+	caused_host_done(&host);
+}
+
+/*
+ * On a host of one CPU, other programs fill that CPU all the time. The answer about a loop in the
+ * kernel still names the CPU and the thread.
+ */
+static void test_one_cpu(void)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	const struct evidence *evidence;
+	const struct evidence_core *core;
+	struct caused_host host;
+	struct tapes_store store;
+	struct explain explain;
+
+	caused_host_init(&host, 5, 1);
+	caused_store_make(&store, &host);
+	CHECK_EQ(store_reader_open(store.path, &reader, NULL), 0);
+	explain_at(reader, &host, CAUSED_KERNEL_LOOP, host.slots[CAUSED_KERNEL_LOOP].from_ns,
+		   host.slots[CAUSED_KERNEL_LOOP].to_ns, &explain);
+	evidence = &explain.evidence;
+	core = &evidence->cores[0];
+	CHECK_EQ(evidence->cpus, 1);
+	CHECK_EQ(evidence->core_count, 1);
+	CHECK_EQ(core->cpu, 0);
+	CHECK(core->full);
+	CHECK_STR(evidence_name(evidence, core->threads[0].comm), "nv-hostd");
+	CHECK_STR(explain.verdicts.list[0].kind, "kernel_loop");
+	explain_done(&explain);
+	tapes_store_done(&store);
+	caused_host_done(&host);
+}
+
 /* Prints the score of many seeds. */
 static void bench(uint64_t first, uint64_t last)
 {
@@ -205,7 +257,9 @@ static void bench(uint64_t first, uint64_t last)
 }
 
 static const struct check_test tests[] = { { "twelve planted causes", test_causes_are_found },
-					   { "the stall alone", test_stall_alone } };
+					   { "the stall alone", test_stall_alone },
+					   { "448 CPUs", test_many_cpus },
+					   { "one CPU", test_one_cpu } };
 
 int main(int argc, char **argv)
 {

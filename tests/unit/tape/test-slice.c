@@ -258,6 +258,32 @@ static void test_only_what_it_needs(void)
 		      strcmp(tape_string(part, i), "b") != 0);
 }
 
+/* The last reading of a gauge that is read once a minute comes with a short slice. */
+static void test_rare_gauge(void)
+{
+	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, 200), *part = NULL, *first = NULL;
+	uint32_t gauge;
+
+	CHECK_EQ(tape_add_gauge(tape, "memory_cgroups/dying", &gauge), 0);
+	for (unsigned int minute = 0; minute < 3; minute++)
+		CHECK_EQ(tape_add_point(tape, gauge,
+					tape->begin_ns + (30 + 60 * minute) * NSEC_PER_SEC, minute),
+			 0);
+	CHECK_EQ(tape_slice(tape, TAPES_REALTIME + 100 * NSEC_PER_SEC,
+			    TAPES_REALTIME + 110 * NSEC_PER_SEC, &part),
+		 0);
+	CHECK(tape_is_sound(part));
+	CHECK_EQ(part->gauges.count, 1);
+	CHECK_EQ(part->points.count, 1);
+	CHECK_EQ(part->points.items[0].value, 1);
+	CHECK_EQ(part->points.items[0].time_ns, tape->begin_ns + 90 * NSEC_PER_SEC);
+	CHECK_EQ(tape_slice(tape, TAPES_REALTIME + 5 * NSEC_PER_SEC,
+			    TAPES_REALTIME + 10 * NSEC_PER_SEC, &first),
+		 0);
+	CHECK_EQ(first->points.count, 1);
+	CHECK_EQ(first->points.items[0].value, 0);
+}
+
 /* How the recording ended belongs to the last window only, and the sums belong to no part. */
 static void test_ended(void)
 {
@@ -414,6 +440,7 @@ CHECK_MAIN({ "windows partition a tape", test_partition },
 	   { "a slice has only the rows that it needs", test_only_what_it_needs },
 	   { "a window without samples", test_nothing },
 	   { "only the last window has the recording's end", test_ended },
+	   { "a gauge that is read rarely", test_rare_gauge },
 	   { "each window tells what was dying", test_dying },
 	   { "a clock that was set back", test_set_back },
 	   { "losses across edges are shared", test_losses },
