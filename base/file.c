@@ -110,7 +110,9 @@ int file_replace(const char *dir, const char *name, const void *data, size_t siz
 		return -errno;
 	if (snprintf(temporary, sizeof(temporary), ".%s.new", name) >= (int)sizeof(temporary))
 		return -ENAMETOOLONG;
-	fd = openat(dir_fd, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0640);
+	/* another user may have put a file or a link there, if others can write to the folder */
+	unlinkat(dir_fd, temporary, 0);
+	fd = openat(dir_fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640);
 	if (fd < 0)
 		return -errno;
 	r = file_write_all(fd, data, size);

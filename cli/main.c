@@ -217,6 +217,8 @@ int main(int argc, char **argv)
 		return close_output(EXIT_DONE);
 	}
 	if (!invocation.command)
-		return usage_error("no command given; see 'perftape --help'");
+		return invocation.given_count
+			       ? usage_error("no command given; add one, such as 'record'")
+			       : usage_error("no command given; see 'perftape --help'");
 	return close_output(main_run(&invocation));
 }

@@ -32,7 +32,7 @@ Description=the life of the package
 
 [Service]
 Type=idle
-Environment=HOME=/root
+Environment=HOME=/root LIFE_CYCLE_WAIT=300
 WorkingDirectory=/root
 ExecStart=/bin/bash /root/life-cycle.sh /root/perftape.deb
 ExecStopPost=/bin/systemctl poweroff --force

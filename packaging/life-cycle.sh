@@ -88,6 +88,64 @@ has_five() { listed && [ "$(listed | wc -l)" = 5 ]; }
 run_listed() { listed | sed -n "$1p" | bash; }
 lists_the_kill() { run_listed 4 | grep oom.kill; }
 
+# systemd's figure for a unit, from 0 (safe) to 10.
+is_confined() {
+	systemd-analyze security --no-pager "$1" | tail -n 1
+	systemd-analyze security --no-pager --threshold=22 "$1" >/dev/null
+}
+
+metric() { perftape status --openmetrics | awk -v name="$1" '$1 == name { print $2 }'; }
+reaches() {
+	local reach
+	reach=$(metric perftape_reach_timestamp_seconds)
+	[ "${reach%%.*}" -ge "$1" ]
+}
+# node-exporter reads the metrics as a user of its own.
+has_metrics() {
+	setpriv --reuid=65534 --regid=65534 --clear-groups grep -q '^perftape_recording 1' /run/perftape/perftape.prom
+}
+
+# Busy loops in units of their own, with the highest weight and priority, four for each CPU.
+hogs() {
+	local i
+	for ((i = 0; i < 4 * $(nproc); i++)); do
+		"$@" "hog-$i"
+	done
+}
+start_hog() {
+	systemd-run -q --unit="$1" -p CPUWeight=10000 -p Nice=-20 -p OOMScoreAdjust=-900 sh -c 'while :; do :; done'
+}
+stop_hog() { systemctl stop "$1"; }
+# The recorder samples and saves the 20 seconds that begin now.
+saves_all() {
+	local pid lost end=$(($(date +%s) + 20))
+	pid=$(recorder)
+	lost=$(metric perftape_lost_samples_total)
+	until_true reaches "$end"
+	echo "lost $lost, then $(metric perftape_lost_samples_total); without a CPU for" \
+		"$(metric 'perftape_stalled_seconds_total{cause="cpu"}') s; memory $(metric perftape_memory_bytes)"
+	[ "$(metric perftape_lost_samples_total)" = "$lost" ] && [ "$(recorder)" = "$pid" ]
+}
+# A process without a limit takes all memory of the host.
+runs_out_of_memory() {
+	local pid
+	pid=$(recorder)
+	! systemd-run -q --wait -p OOMScoreAdjust=500 tail /dev/zero && saves_all && [ "$(recorder)" = "$pid" ]
+}
+
+# The second service has no right at all, and leaves a snapshot and a text of an incident.
+follows_without_rights() {
+	local pid
+	pid=$(systemctl show -P MainPID perftape-follow)
+	grep -E '^Cap(Eff|Prm|Bnd):' "/proc/$pid/status" | tee "$top/rights"
+	! grep -v '0000000000000000$' "$top/rights"
+}
+has_left() {
+	local owner
+	owner=$(stat -c %u /var/spool/perftape)
+	[ -n "$(find /var/spool/perftape -name "*oom.kill*.$1" -size +0 -perm 600 -user "$owner")" ]
+}
+
 # Each segment that was sealed before is there, with the same bytes.
 keeps_sealed() { (cd "$store" && sha256sum --quiet -c "$top/sums") && [ -s "$top/sums" ]; }
 
@@ -133,6 +191,22 @@ if has_systemd; then
 	check "its list has the incident" until_true lists_the_kill
 	check "its window of the incident" run_listed 5
 	sed 's/^/# /' "$top/said"
+	check "everybody can read the metrics" until_true has_metrics
+	check "systemd's exposure level of the service is at most 2.2" is_confined perftape.service
+	tail -n 1 "$top/said" | sed 's/^/# /'
+	check "and that of the unit that follows" is_confined perftape-follow.service
+	tail -n 1 "$top/said" | sed 's/^/# /'
+	check "hogs start in every slice" hogs start_hog
+	check "beside them, it loses no sample" saves_all
+	sed 's/^/# /' "$top/said"
+	hogs stop_hog
+	check "a host without memory kills another process" runs_out_of_memory
+	sed 's/^/# /' "$top/said"
+	check "the unit that follows incidents starts" systemctl start perftape-follow
+	check "without any right" follows_without_rights
+	check "another rehearsal" fails run_listed 3
+	check "leaves a snapshot of the incident" until_true has_left tape
+	check "and a text" until_true has_left txt
 else
 	check "nothing was started where no systemd runs" fails records
 	check "a recorder records as the package's user" begin_recording

@@ -136,6 +136,10 @@ static int arguments_parse_option(struct invocation *invocation, const char *wor
 	word += 2;
 	size = strcspn(word, "=");
 	option = arguments_find_option(invocation->command, word, size, 0);
+	if (!option && !invocation->command &&
+	    arguments_find_option(&command_record, word, size, 0))
+		return usage_error("'--%.*s' is an option of 'record'; write 'record' before it",
+				   (int)size, word);
 	if (!option)
 		return unknown_option(invocation->command, word);
 	return parse_value(invocation, option, word[size] ? word + size + 1 : NULL, words);

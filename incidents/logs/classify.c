@@ -161,6 +161,8 @@ const struct kind *classify_match(const struct classify *classify, const struct 
 		kind = classify_match_from(catalogue, prefix, prefix->text_with_writer, fields);
 	if (!kind && prefix->text_with_host != prefix->text_with_writer)
 		kind = classify_match_from(catalogue, prefix, prefix->text_with_host, fields);
+	if (kind && prefix->continues && !strcmp(kind->writer, "kernel"))
+		fields->quoted = true;
 	return kind;
 }
 

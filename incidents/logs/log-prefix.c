@@ -559,6 +559,12 @@ static void skip_tag_of_json(struct log_prefix *prefix, struct text_cursor *curs
 		cursor->at = open + 1;
 }
 
+bool log_prefix_is_bare(const struct log_prefix *prefix)
+{
+	return !prefix->writer && !prefix->wall.quality && !prefix->uptime_quality &&
+	       !prefix->has_delta && prefix->facility < 0;
+}
+
 bool log_prefix_read(struct log_prefix *prefix, const char *text, size_t size)
 {
 	struct text_cursor cursor = { text, text + size };

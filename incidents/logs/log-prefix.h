@@ -62,6 +62,11 @@ struct log_prefix {
 	 * writer.
 	 */
 	bool forged;
+	/*
+	 * The line is not the first one of its message. If the kernel wrote the message, the line
+	 * may be a name with a newline, which a user chose.
+	 */
+	bool continues;
 	/* "": unknown. */
 	char boot_id[33];
 	/* A PCI address that accompanies the message, or "". */
@@ -94,6 +99,8 @@ void log_prefix_done(struct log_prefix *prefix);
  * `text` and into its own scratch.
  */
 bool log_prefix_read(struct log_prefix *prefix, const char *text, size_t size);
+/* Returns whether the line had neither a stamp nor a writer. */
+bool log_prefix_is_bare(const struct log_prefix *prefix);
 /* Offers a stamp to the prefix, which keeps the best stamp and the first one of a shipper. */
 void log_prefix_offer_wall(struct log_prefix *prefix, const struct stamp *stamp,
 			   enum wall_quality quality);

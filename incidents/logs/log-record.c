@@ -382,6 +382,17 @@ struct text_cursor log_record_message(const struct log_record *record)
 		       : (struct text_cursor){ "", "" };
 }
 
+bool log_record_is_kernel(const struct log_record *record)
+{
+	if (is_value(record, LOG_RECORD_TRANSPORT, "kernel") ||
+	    is_value(record, LOG_RECORD_IDENTIFIER, "kernel"))
+		return true;
+	/* dmesg --json names no writer */
+	return log_record_has(record, LOG_RECORD_PRIORITY) &&
+	       !log_record_has(record, LOG_RECORD_TRANSPORT) &&
+	       !log_record_has(record, LOG_RECORD_IDENTIFIER);
+}
+
 void log_record_read_prefix(const struct log_record *record, struct text_cursor line,
 			    struct log_prefix *prefix)
 {

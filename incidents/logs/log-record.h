@@ -79,6 +79,8 @@ static inline bool log_record_json_open(const struct log_record *record)
  * changes.
  */
 struct text_cursor log_record_message(const struct log_record *record);
+/* Returns whether the message is the kernel's, by what the entry says of itself. */
+bool log_record_is_kernel(const struct log_record *record);
 /*
  * Fills `prefix` from the fields, then from the line of the message itself. `prefix` points into
  * both.

@@ -37,6 +37,8 @@ struct scanner {
 	/* The stamp of a message to all logged-in users, whose text is the next line. */
 	struct stamp announced;
 	bool has_announced;
+	/* A line had a stamp, so a line with blanks in place of a stamp continues another one. */
+	bool stamped;
 	/* The prefix around the JSON that is being read. */
 	const struct log_prefix *outer;
 	unsigned int nested;
@@ -85,6 +87,8 @@ static void take_message(const struct entry *entry, const struct log_record *rec
 	if (outer && outer->wall.quality)
 		log_prefix_offer_wall(&prefix, &outer->wall.stamp, WALL_SHIPPER);
 	log_record_read_prefix(record, message, &prefix);
+	prefix.continues =
+		log_record_is_kernel(record) && message.at != log_record_message(record).at;
 	line.text = prefix.text;
 	line.size = prefix.size;
 	if (prefix.size && *prefix.text == '{' && scanner->nested < NESTED_MAX) {
@@ -129,12 +133,6 @@ static int take_json(struct scanner *scanner, struct log_record *record, const s
 	return r;
 }
 
-static bool lacks_prefix(const struct log_prefix *prefix)
-{
-	return !prefix->writer && !prefix->wall.quality && !prefix->uptime_quality &&
-	       !prefix->has_delta && prefix->facility < 0;
-}
-
 /* Returns whether the line matches only as a truncated one. The next line may then continue it. */
 static bool seems_wrapped(const struct scanner *scanner, const struct log_prefix *prefix)
 {
@@ -160,6 +158,19 @@ static bool take_announcement(struct scanner *scanner, const struct line *line)
 	return true;
 }
 
+/*
+ * Returns whether the line continues the one before it. dmesg and journalctl indent the later lines
+ * of a message, and give a stamp only to its first line.
+ */
+static bool scanner_continues(struct scanner *scanner, const struct line *line,
+			      const struct log_prefix *prefix)
+{
+	bool bare = log_prefix_is_bare(prefix);
+
+	scanner->stamped |= !bare;
+	return bare && scanner->stamped && line->size && isblank((unsigned char)*line->text);
+}
+
 static void take_text_line(struct scanner *scanner, const struct line *line, bool may_wrap)
 {
 	_cleanup_(log_prefix_done) struct log_prefix prefix = { 0 };
@@ -167,6 +178,7 @@ static void take_text_line(struct scanner *scanner, const struct line *line, boo
 	log_prefix_init(&prefix);
 	log_prefix_read(&prefix, line->text, line->size);
 	scanner->pending.failed |= buffer_failed(&prefix.scratch);
+	prefix.continues = scanner_continues(scanner, line, &prefix);
 	if (scanner->has_announced && !prefix.wall.quality)
 		log_prefix_offer_wall(&prefix, &scanner->announced, WALL_TRADITIONAL);
 	scanner->has_announced = false;
@@ -208,7 +220,7 @@ static bool scanner_finish_wrapped(struct scanner *scanner, const struct line *n
 	scanner->has_wrapped = false;
 	if (next) {
 		log_prefix_read(&prefix, next->text, next->size);
-		if (lacks_prefix(&prefix) && prefix.size) {
+		if (log_prefix_is_bare(&prefix) && prefix.size) {
 			buffer_u8(&scanner->wrapped, ' ');
 			buffer_bytes(&scanner->wrapped, prefix.text, prefix.size);
 			log_prefix_read(&joined, (const char *)scanner->wrapped.data,

@@ -65,17 +65,18 @@ def crash(folder, lie):
 
 @live.test()
 def test_quoted(folder):
-    """the kernel quotes users in two ways; no quote is an incident, neither live nor, unmarked, in a scan"""
+    """the kernel quotes users in three ways; no quote is an incident, neither live nor, unmarked, in a scan"""
     folder.chmod(0o755)
     store, mark = folder / "store", os.urandom(1).hex()
     recorder = start_sampling(store)
     for lie in lies(mark):
         mount_overlay(lie)
+        mount_overlay(f"\n{lie}\n")
         if platform.machine() == "x86_64":
             crash(folder, lie)
     quotes = [line for line in kernel_log().splitlines() if mark in line and ("0000:" in line or "kube" in line)]
     after = time.time()
-    wrong = expect("the kernel quotes users", len(quotes) >= 2, quotes)
+    wrong = expect("the kernel quotes users", len(quotes) >= 4, quotes)
     wrong += expect("the recorder goes on", wait_for(lambda: reached(store) > after + 2), reached(store), after)
     stop(recorder)
     listed = perftape("incidents", "--store", store, "--json", "-q").stdout

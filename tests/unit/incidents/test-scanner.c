@@ -233,6 +233,34 @@ static void test_forged(void)
 	}
 }
 
+/*
+ * A user may name a folder after a kernel message, with newlines around it, and the kernel quotes
+ * the folder. Each log shows the lines of such a message in its own way.
+ */
+static void test_continued(void)
+{
+	static const char *const rows[] = {
+		"3,374,754272691,-;overlayfs: failed to resolve '/x\\x0a" HUNG "\\x0a': -2\n",
+		"[  754.272691] overlayfs: failed to resolve '/x\n               " HUNG
+		"\n               ': -2\n",
+		"Mar 12 07:41:09 h kernel: overlayfs: failed to resolve '/x\n"
+		"                          " HUNG "\n                          ': -2\n",
+		"{\"_TRANSPORT\":\"kernel\",\"MESSAGE\":\"overlayfs: failed to resolve "
+		"'/x\\n" HUNG "\\n': -2\"}\n",
+		"{\"dmesg\":[{\"pri\":3,\"time\":754.272691,\"msg\":\"overlayfs: failed to resolve "
+		"'/x\\n" HUNG "\\n': -2\"}]}\n",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct found_list found = { 0 };
+
+		scan(rows[i], &found);
+		if (found.list.count && !found.list.items[0].quoted)
+			CHECK_FAIL("%s is not marked as quoted", rows[i]);
+		found_done(&found);
+	}
+}
+
 /* A line in which another program quotes a kernel message is not an incident. */
 static void test_others(void)
 {
@@ -442,6 +470,7 @@ CHECK_MAIN({ "zones and halves of the day", test_zones },
 	   { "several boots in one log", test_boots }, { "the length of a stall", test_stall },
 	   { "the swapped arguments of ENA 2.17.0", test_swapped },
 	   { "users cannot forge the kernel's lines", test_forged },
+	   { "nor with newlines in names that the kernel quotes", test_continued },
 	   { "lines of other programs are not incidents", test_others },
 	   { "lines that were wrapped or truncated", test_wrapped },
 	   { "pieces of any size give the same", test_pieces },
