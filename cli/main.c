@@ -38,13 +38,17 @@ const struct option global_options[] = {
 };
 
 const struct command *const commands[] = {
-	&command_record,   &command_query,	&command_explain,
-	&command_top,	   &command_spikes,	&command_diff,
-	&command_heatmap,  &command_flamegraph, &command_gauges,
-	&command_audit,	   &command_incidents,	&command_import,
-	&command_segments, &command_status,	&command_verify,
-	&command_vacuum,   &command_snapshot,	&command_mark,
-	&command_resolve,  &command_completion, NULL,
+	&command_record,     &command_query,
+	&command_explain,    &command_top,
+	&command_spikes,     &command_diff,
+	&command_heatmap,    &command_flamegraph,
+	&command_gauges,     &command_audit,
+	&command_incidents,  &command_import,
+	&command_segments,   &command_status,
+	&command_verify,     &command_vacuum,
+	&command_snapshot,   &command_mark,
+	&command_resolve,    &command_fleet,
+	&command_completion, NULL,
 };
 
 /*

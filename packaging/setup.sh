@@ -76,6 +76,9 @@ missing_to_test() {
 	has dh || echo "debhelper builds the Debian package"
 	has lintian || echo "lintian checks the Debian package"
 	has reuse || echo "reuse checks the licences"
+	pkg-config --exists libcurl 2>/dev/null || echo "libcurl4-openssl-dev talks to the servers of a fleet"
+	has npm || echo "npm fetches a ClickHouse server"
+	has openssl || echo "openssl makes certificates"
 	has mpstat || echo "sysstat has mpstat, to compare CPU gauges with"
 	[ -e /usr/include/elfutils/libdwfl.h ] ||
 		echo "libdw-dev walks stacks, to compare with"

@@ -96,6 +96,7 @@ extern const struct command command_completion;
 extern const struct command command_diff;
 extern const struct command command_explain;
 extern const struct command command_flamegraph;
+extern const struct command command_fleet;
 extern const struct command command_heatmap;
 extern const struct command command_gauges;
 extern const struct command command_import;
