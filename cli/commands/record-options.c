@@ -22,6 +22,7 @@
 #define RING_MAX (64u << 20)
 #define STACK_ASKED_MIN 4000 /* "4K", rounded up */
 #define STACK_ASKED_MAX 65536
+#define STACK_STEP 4096
 
 const struct option record_options[] = {
 	{ "duration", 'd', "LENGTH",
@@ -136,9 +137,9 @@ static int parse_stack_bytes(const struct invocation *invocation, struct recorde
 	if (r < 0 || bytes < STACK_ASKED_MIN || bytes > STACK_ASKED_MAX)
 		return option_error(invocation, "stack-bytes", "'%s' is not a size from 4K to 64K",
 				    text);
-	/* the kernel copies whole words, and its records are smaller than 64K */
-	bytes = MAX(bytes, PERF_DUMPS_STACK_MIN);
-	ret->stack_bytes = MIN(bytes, PERF_DUMPS_STACK_MAX) / 8 * 8;
+	/* 32K, or 32000, means 32768; the kernel's records are smaller than 64K */
+	bytes = (bytes + STACK_STEP - 1) / STACK_STEP * STACK_STEP;
+	ret->stack_bytes = MIN(bytes, PERF_DUMPS_STACK_MAX);
 	if (option_given(invocation, "no-stack-dumps"))
 		ret->stack_bytes = 0;
 	return EXIT_DONE;

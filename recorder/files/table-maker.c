@@ -125,6 +125,7 @@ void table_maker_make(struct table_maker *maker, struct table_request *request,
 		work_share_spend(&maker->share, request->owner,
 				 name_helper_spent_ns(maker->helper) - begun_ns);
 	}
+	answer.made_ns = clock_ns(CLOCK_MONOTONIC);
 	free(take_ptr(request->path));
 	*ret_answer = answer;
 }

@@ -51,7 +51,9 @@ struct table_answer {
 	size_t size;
 	struct unwind_table table;
 	struct stat about;
+	/* The times of the request and of the answer, CLOCK_MONOTONIC. */
 	uint64_t asked_ns;
+	uint64_t made_ns;
 };
 
 struct table_maker;

@@ -302,14 +302,16 @@ static void settle(struct unwind_tables *tables, struct table_entry *entry,
 		return;
 	case -EDQUOT:
 		/* it says nothing of the file, so other owners need not wait longer each time */
-		entry->state = ENTRY_FAILED;
-		tables->counts.failed++;
-		return;
+		break;
+	case -EFBIG:
+		/* it stays too large, and each further request would delay those of other files */
+		entry->tries = RETRIES_MAX;
+		break;
 	default:
-		entry->state = ENTRY_FAILED;
 		entry->tries = MIN(entry->tries + 1, RETRIES_MAX);
-		tables->counts.failed++;
 	}
+	entry->state = ENTRY_FAILED;
+	tables->counts.failed++;
 }
 
 /* Gives an answer to its entry. Drops the answer if the entry was removed or has a newer ticket. */
@@ -327,7 +329,8 @@ static void unwind_tables_take_answer(struct unwind_tables *tables, struct table
 	if (answer->result == 1)
 		return;
 	if (answer->result == 0)
-		tables->counts.longest_ns = MAX(tables->counts.longest_ns, now - answer->asked_ns);
+		tables->counts.longest_ns =
+			MAX(tables->counts.longest_ns, answer->made_ns - answer->asked_ns);
 	settle(tables, entry, answer);
 }
 

@@ -101,7 +101,10 @@ struct unwind_tables_counts {
 	 * the helper died.
 	 */
 	uint64_t failed;
-	/* The longest time from a request to its table. */
+	/*
+	 * The longest time from a request to its table. The next turn takes the table, before it
+	 * walks stacks.
+	 */
 	uint64_t longest_ns;
 };
 /* For the draining thread. */

@@ -74,18 +74,20 @@ void dump_event_disable(const struct dump_event *event)
 
 /*
  * The rest of the present period differs between the two timers; setting a period starts a whole
- * new one.
+ * new one. Stopping the leader stops the group, and starting the leader starts both timers at once.
+ * PERF_IOC_FLAG_GROUP would start one after the other, so that the second timer fires some
+ * microseconds later, in an interrupt of its own.
  */
 int dump_event_align(const struct dump_event *event, int leader, uint64_t period)
 {
 	int r = 0;
 
-	if (ioctl(leader, PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP) < 0)
+	if (ioctl(leader, PERF_EVENT_IOC_DISABLE, 0) < 0)
 		return -errno;
 	if (ioctl(leader, PERF_EVENT_IOC_PERIOD, &period) < 0 ||
 	    ioctl(event->fd, PERF_EVENT_IOC_PERIOD, &period) < 0)
 		r = -errno;
-	if (ioctl(leader, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP) < 0)
+	if (ioctl(leader, PERF_EVENT_IOC_ENABLE, 0) < 0)
 		r = -errno;
 	return r;
 }

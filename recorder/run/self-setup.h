@@ -11,9 +11,9 @@
 #define SELF_SETUP_NICE (-15)
 
 /*
- * Lets this thread, and the threads and processes that it starts later, go first. Changes nothing
- * if the process already has a nice value other than 0. Returns 0; -EACCES if neither CAP_SYS_NICE
- * nor RLIMIT_NICE permits this.
+ * Lets this thread, and the threads and processes that it starts later, go first; also its session,
+ * if this process leads one. Changes nothing if the process already has a nice value other than 0.
+ * Returns 0; -EACCES if neither CAP_SYS_NICE nor RLIMIT_NICE permits this.
  */
 int self_setup_go_first(void);
 

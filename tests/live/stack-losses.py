@@ -112,20 +112,21 @@ def wait_busy(seconds):
 def test_hogs(folder):
     """Beside 24 hogs on each CPU, at most 1 % of the copies are lost.
 
-    A ring holds the copies of half a second. The recorder has precedence over the hogs, but not over the hypervisor, so
-    a run in which threads with that precedence woke later than the ring allows does not count.
+    A ring holds the copies of half a second. The recorder leads a session, so it has precedence over the hogs and over
+    what else this machine runs, but not over the hypervisor. A run in which the recorder woke later than the ring
+    allows does not count.
     """
     for turn in range(8):
         store = folder / f"store{turn}"
-        recorder = start_sampling(store, *TIMER)
-        with loads(HOGS), noise.Noise() as measured:
+        recorder = start_sampling(store, *TIMER, start_new_session=True)
+        with loads(HOGS):
             enough = wait_for(lambda store=store: taken(progress(store)) > 20 * HERTZ * len(CPUS))
             told = progress(store)
         wrongs = expect("samples with user stacks", enough, told) + end(recorder)[0]
         coverage = coverage_of(store)
         wrongs += expect("no sample is lost", coverage["lost"] == 0, coverage)
         # a drain that is late by more than half of the ring's time may lose copies
-        if wrongs or measured.late() < 0.2 and told["late_peak_ns"] < 200e6:
+        if wrongs or told["late_peak_ns"] < 200e6:
             break
     lost = told["stacks_lost"]
     print(f"# {lost} copies lost of {taken(told) + lost}")

@@ -50,10 +50,10 @@ def reached(store):
     return seconds_of(moment) if moment else 0.0
 
 
-def start_sampling(store, *words):
+def start_sampling(store, *words, **more):
     """Starts a recorder and waits until its first samples are in the store, so that it records all that follows."""
     begin = time.time()
-    recorder = start(store, *words)
+    recorder = start(store, *words, **more)
     wait_for(lambda: reached(store) > begin or recorder.poll() is not None)
     return recorder
 

@@ -168,6 +168,29 @@ static int raised_from(int nice, int user)
 	return WEXITSTATUS(status) - 20;
 }
 
+/*
+ * Returns the nice value of the session of a process after self_setup_go_first(). The process leads
+ * a session of its own, or is another process of that session.
+ */
+static int session_raised(bool leads)
+{
+	pid_t child = fork();
+	int status, nice = 100;
+	FILE *file;
+
+	if (child == 0) {
+		if (setsid() < 0 || (!leads && fork() != 0) || self_setup_go_first() != 0)
+			_exit(wait(&status) > 0 ? WEXITSTATUS(status) : 101);
+		file = fopen("/proc/self/autogroup", "re");
+		if (!file || fscanf(file, "/autogroup-%*d nice %d", &nice) != 1)
+			_exit(102);
+		_exit(nice + 20);
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK(WIFEXITED(status));
+	return WEXITSTATUS(status) - 20;
+}
+
 static void test_priority(void)
 {
 	struct user user = any_user();
@@ -176,6 +199,11 @@ static void test_priority(void)
 		CHECK_EQ(raised_from(0, 0), SELF_SETUP_NICE);
 		CHECK_EQ(raised_from(0, user.uid), 0);
 		CHECK_EQ(raised_from(-5, 0), -5);
+	}
+	/* a kernel without autogroups does not have this file */
+	if (geteuid() == 0 && access("/proc/self/autogroup", F_OK) == 0) {
+		CHECK_EQ(session_raised(true), SELF_SETUP_NICE);
+		CHECK_EQ(session_raised(false), 0);
 	}
 	/* somebody chose this nice value */
 	CHECK_EQ(raised_from(7, 0), 7);

@@ -290,6 +290,10 @@ static void test_gigabyte(void)
 	CHECK_EQ(find_code_of(&host, module).kind, STACK_CODE_WAITING);
 	CHECK_EQ(counts_of(&host).failed, 1);
 	CHECK_EQ(find_code_of(&host, add_this_program(&host)).kind, STACK_CODE_TABLE);
+	/* it is not tried again soon, as a file is that could not be opened */
+	fake_clock_pass(100 * NSEC_PER_SEC);
+	CHECK_EQ(find_code_of(&host, module).kind, STACK_CODE_WAITING);
+	CHECK_EQ(counts_of(&host).failed, 1);
 }
 
 /* The source tries a file that it cannot read now again, each time after a longer pause. */
