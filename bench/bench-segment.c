@@ -5,6 +5,7 @@
  * peak resident size, so each encoding runs in a process of its own.
  *
  *   bench-segment FILE.tape
+ *   bench-segment FILE.tape COMM...     encodes only the samples of threads with these names
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 #include "base/file.h"
 #include "tape/segment/contents.h"
 #include "tape/segment/segment.h"
+#include "tape/slice.h"
 
 #define ROUNDS 5
 
@@ -96,6 +98,35 @@ static void decode(const struct segment_input *input, const struct segment_want 
 	printf(", \"%s_ms\": %.2f", name, (double)best_ns / 1e6);
 }
 
+static bool is_named(const struct tape *tape, const struct tape_sample *sample, char **comms)
+{
+	const char *comm = tape_string(tape, tape->threads.items[sample->thread].comm);
+
+	while (*comms && strcmp(*comms, comm) != 0)
+		comms++;
+	return *comms;
+}
+
+/* Encodes the samples of some threads, with the rows that they need. */
+static void encode_part(struct tape *tape, char **comms)
+{
+	struct tape *part = NULL;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < tape->samples.count; i++)
+		if (is_named(tape, &tape->samples.items[i], comms))
+			tape->samples.items[kept++] = tape->samples.items[i];
+	tape->samples.count = kept;
+	if (tape_slice(tape, 0, INT64_MAX, &part) < 0 || !part)
+		fail("cannot select");
+	printf("{\"samples\": %zu, \"stacks\": %zu, \"frames\": %zu", kept, part->stacks.count,
+	       part->frames.count);
+	encode(part, SEGMENT_USUAL, "usual");
+	encode(part, SEGMENT_HASTY, "hasty");
+	printf("}\n");
+	tape_free(part);
+}
+
 int main(int argc, char **argv)
 {
 	struct segment_want whole = { 0, UINT64_MAX, SEGMENT_ALL, 1 }, sums = whole, window = whole,
@@ -106,12 +137,18 @@ int main(int argc, char **argv)
 	char *data;
 	size_t size;
 
-	if (argc != 2 || file_read(argv[1], 1 << 30, &data, &size) < 0)
+	if (argc < 2 || file_read(argv[1], 1 << 30, &data, &size) < 0)
 		fail("no such file");
 	input = segment_input_memory(data, size);
 	if (segment_peek(data, size, size, &summary, NULL) != 0 ||
 	    segment_decode(&input, &whole, &tape, NULL) < 0)
 		fail("not a sound segment");
+	if (argc > 2) {
+		encode_part(tape, argv + 2);
+		tape_free(tape);
+		free(data);
+		return 0;
+	}
 	sums.parts = SEGMENT_SUMS;
 	digest.parts = SEGMENT_DIGEST | SEGMENT_LOSSES;
 	window.parts = SEGMENT_SAMPLES | SEGMENT_LOSSES;
