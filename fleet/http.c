@@ -203,8 +203,20 @@ static void http_set_options(struct http *http, const struct http_request *reque
 		set(curl, CURLOPT_SSLKEY, access->key);
 }
 
+/*
+ * A server that wants our certificate says so after its side of the handshake is over. If it then
+ * resets the connection, its reason may be lost.
+ */
+static bool http_may_lack_certificate(const struct http *http, const char *url, CURLcode code)
+{
+	return strncmp(url, "https:", 6) == 0 && !http->access.cert &&
+	       code != CURLE_COULDNT_CONNECT && code != CURLE_COULDNT_RESOLVE_HOST &&
+	       code != CURLE_OPERATION_TIMEDOUT;
+}
+
 /* Says in one line why a post failed. Returns its errno. */
-static int http_explain(const struct http *http, CURLcode code, struct error *error)
+static int http_explain(const struct http *http, const char *url, CURLcode code,
+			struct error *error)
 {
 	const char *why = *http->why ? http->why : http->library.strerror(code);
 	int length = strcspn(why, "\r\n");
@@ -225,6 +237,10 @@ static int http_explain(const struct http *http, CURLcode code, struct error *er
 	if (strstr(why, "certificate required") || strstr(why, "handshake failure") ||
 	    strstr(why, "bad certificate") || strstr(why, "unknown ca"))
 		return error_set(error, -EPERM, "the server refuses us: %.*s; check cert and key",
+				 length, why);
+	if (http_may_lack_certificate(http, url, code))
+		return error_set(error, -ENOTCONN,
+				 "connection ended: %.*s; for a certificate, set cert and key",
 				 length, why);
 	return error_set(error, -ENOTCONN, "no answer: %.*s", length, why);
 }
@@ -259,7 +275,7 @@ int http_post(struct http *http, const struct http_request *request, struct buff
 		return error_set(error, -EFBIG, "the answer is longer than %zu bytes",
 				 request->answer_max);
 	if (code != CURLE_OK)
-		return http_explain(http, code, error);
+		return http_explain(http, request->url, code, error);
 	*ret_status = (unsigned int)status;
 	return 0;
 }

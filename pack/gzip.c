@@ -76,6 +76,28 @@ int gzip_write(struct gzip_writer *writer, const void *data, size_t size, bool l
 	return r < 0 ? r : write_piece(writer, at, size, last ? Z_FINISH : Z_NO_FLUSH);
 }
 
+int gzip_pack(const void *data, size_t size, struct buffer *packed)
+{
+	z_stream stream = { .next_in = (uint8_t *)data, .avail_in = size };
+	uint8_t *room;
+	uLong most;
+
+	if (size > INT_MAX)
+		return -EFBIG;
+	if (deflateInit2(&stream, LEVEL, Z_DEFLATED, WINDOW, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+		return -ENOMEM;
+	most = deflateBound(&stream, size);
+	room = buffer_room(packed, most);
+	if (room) {
+		stream.next_out = room;
+		stream.avail_out = most;
+		deflate(&stream, Z_FINISH);
+		packed->size += stream.total_out;
+	}
+	deflateEnd(&stream);
+	return room ? 0 : -ENOMEM;
+}
+
 struct gzip_reader {
 	z_stream stream;
 	/* The last byte so far was the end of a member. */

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bytes.h"
 #include "base/cleanup.h"
 
 /* Writes gzip to a descriptor, which stays the caller's. */
@@ -16,6 +17,12 @@ struct gzip_writer *gzip_writer_free(struct gzip_writer *writer);
 DEFINE_CLEANUP(gzip_writer, struct gzip_writer *, gzip_writer_free)
 /* Writes a piece; `last` ends the file. Returns 0 or the negative errno of write(2). */
 int gzip_write(struct gzip_writer *writer, const void *data, size_t size, bool last);
+
+/*
+ * Appends the data as one gzip member. The same data gives the same bytes. Returns 0, -EFBIG for
+ * data that zlib cannot count, or -ENOMEM.
+ */
+int gzip_pack(const void *data, size_t size, struct buffer *packed);
 
 /* Unpacks gzip in pieces, also several members one after the other. */
 struct gzip_reader;

@@ -11,7 +11,8 @@
 #include "fleet/server.h"
 
 #define FLEET_DAY_NS (86400 * NSEC_PER_SEC)
-#define FLEET_DAYS_MAX 36500
+/* The server counts its times in 32 bits, up to the year 2106. */
+#define FLEET_DAYS_MAX 18250
 #define FLEET_SAMPLES_DAYS 14
 #define FLEET_SUMS_DAYS 400
 

@@ -106,6 +106,7 @@ extern const struct command command_query;
 extern const struct command command_record;
 extern const struct command command_resolve;
 extern const struct command command_segments;
+extern const struct command command_ship;
 extern const struct command command_snapshot;
 extern const struct command command_spikes;
 extern const struct command command_status;

@@ -27,6 +27,7 @@ FILES = {
     "etc/perftape/perftape.conf",
     "lib/systemd/system/perftape.service",
     "lib/systemd/system/perftape-follow.service",
+    "lib/systemd/system/perftape-ship.service",
     "usr/bin/perftape",
     "usr/lib/sysusers.d/perftape.conf",
     "usr/lib/tmpfiles.d/perftape.conf",

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "fleet/ship-round.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "fleet/batch-rows.h"
+#include "fleet/context-rows.h"
+#include "fleet/host-labels.h"
+#include "fleet/minute-rows.h"
+#include "fleet/outbox.h"
+#include "fleet/row-binary.h"
+#include "fleet/sample-rows.h"
+#include "store/read/store-reader.h"
+
+#define DAY_NS (86400 * NSEC_PER_SEC)
+/* A window whose segment does not come is shipped with what there is. */
+#define WINDOW_PATIENCE_NS (900 * NSEC_PER_SEC)
+
+struct ship_maker {
+	const struct ship_round *round;
+	struct store_reader *reader;
+	struct store_segments segments;
+	struct batch_rows rows;
+	struct outbox *outbox;
+	struct ship_state after;
+	/* The latest end of a sealed segment. */
+	uint64_t sealed_to_ns;
+	bool has_news;
+	struct error *error;
+};
+
+static void ship_maker_done(struct ship_maker *maker)
+{
+	store_reader_close(maker->reader);
+	array_done(&maker->segments.list);
+	batch_rows_done(&maker->rows);
+	outbox_free(maker->outbox);
+	ship_state_done(&maker->after);
+}
+
+static uint64_t ship_mark_segment(const struct store_segment *segment)
+{
+	return hash_bytes(segment->name, strlen(segment->name));
+}
+
+/* Tells incidents apart, also those without a number. */
+static uint64_t ship_mark_incident(const struct store_incident *incident)
+{
+	uint64_t hash = hash_bytes(incident->text, strlen(incident->text));
+
+	hash = hash_u64(hash ^ incident->time_ns);
+	hash = hash_u64(hash ^ incident->id);
+	return hash_u64(hash ^ hash_bytes(incident->kind, strlen(incident->kind)));
+}
+
+static int ship_take_rows(struct ship_maker *maker, bool all)
+{
+	return outbox_take(maker->outbox, &maker->rows, all, maker->error);
+}
+
+/* Keeps the marks of what the store still has. */
+static int ship_keep_marks(struct ship_maker *maker)
+{
+	const struct ship_state *before = maker->round->before;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < maker->segments.list.count; i++) {
+		uint64_t mark = ship_mark_segment(&maker->segments.list.items[i]);
+
+		if (ship_marks_has(&before->segments, mark))
+			r = ship_marks_add(&maker->after.segments, mark);
+	}
+	return r;
+}
+
+/* What retention removed after the last segment that was shipped never was. */
+static int ship_put_removed(struct ship_maker *maker, uint64_t to_ns)
+{
+	const char *host = maker->round->host;
+	uint64_t from_ns = maker->round->before->shipped_to_ns;
+	struct store_removed_ranges ranges = { 0 };
+	int r = 0;
+
+	if (from_ns && from_ns < to_ns)
+		r = store_reader_removed(maker->reader, from_ns, to_ns, &ranges, maker->error);
+	for (size_t i = 0; r == 0 && i < ranges.list.count; i++) {
+		const struct store_removed_range *range = &ranges.list.items[i];
+
+		loss_row_put(&maker->rows, host, MAX(range->from_ns, from_ns),
+			     MIN(range->to_ns, to_ns), LOSS_ROW_REMOVED, TAPE_ALL_CPUS, 1);
+	}
+	array_done(&ranges.list);
+	return r;
+}
+
+static int ship_put_segment_rows(struct ship_maker *maker, const struct store_segment *segment)
+{
+	const struct ship_round *round = maker->round;
+	const struct sample_rows samples = { maker->reader, round->host, round->sent, &maker->rows,
+					     maker->outbox };
+	int r = loss_rows_put(maker->reader, segment, round->host, &maker->rows, maker->error);
+
+	if (r == 0)
+		r = gauge_minutes_put(maker->reader, segment, round->host, &maker->rows,
+				      maker->error);
+	if (r == 0)
+		r = minute_rows_put(maker->reader, segment, round->host, round->sent, &maker->rows,
+				    maker->error);
+	if (r == 0 && round->samples == EXPORTER_ALL_SAMPLES)
+		r = sample_rows_put(&samples, segment, 0, UINT64_MAX, maker->error);
+	return r;
+}
+
+/* Ships a segment, or, if it cannot be read, the fact that it is lost. */
+static int ship_put_segment(struct ship_maker *maker, const struct store_segment *segment)
+{
+	int r = ship_put_removed(maker, segment->begin_ns);
+
+	if (r == 0)
+		r = *segment->damage ? -EBADMSG : ship_put_segment_rows(maker, segment);
+	/* the segment went meanwhile: the next round says so */
+	if (r == -ENOENT || r == -ESTALE)
+		return error_forget(maker->error);
+	if (r == -EBADMSG || r == -EPROTONOSUPPORT) {
+		error_forget(maker->error);
+		loss_row_put(&maker->rows, maker->round->host, segment->begin_ns, segment->end_ns,
+			     LOSS_ROW_DAMAGED, TAPE_ALL_CPUS, segment->samples);
+		r = 0;
+	}
+	if (r < 0)
+		return r;
+	maker->has_news = true;
+	maker->after.shipped_to_ns = MAX(maker->after.shipped_to_ns, segment->end_ns);
+	return ship_marks_add(&maker->after.segments, ship_mark_segment(segment));
+}
+
+/* Ships the oldest segment that the server lacks. */
+static int ship_put_next_segment(struct ship_maker *maker)
+{
+	for (size_t i = 0; i < maker->segments.list.count; i++) {
+		const struct store_segment *segment = &maker->segments.list.items[i];
+
+		if (!segment->unsealed &&
+		    !ship_marks_has(&maker->round->before->segments, ship_mark_segment(segment)))
+			return ship_put_segment(maker, segment);
+	}
+	return 0;
+}
+
+static int ship_see_incident(void *context, const struct store_incident *incident)
+{
+	struct ship_maker *maker = context;
+	const struct ship_round *round = maker->round;
+	uint64_t mark = ship_mark_incident(incident), from_ns, to_ns;
+	struct buffer *row;
+	int r = ship_marks_add(&maker->after.incidents, mark);
+
+	if (r < 0 || ship_marks_has(&round->before->incidents, mark))
+		return r;
+	maker->has_news = true;
+	row = batch_rows_add(&maker->rows, FLEET_INCIDENTS);
+	row_put_text(row, round->host);
+	buffer_u64(row, incident->time_ns / NSEC_PER_USEC);
+	row_put_text(row, incident->kind);
+	buffer_u64(row, mark);
+	buffer_u64(row, incident->id);
+	buffer_u32(row, incident->severity);
+	buffer_u64(row, incident->stall_ns / NSEC_PER_USEC);
+	buffer_u64(row, incident->error_ns / NSEC_PER_USEC);
+	row_put_text(row, incident->source);
+	row_put_text(row, incident->boot_id);
+	row_put_text(row, incident->text);
+	row_put_text(row, incident->fields);
+	/* an incident without weight explains nothing */
+	if (round->samples == EXPORTER_INCIDENTS && incident->severity) {
+		from_ns = MIN(incident->stall_ns, incident->time_ns);
+		to_ns = incident->time_ns + SHIP_AFTER_NS;
+		r = ship_state_add_window(&maker->after, from_ns - MIN(from_ns, SHIP_BEFORE_NS),
+					  to_ns);
+	}
+	return r < 0 ? r : ship_take_rows(maker, false);
+}
+
+/* Ships the samples of a window out of all segments that it touches. */
+static int ship_put_window(struct ship_maker *maker, const struct ship_window *window)
+{
+	const struct ship_round *round = maker->round;
+	const struct sample_rows samples = { maker->reader, round->host, round->sent, &maker->rows,
+					     maker->outbox };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < maker->segments.list.count; i++) {
+		const struct store_segment *segment = &maker->segments.list.items[i];
+
+		if (segment->unsealed || *segment->damage || segment->end_ns <= window->from_ns ||
+		    segment->begin_ns >= window->to_ns)
+			continue;
+		r = sample_rows_put(&samples, segment, window->from_ns, window->to_ns,
+				    maker->error);
+		/* what cannot be read is a row of losses of its own */
+		if (r == -ENOENT || r == -EBADMSG || r == -EPROTONOSUPPORT)
+			r = error_forget(maker->error);
+	}
+	return r;
+}
+
+/* Ships the windows that end in sealed segments, and keeps the others for later rounds. */
+static int ship_put_windows(struct ship_maker *maker)
+{
+	struct ship_state *after = &maker->after;
+	size_t kept = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < after->windows.count; i++) {
+		struct ship_window window = after->windows.items[i];
+		bool is_due = window.to_ns <= maker->sealed_to_ns ||
+			      window.to_ns + WINDOW_PATIENCE_NS < maker->round->now_ns;
+
+		if (r < 0 || !is_due) {
+			after->windows.items[kept++] = window;
+			continue;
+		}
+		r = ship_put_window(maker, &window);
+		maker->has_news = true;
+	}
+	after->windows.count = kept;
+	return r;
+}
+
+static int ship_put_facts(struct ship_maker *maker)
+{
+	const struct ship_round *round = maker->round;
+	uint64_t day = round->now_ns / DAY_NS;
+
+	if (round->before->facts_day == day)
+		return 0;
+	maker->after.facts_day = day;
+	maker->has_news = true;
+	return host_labels_put(round->root, round->host, round->now_ns, &maker->rows, maker->error);
+}
+
+static int ship_copy_state(struct ship_maker *maker)
+{
+	const struct ship_state *before = maker->round->before;
+	struct ship_state *after = &maker->after;
+	int r = 0;
+
+	after->server = before->server;
+	after->round = before->round + 1;
+	after->shipped_to_ns = before->shipped_to_ns;
+	after->facts_day = before->facts_day;
+	for (size_t i = 0; r == 0 && i < before->windows.count; i++)
+		r = array_push(&after->windows, before->windows.items[i]);
+	return r;
+}
+
+static int ship_open(struct ship_maker *maker)
+{
+	const struct ship_round *round = maker->round;
+	int r = store_reader_open(round->store, &maker->reader, maker->error);
+
+	if (r == 0)
+		r = store_reader_list(maker->reader, 0, UINT64_MAX, &maker->segments, maker->error);
+	if (r == 0)
+		r = outbox_new(round->folder, round->before->batch, &maker->outbox, maker->error);
+	for (size_t i = 0; r == 0 && i < maker->segments.list.count; i++)
+		if (!maker->segments.list.items[i].unsealed)
+			maker->sealed_to_ns =
+				MAX(maker->sealed_to_ns, maker->segments.list.items[i].end_ns);
+	return r;
+}
+
+int ship_round_make(const struct ship_round *round, struct error *error)
+{
+	_cleanup_(ship_maker_done) struct ship_maker maker = { .round = round, .error = error };
+	int r = ship_open(&maker);
+
+	if (r == 0)
+		r = ship_copy_state(&maker);
+	if (r == 0)
+		r = ship_keep_marks(&maker);
+	if (r == 0)
+		r = ship_put_facts(&maker);
+	if (r == 0)
+		r = ship_put_next_segment(&maker);
+	if (r == 0)
+		r = store_reader_incidents(maker.reader, 0, UINT64_MAX, ship_see_incident, &maker,
+					   error);
+	if (r == 0)
+		r = ship_put_windows(&maker);
+	if (r < 0 || !maker.has_news)
+		return r;
+	r = ship_take_rows(&maker, true);
+	if (r < 0)
+		return r;
+	ship_marks_sort(&maker.after.segments);
+	ship_marks_sort(&maker.after.incidents);
+	maker.after.batch = outbox_next(maker.outbox);
+	r = outbox_commit(maker.outbox, &maker.after, error);
+	return r < 0 ? r : 1;
+}
