@@ -10,7 +10,6 @@ import contextlib
 import ctypes
 import os
 import pathlib
-import pty
 import random
 import re
 import resource
@@ -27,6 +26,7 @@ import time
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS / "tools"), str(TESTS / "format")]
 import tap  # noqa: E402
+import terminals  # noqa: E402
 from sections import ENTRY, HEADER, crc32c  # noqa: E402
 
 PERFTAPE = os.path.abspath(sys.argv[1])
@@ -44,11 +44,15 @@ HOSTILE_NAME = b"\x1b[31m\xc2\x9b\x07;=x"
 ALL = ("--from", "@1500000000", "--to", "now")
 READERS = (
     ["status"],
+    ["status", "--openmetrics"],
     ["segments"],
+    ["segments", "--work"],
     ["verify"],
     ["top", *ALL],
     ["heatmap", *ALL],
     ["spikes", *ALL],
+    ["explain", *ALL],
+    ["diff", *ALL],
     ["gauges", *ALL],
     ["gauges", "--csv", *ALL],
     ["incidents"],
@@ -394,39 +398,11 @@ def test_packed_log(folder, _store):
 # The terminal
 
 
-def on_terminal(words, folder):
-    """The text that a command writes to its own terminal."""
-    pid, fd = pty.fork()
-    if pid == 0:
-        os.chdir(folder)
-        os.environ["TERM"], os.environ["NO_COLOR"], os.environ["LANG"] = "xterm", "1", "C.UTF-8"
-        os.execv(PERFTAPE, [PERFTAPE, *map(str, words)])
-    said = b""
-    with contextlib.suppress(OSError):
-        while piece := os.read(fd, 65536):
-            said += piece
-    os.waitpid(pid, 0)
-    os.close(fd)
-    return said
-
-
-def is_control(character):
-    code = ord(character)
-    return (
-        (code < 0x20 and character not in "\n\r\t")
-        or 0x7F <= code <= 0x9F
-        or 0x200B <= code <= 0x200F
-        or 0x202A <= code <= 0x202E
-        or 0x2060 <= code <= 0x206F
-        or code in (0xFEFF, 0xFFFD)
-    )
-
-
 def test_terminal(folder, store):
     """Names with escapes, through every command, on a terminal."""
     for words in (*READERS, ["query", "--incident", "last"], ["status", "--store", "\x1b[31m\x9b"]):
-        said = on_terminal([words[0], *words[1:], *([] if "--store" in words else ["--store", store])], folder)
-        found = sorted({character for character in said.decode("utf-8", "replace") if is_control(character)})
+        named = [] if "--store" in words else ["--store", store]
+        found = terminals.controls([PERFTAPE, *words, *named], folder)
         if found:
             yield f"{' '.join(words)!r}: {found!r}"
 

@@ -461,6 +461,28 @@ static void test_files(void)
 	CHECK_EQ(file_read(path, 100, &data, &size), -ENOENT);
 }
 
+/* A file of another user at the temporary name, here with a second name, gets nothing of ours. */
+static void test_replace_planted(void)
+{
+	char dir[] = "/tmp/perftape-test.XXXXXX", planted[256], kept[256], path[256];
+	_cleanup_free_ char *data = NULL, *theirs = NULL;
+
+	CHECK(mkdtemp(dir));
+	snprintf(planted, sizeof(planted), "%s/.x.new", dir);
+	snprintf(kept, sizeof(kept), "%s/kept", dir);
+	snprintf(path, sizeof(path), "%s/x", dir);
+	CHECK_EQ(file_replace(dir, "kept", "theirs", 6), 0);
+	CHECK_EQ(link(kept, planted), 0);
+	CHECK_EQ(file_replace(dir, "x", "ours", 4), 0);
+	CHECK_EQ(file_read(path, 100, &data, NULL), 0);
+	CHECK_STR(data, "ours");
+	CHECK_EQ(file_read(kept, 100, &theirs, NULL), 0);
+	CHECK_STR(theirs, "theirs");
+	unlink(path);
+	unlink(kept);
+	CHECK_EQ(rmdir(dir), 0);
+}
+
 static void test_error(void)
 {
 	struct error error = { 0 };
@@ -529,4 +551,5 @@ CHECK_MAIN({ "sort is stable", test_sort },
 	   { "durations are formatted", test_duration_format },
 	   { "shares, plurals and ages are formatted", test_number_format },
 	   { "files are read, written and replaced", test_files },
+	   { "a planted file is not written into", test_replace_planted },
 	   { "errors keep their code and text", test_error })
