@@ -32,6 +32,9 @@ Description=the life of the package
 
 [Service]
 Type=idle
+# the script starts hogs and must run beside them
+Slice=-.slice
+CPUWeight=10000
 Environment=HOME=/root LIFE_CYCLE_WAIT=300
 WorkingDirectory=/root
 ExecStart=/bin/bash /root/life-cycle.sh /root/perftape.deb

@@ -19,6 +19,12 @@
 
 /* The descriptor of the socket in the helper. */
 #define SOCKET 3
+/*
+ * With file capabilities, a helper has the user of its caller. The kernel lets this user attach to
+ * a process without capabilities, and take the files that the helper gets. So a helper begins with
+ * this capability, which its caller lacks, until the helper hides itself in helper_enter().
+ */
+#define GUARD (1ull << CAP_SYS_PTRACE)
 /* More capabilities than any kernel has. */
 #define RIGHTS_MAX 64
 
@@ -49,6 +55,8 @@ void helper_enter(int argc, char **argv, const struct helper_job *jobs)
 	for (; jobs->name; jobs++) {
 		if (strcmp(jobs->name, argv[2]) != 0)
 			continue;
+		/* hide the helper's memory and files from other processes of its user */
+		prctl(PR_SET_DUMPABLE, 0);
 		/* if the parent has already ended, the job reads the end of the socket */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		ignore_signals();
@@ -103,7 +111,7 @@ static void raise_ambient(uint64_t rights)
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct data[2];
 
-	if (!rights || get_rights(data) < 0)
+	if (get_rights(data) < 0)
 		return;
 	data[0].inheritable |= data[0].permitted & (uint32_t)rights;
 	data[1].inheritable |= data[1].permitted & (uint32_t)(rights >> 32);
@@ -185,10 +193,9 @@ int helper_start(const char *job, int type, uint64_t rights, int32_t *ret_pid, i
 	/* see helper_enter(); the flag stays set in this thread, which starts only helpers */
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -errno;
-	raise_ambient(rights);
+	raise_ambient(rights | GUARD);
 	r = spawn_with(job, its, &pid);
-	if (rights)
-		drop_ambient(before);
+	drop_ambient(before);
 	if (r < 0)
 		return r;
 	*ret_pid = pid;

@@ -6,7 +6,8 @@
  * attacker may take it over. A helper is this program, executed anew in a hidden mode, so it shares
  * no memory with its parent and always has the same version. A helper gets one socket to its
  * parent; its standard files are /dev/null and its environment is empty. The kernel ends a helper
- * when its parent ends.
+ * when its parent ends, and hides it from other processes of the same user: it receives files that
+ * this user may not read.
  */
 
 #include <stdbool.h>

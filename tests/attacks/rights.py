@@ -30,7 +30,7 @@ PRELUDE = """
 mount --make-rprivate /
 cp -a /etc etc-copy
 mount --bind etc-copy /etc
-mount -t tracefs none /sys/kernel/tracing
+mountpoint -q /sys/kernel/tracing || mount -t tracefs none /sys/kernel/tracing
 exec sleep infinity
 """
 
@@ -146,6 +146,17 @@ def test_effective(folder):
     return read_all(folder, recipe().replace("=p ", "=ep "))
 
 
+def helpers(pid):
+    """{pid: name} of the helpers of a process, which start helpers, too."""
+    found = {}
+    for children in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):  # the thread or the process ended meanwhile
+            for child in children.read_text().split():
+                found[child] = pathlib.Path(f"/proc/{child}/comm").read_text().strip()
+                found |= helpers(child)
+    return found
+
+
 def told_by(made):
     """The status of the recorder, as JSON."""
     return made.run([PERFTAPE, "status", "--json", "--store", made.own / "store"])[1]
@@ -166,6 +177,15 @@ def test_recipe_records(folder):
         if recorder.poll() is not None:
             return expect("record keeps recording", False, (folder / "told").read_text())
         hidden = os.stat(f"/proc/{recorder.pid}/environ").st_uid
+        parts = {}
+
+        def has_both():
+            parts.clear()
+            parts.update(helpers(recorder.pid))
+            return {"perftape-open", "perftape-name"} <= set(parts.values())
+
+        wait_for(has_both)
+        spied = [made.run(made.member("ls", f"/proc/{pid}/fd")) for pid in parts]
         wait_for(lambda: '"lacks":' in told_by(made))
         lacks = re.search(r'"lacks":"(.*?)"', told_by(made))[1]
         settings.unlink()
@@ -177,6 +197,8 @@ def test_recipe_records(folder):
         text = (folder / "told").read_text()
         return (
             expect("record ends with exit code 0", code == 0, code, text)
+            + expect("a process that names, and one that opens files", "perftape-name" in parts.values(), parts)
+            + expect("its user sees none of their files", all(code for code, _ in spied), parts, spied)
             + expect("/proc of the recorder is root's", hidden == 0, hidden)
             + expect("the reload shows nothing of the file", not leaks(text), text)
             # a counter is not a right
