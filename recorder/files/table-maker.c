@@ -14,16 +14,17 @@
 
 /*
  * Invariants:
- * (1) the lock guards `requests`, `answers` and `stopped`; the rest belongs to the thread that
- *     makes tables;
- * (2) both arrays have room for TABLE_REQUESTS_MAX items, and requests and answers together are not
- *     more. So no thread allocates memory under the lock.
+ * (1) the lock guards `requests`, `answers`, `turn` and `stopped`; the rest belongs to the thread
+ * that makes tables; (2) both arrays have room for TABLE_REQUESTS_MAX items, and requests and
+ * answers together are not more. So no thread allocates memory under the lock.
  */
 
 struct table_maker {
 	struct finder finder;
 	struct name_helper *helper;
 	struct work_share share;
+	/* The number of requests that the thread has taken. */
+	uint64_t turn;
 	uint64_t until_ns;
 	bool wait;
 	pthread_t thread;
@@ -132,20 +133,31 @@ void table_maker_make(struct table_maker *maker, struct table_request *request,
 
 /* ---- the thread ---- */
 
-/* Takes the first urgent request. If no request is urgent, takes the first one. */
+static bool table_request_is_before(const struct table_request *a, const struct table_request *b)
+{
+	return a->turn < b->turn || (a->turn == b->turn && a->urgent && !b->urgent);
+}
+
+/*
+ * Takes a request of the owner that waits for the longest time since its last turn, so that an
+ * owner with many slow files delays the others by one file at a time. Takes its first urgent
+ * request; if none is urgent, the first one.
+ */
 static struct table_request next_request(struct table_maker *maker)
 {
-	struct table_request request;
-	size_t at = 0;
+	struct table_request *items = maker->requests.items, request;
+	size_t best = 0;
 
-	while (at < maker->requests.count && !maker->requests.items[at].urgent)
-		at++;
-	if (at == maker->requests.count)
-		at = 0;
-	request = maker->requests.items[at];
+	for (size_t i = 1; i < maker->requests.count; i++)
+		if (table_request_is_before(&items[i], &items[best]))
+			best = i;
+	request = items[best];
 	maker->requests.count--;
-	memmove(&maker->requests.items[at], &maker->requests.items[at + 1],
-		(maker->requests.count - at) * sizeof(request));
+	memmove(&items[best], &items[best + 1], (maker->requests.count - best) * sizeof(request));
+	maker->turn++;
+	for (size_t i = 0; i < maker->requests.count; i++)
+		if (items[i].owner == request.owner)
+			items[i].turn = maker->turn;
 	return request;
 }
 
@@ -262,17 +274,39 @@ struct table_maker *table_maker_free(struct table_maker *maker)
 
 /* ---- the draining thread's side ---- */
 
+/*
+ * Adds a request behind those that wait. Returns false if all places are taken, or all places of
+ * the request's owner.
+ */
+static bool table_maker_add(struct table_maker *maker, const struct table_request *request)
+{
+	uint64_t turn = maker->turn;
+	size_t own = 0;
+
+	if (maker->requests.count + maker->answers.count + 1 >= TABLE_REQUESTS_MAX)
+		return false;
+	for (size_t i = 0; i < maker->requests.count; i++) {
+		if (maker->requests.items[i].owner != request->owner)
+			continue;
+		turn = maker->requests.items[i].turn;
+		own++;
+	}
+	if (own >= TABLE_REQUESTS_OWN)
+		return false;
+	maker->requests.items[maker->requests.count] = *request;
+	maker->requests.items[maker->requests.count++].turn = turn;
+	return true;
+}
+
 bool table_maker_ask(struct table_maker *maker, const struct table_request *request)
 {
 	bool taken;
 
 	if (pthread_mutex_trylock(&maker->lock) != 0)
 		return false;
-	taken = maker->requests.count + maker->answers.count + 1 < TABLE_REQUESTS_MAX;
-	if (taken) {
-		maker->requests.items[maker->requests.count++] = *request;
+	taken = table_maker_add(maker, request);
+	if (taken)
 		pthread_cond_signal(&maker->changed);
-	}
 	pthread_mutex_unlock(&maker->lock);
 	return taken;
 }

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Makes unwind tables in a separate thread, one after the other. Finds the file, asks the naming
- * helper for the table, checks the table and maps it. Private to unwind-tables.c.
+ * Makes unwind tables in a separate thread, one after the other; owners take turns. Finds the file,
+ * asks the naming helper for the table, checks the table and maps it. Private to unwind-tables.c.
  *
  * The draining thread never waits: it tries the lock, and tries again later if another thread holds
  * the lock.
@@ -18,8 +18,9 @@
 #include "naming/finder.h"
 #include "unwind/unwind-table.h"
 
-/* The greatest number of requests and answers that wait. */
+/* The greatest number of requests and answers that wait, and of requests of one owner. */
 #define TABLE_REQUESTS_MAX 256
+#define TABLE_REQUESTS_OWN 128
 
 struct table_request {
 	/* The answer has the same ticket. */
@@ -30,13 +31,15 @@ struct table_request {
 	int32_t pid;
 	/* The owner of the process, as in `struct finder_request`. */
 	uint64_t owner;
-	/* A walk needs the table now; the thread takes urgent requests first. */
+	/* A walk needs the table now; the thread takes urgent requests of an owner first. */
 	bool urgent;
 	/* Make a table only if the file differs from `about`. */
 	bool check;
 	struct stat about;
 	/* CLOCK_MONOTONIC */
 	uint64_t asked_ns;
+	/* Set by the maker: the turn after which the owner began to wait. */
+	uint64_t turn;
 };
 
 struct table_answer {

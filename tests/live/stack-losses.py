@@ -37,9 +37,9 @@ while True:
 
 
 def counts(store):
-    """{end: samples} of the load's stacks."""
+    """{end: samples} of the load's stacks. Does not ask for those of other programs, whose names may take a minute."""
     found = {"[cut]": 0, "[frame pointers]": 0, "whole": 0}
-    for line in folded(store).splitlines():
+    for line in folded(store, "--comm", NAME).splitlines():
         stack, count = line.rsplit(" ", 1)
         frames = stack.split(";")
         if frames[0] == NAME and len(frames) > 2:
