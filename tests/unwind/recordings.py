@@ -48,6 +48,28 @@ COMMANDS = {
     "cc1plus": ("/bin/sh", "-c", f"while :; do echo '{TEMPLATES}' | g++ -O2 -x c++ -S -o /dev/null -; done"),
     "node": ("/usr/bin/node", "-e", "for (;;) JSON.stringify(Array.from({length: 999}, (_, i) => ({i, s: 'x' + i})))"),
 }
+# Programs with deep stacks, which only run if they are named: (the beginnings of the names of their threads, command).
+# FOLDER has load.rs and templates.cc.
+DEEP = {
+    "rustc": (("rustc", "opt ", "lto ", "cgu"),
+              "while :; do rustc --crate-type lib -C opt-level=3 -o FOLDER/load.rlib FOLDER/load.rs; done"),
+    "clang": (("clang",), "while :; do clang++ -O2 -S -o /dev/null FOLDER/templates.cc; done"),
+    "git-repack": (("git",),
+                   "git clone -q --bare TREE FOLDER/repo; while :; do git -C FOLDER/repo repack -q -a -d -f; done"),
+    "java": (("java",), "exec java -XX:+PreserveFramePointer FOLDER/Load.java"),
+}
+RUST = "\n".join(f"pub fn f{i}(x: &[u64]) -> Vec<String> {{ let mut v: Vec<_> = x.iter().map(|y|"
+                 f" format!(\"{{}}-{i}\", y)).collect(); v.sort_by(|a, b| b.cmp(a)); v }}" for i in range(40))
+JAVA = """
+import java.util.*;
+class Load {
+    static int depth(int n, Map<Integer, String> map) {
+        if (n == 0) { for (int i = 0; i < 999; i++) map.put(i * 7919 % 4001, "x" + i); return map.hashCode(); }
+        return depth(n - 1, map) + 1;
+    }
+    public static void main(String[] args) { for (;;) depth(20, new TreeMap<>()); }
+}
+"""
 # In percent. docs/BENCHMARKS.md has what each program reaches.
 WHOLE_MIN = 90
 # The least number of samples of a command: a few would show only how its program starts.
@@ -238,7 +260,10 @@ def record(command, path, options, folder):
 
 def judge_program(name, options, folder):
     text, tree = folder / "text", pathlib.Path(__file__).resolve().parents[2]
-    command = tuple(word.replace("FILE", str(text)).replace("TREE", str(tree)) for word in COMMANDS[name])
+    comms, command = DEEP.get(name, ((name[:7],), None))
+    command = ("/bin/sh", "-c", command) if command else COMMANDS[name]
+    command = tuple(word.replace("FILE", str(text)).replace("TREE", str(tree)).replace("FOLDER", str(folder))
+                    for word in command)
     path = folder / f"{name}.data"
     record(command, path, options, folder)
     judge, result = Judge(), Result()
@@ -246,7 +271,7 @@ def judge_program(name, options, folder):
     others = walked(options.tool, path, "-d") if options.libdw else itertools.repeat(None)
     for (key, end, comm, frames), other in zip(walked(options.tool, path), others):
         # not the shell that starts the program, nor git's pager
-        if not comm.startswith(name[:7]):
+        if not comm.startswith(comms):
             continue
         result.add(judge, end, frames)
         if other:
@@ -267,9 +292,12 @@ def row(name, result):
             f"| {ends or '-'} | {libdw or '-'} | {perf or '-'} |")
 
 
-def make_text(path):
-    """Text that compresses as a log does."""
-    with path.open("w") as file:
+def make_files(folder):
+    """Text that compresses as a log does, and sources for compilers."""
+    (folder / "load.rs").write_text(RUST)
+    (folder / "templates.cc").write_text(TEMPLATES)
+    (folder / "Load.java").write_text(JAVA)
+    with (folder / "text").open("w") as file:
         for i in range(400000):
             file.write(f"{i * 7919 % 10007} line {i} of a file with {i % 97} words {i * 2654435761 % 2**32:x}\n")
 
@@ -285,7 +313,8 @@ def main():
     ask.add_argument("--stack-bytes", type=int, default=16384)
     options = ask.parse_intermixed_args()
     options.libdw = has_libdw(options.tool)
-    names = [name for name in options.programs or COMMANDS if shutil.which("g++" if name == "cc1plus" else name)]
+    needs = {"cc1plus": "g++", "clang": "clang++", "git-repack": "git"}
+    names = [name for name in options.programs or COMMANDS if shutil.which(needs.get(name, name))]
     if os.geteuid() or not shutil.which("perf"):
         print("1..1\nok 1 - recorded stacks # SKIP needs root and perf")
         return 0
@@ -296,7 +325,7 @@ def main():
         print(f"1..{len(names)}")
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
-        make_text(pathlib.Path(folder) / "text")
+        make_files(pathlib.Path(folder))
         for number, name in enumerate(names, 1):
             result = judge_program(name, options, pathlib.Path(folder))
             good = result.samples and not result.wrong and 100 * result.whole >= WHOLE_MIN * result.samples
