@@ -275,13 +275,14 @@ struct table_maker *table_maker_free(struct table_maker *maker)
 /* ---- the draining thread's side ---- */
 
 /*
- * Adds a request behind those that wait. Returns false if all places are taken, or all places of
- * the request's owner.
+ * Adds a request behind those that wait. Returns false if all places are taken, or those of the
+ * request's owner. Half of these are for urgent requests only, because an owner may map ever new
+ * files that are never sampled.
  */
 static bool table_maker_add(struct table_maker *maker, const struct table_request *request)
 {
+	size_t own_max = request->urgent ? TABLE_REQUESTS_OWN : TABLE_REQUESTS_OWN / 2, own = 0;
 	uint64_t turn = maker->turn;
-	size_t own = 0;
 
 	if (maker->requests.count + maker->answers.count + 1 >= TABLE_REQUESTS_MAX)
 		return false;
@@ -291,7 +292,7 @@ static bool table_maker_add(struct table_maker *maker, const struct table_reques
 		turn = maker->requests.items[i].turn;
 		own++;
 	}
-	if (own >= TABLE_REQUESTS_OWN)
+	if (own >= own_max)
 		return false;
 	maker->requests.items[maker->requests.count] = *request;
 	maker->requests.items[maker->requests.count++].turn = turn;

@@ -107,7 +107,10 @@ static void test_places(void)
 
 	host_init(&host);
 	occupy(&host);
-	for (int i = 0; i < TABLE_REQUESTS_OWN; i++)
+	for (int i = 0; i < TABLE_REQUESTS_OWN / 2; i++)
+		CHECK(ask(&host, HOSTILE, false));
+	CHECK(!ask(&host, HOSTILE, false));
+	for (int i = 0; i < TABLE_REQUESTS_OWN / 2; i++)
 		CHECK(ask(&host, HOSTILE, true));
 	CHECK(!ask(&host, HOSTILE, true));
 	CHECK(ask(&host, HONEST, false));
@@ -116,4 +119,4 @@ static void test_places(void)
 }
 
 CHECK_MAIN({ "owners take turns, also before urgent requests of others", test_turns },
-	   { "one owner does not take all places", test_places })
+	   { "one owner does not take all places, nor do files that no walk needs", test_places })
