@@ -39,12 +39,14 @@ struct run {
 	size_t from, to;
 };
 
-struct maker {
+struct digest_intervals {
 	const struct tape *tape;
-	const uint8_t *kinds;
 	struct digest *digest;
+	uint64_t sample_ns;
 	uint64_t interval_ns;
 	array_of(struct run) runs;
+	/* The run of the next sample. */
+	size_t current;
 	/* Indexed by run: the index of its interval. */
 	array_of(uint32_t) indexes;
 	/* Indexed by CPU number: the index of the CPU in the digest. */
@@ -72,14 +74,14 @@ static uint64_t interval_length(const struct tape *tape)
 	return lengths_s[i] * NSEC_PER_SEC;
 }
 
-static uint64_t interval_of(const struct maker *maker, size_t sample)
+static uint64_t interval_of(const struct digest_intervals *maker, size_t sample)
 {
 	return tape_to_realtime(maker->tape, maker->tape->samples.items[sample].time_ns, NULL) /
 	       maker->interval_ns;
 }
 
 /* Returns the end of the samples that are in one interval, given that the wall clock rises. */
-static size_t digest_run_end(const struct maker *maker, size_t from, uint64_t interval)
+static size_t digest_run_end(const struct digest_intervals *maker, size_t from, uint64_t interval)
 {
 	size_t low = from + 1, high = maker->tape->samples.count;
 
@@ -94,7 +96,7 @@ static size_t digest_run_end(const struct maker *maker, size_t from, uint64_t in
 	return low;
 }
 
-static int digest_find_runs(struct maker *maker)
+static int digest_find_runs(struct digest_intervals *maker)
 {
 	bool rises = clocks_wall_rises(maker->tape);
 	struct run run = { 0 };
@@ -116,7 +118,7 @@ static int digest_compare_intervals(const void *a, const void *b)
 }
 
 /* Lists the intervals once each, and finds the index of each run's interval. */
-static int list_intervals(struct maker *maker)
+static int list_intervals(struct digest_intervals *maker)
 {
 	struct digest *digest = maker->digest;
 	size_t kept = 0;
@@ -143,7 +145,7 @@ static int list_intervals(struct maker *maker)
 	return 0;
 }
 
-static int clear_numbers(struct maker *maker, uint32_t spill)
+static int clear_numbers(struct digest_intervals *maker, uint32_t spill)
 {
 	struct digest *digest = maker->digest;
 	size_t cells = digest->intervals.count * digest->cpus.count;
@@ -162,8 +164,8 @@ static int clear_numbers(struct maker *maker, uint32_t spill)
 }
 
 /* Spreads a sample of an interval that begins at begin_us over the numbers of that interval. */
-static void spread_sample(const struct maker *maker, uint64_t *numbers, uint64_t begin_us,
-			  struct spread_span span, unsigned int part)
+static void spread_sample(const struct digest_intervals *maker, uint64_t *numbers,
+			  uint64_t begin_us, struct spread_span span, unsigned int part)
 {
 	uint32_t spill = maker->digest->spill;
 	uint64_t end_us = begin_us + maker->interval_ns / 1000, to_us = span.to_us;
@@ -191,7 +193,7 @@ static uint64_t digest_fraction_begin(uint32_t fraction)
 }
 
 /* Notes a sample that lies within its interval. */
-static void digest_begin_sample(struct maker *maker, uint64_t from_us, unsigned int part)
+static void digest_begin_sample(struct digest_intervals *maker, uint64_t from_us, unsigned int part)
 {
 	uint64_t us = from_us % SPREAD_SECOND_US;
 	uint32_t first = digest_fraction(us), last = digest_fraction(us + maker->period_us - 1);
@@ -202,7 +204,7 @@ static void digest_begin_sample(struct maker *maker, uint64_t from_us, unsigned 
 }
 
 /* Spreads samples that begin in one fraction and end in another one, or in the same. */
-static void digest_spread_begun(const struct maker *maker, uint64_t *numbers,
+static void digest_spread_begun(const struct digest_intervals *maker, uint64_t *numbers,
 				const struct begun *begun, uint32_t first, uint32_t last,
 				unsigned int part)
 {
@@ -219,7 +221,7 @@ static void digest_spread_begun(const struct maker *maker, uint64_t *numbers,
 }
 
 /* Empties the sums into the numbers of an interval. */
-static void digest_empty_begun(struct maker *maker, uint64_t *numbers)
+static void digest_empty_begun(struct digest_intervals *maker, uint64_t *numbers)
 {
 	uint64_t *seconds = numbers + SPREAD_PARTS * maker->digest->spill;
 
@@ -232,37 +234,59 @@ static void digest_empty_begun(struct maker *maker, uint64_t *numbers)
 	memset(maker->begun, 0, sizeof(maker->begun));
 }
 
-static void digest_add_run(struct maker *maker, const struct run *run, size_t index,
-			   uint64_t sample_ns)
+static bool digest_run_is_summed(const struct digest_intervals *maker, const struct run *run)
+{
+	return maker->digest->spill && run->to - run->from >= SUMMED_LEAST;
+}
+
+/* Adds the samples of the current run from `first` to `end`. */
+static void digest_add_to_run(struct digest_intervals *maker, size_t first, size_t end,
+			      const uint8_t *kinds)
 {
 	struct digest *digest = maker->digest;
+	const struct run *run = &maker->runs.items[maker->current];
+	size_t index = maker->indexes.items[maker->current];
 	struct digest_cell *cells = digest->cells.items + index * digest->cpus.count;
 	size_t width = (SPREAD_FRACTIONS + 2 * digest->spill) * SPREAD_PARTS;
 	uint64_t begin_us = run->interval * (maker->interval_ns / 1000);
 	uint64_t end_us = begin_us + maker->interval_ns / 1000;
-	bool summed = digest->spill && run->to - run->from >= SUMMED_LEAST;
+	bool summed = digest_run_is_summed(maker, run);
 
-	for (size_t i = run->from; i < run->to; i++) {
+	for (size_t i = first; i < end; i++) {
 		const struct tape_sample *sample = &maker->tape->samples.items[i];
-		uint8_t kind = maker->kinds[i];
+		uint8_t kind = kinds[i - first];
 		struct spread_span span;
 
 		if (sample->cpu < TAPE_CPUS_MAX)
 			cells[maker->cpu_indexes[sample->cpu]].n[kind]++;
 		if (!digest->spill || kind == STACK_CLASS_IDLE)
 			continue;
-		span = spread_span(tape_to_realtime(maker->tape, sample->time_ns, NULL), sample_ns);
+		span = spread_span(tape_to_realtime(maker->tape, sample->time_ns, NULL),
+				   maker->sample_ns);
 		if (summed && span.from_us >= begin_us && span.to_us <= end_us)
 			digest_begin_sample(maker, span.from_us, kind - STACK_CLASS_USER);
 		else
 			spread_sample(maker, digest->spread.items + index * width, begin_us, span,
 				      kind - STACK_CLASS_USER);
 	}
-	if (summed)
+	if (summed && end == run->to)
 		digest_empty_begun(maker, digest->spread.items + index * width);
 }
 
-static int digest_add_runs(struct maker *maker, uint64_t sample_ns)
+void digest_intervals_add(struct digest_intervals *maker, size_t first, size_t end,
+			  const uint8_t *kinds)
+{
+	while (first < end) {
+		size_t run_end = maker->runs.items[maker->current].to, to = MIN(end, run_end);
+
+		digest_add_to_run(maker, first, to, kinds);
+		maker->current += to == run_end;
+		kinds += to - first;
+		first = to;
+	}
+}
+
+static int digest_number_cpus(struct digest_intervals *maker)
 {
 	const struct digest *digest = maker->digest;
 
@@ -271,18 +295,14 @@ static int digest_add_runs(struct maker *maker, uint64_t sample_ns)
 		return -ENOMEM;
 	for (size_t i = 0; i < digest->cpus.count; i++)
 		maker->cpu_indexes[digest->cpus.items[i]] = i;
-	maker->period_us = (sample_ns + 500) / 1000;
-	maker->near = digest->spill ? digest_fraction(maker->period_us - 1) : 0;
-	for (size_t i = 0; i < maker->runs.count; i++)
-		digest_add_run(maker, &maker->runs.items[i], maker->indexes.items[i], sample_ns);
 	return 0;
 }
 
-static int intervals_make(struct maker *maker)
+/* Returns 1, 0 if intervals cannot represent the tape, or -ENOMEM. */
+static int digest_intervals_begin(struct digest_intervals *maker)
 {
 	struct digest *digest = maker->digest;
-	uint64_t sample_ns = stack_class_sample_ns(maker->tape, digest->samples);
-	uint32_t spill = digest->samples < SAMPLES_LEAST ? 0 : spread_spill(sample_ns);
+	uint32_t spill = digest->samples < SAMPLES_LEAST ? 0 : spread_spill(maker->sample_ns);
 	int r = digest_find_runs(maker);
 
 	if (r == 0)
@@ -294,21 +314,41 @@ static int intervals_make(struct maker *maker)
 		return 0;
 	digest->interval_ns = maker->interval_ns;
 	r = clear_numbers(maker, spill);
-	return r < 0 ? r : digest_add_runs(maker, sample_ns);
+	maker->period_us = (maker->sample_ns + 500) / 1000;
+	maker->near = digest->spill ? digest_fraction(maker->period_us - 1) : 0;
+	if (r == 0)
+		r = digest_number_cpus(maker);
+	return r < 0 ? r : 1;
 }
 
-int digest_intervals_make(const struct tape *tape, const uint8_t *kinds, struct digest *digest)
+int digest_intervals_new(const struct tape *tape, struct digest *digest,
+			 struct digest_intervals **ret_intervals)
 {
-	struct maker maker = {
-		.tape = tape,
-		.kinds = kinds,
-		.digest = digest,
-		.interval_ns = interval_length(tape),
-	};
-	int r = intervals_make(&maker);
+	struct digest_intervals *maker = calloc(1, sizeof(*maker));
+	int r;
 
-	array_done(&maker.runs);
-	array_done(&maker.indexes);
-	free(maker.cpu_indexes);
-	return r;
+	if (!maker)
+		return -ENOMEM;
+	maker->tape = tape;
+	maker->digest = digest;
+	maker->interval_ns = interval_length(tape);
+	maker->sample_ns = stack_class_sample_ns(tape, digest->samples);
+	r = digest_intervals_begin(maker);
+	if (r <= 0) {
+		digest_intervals_free(maker);
+		return r;
+	}
+	*ret_intervals = maker;
+	return 0;
+}
+
+struct digest_intervals *digest_intervals_free(struct digest_intervals *maker)
+{
+	if (!maker)
+		return NULL;
+	array_done(&maker->runs);
+	array_done(&maker->indexes);
+	free(maker->cpu_indexes);
+	free(maker);
+	return NULL;
 }

@@ -17,6 +17,8 @@
 #define KIND_SHIFT 30
 #define SAMPLES_MAX (1u << KIND_SHIFT)
 #define KIND_UNKNOWN UINT8_MAX
+/* A batch of samples fits into the fast caches. */
+#define BATCH 2048
 
 /* Numbers for triples of numbers, in the order of first use. */
 struct triple {
@@ -76,8 +78,8 @@ struct maker {
 	array_of(uint32_t) rows_of;
 	/* For each row, whether its thread is the idle one. */
 	array_of(bool) idle;
-	/* For each sample its class, if the intervals need it. */
-	array_of(uint8_t) sample_kinds;
+	/* NULL: a single interval. */
+	struct digest_intervals *intervals;
 	struct triples own_paths, rows, pairs, owners;
 	/* For each pair, the number of its owner. */
 	array_of(uint32_t) owners_of;
@@ -140,7 +142,7 @@ static void maker_done(struct maker *maker)
 	array_done(&maker->facts);
 	array_done(&maker->rows_of);
 	array_done(&maker->idle);
-	array_done(&maker->sample_kinds);
+	digest_intervals_free(maker->intervals);
 	triples_done(&maker->own_paths);
 	triples_done(&maker->rows);
 	triples_done(&maker->pairs);
@@ -341,16 +343,18 @@ static int digest_find_row(struct maker *maker, size_t sample, uint32_t *ret_row
 
 static int digest_count_cpus(struct maker *maker)
 {
+	const struct digest_paths *paths = maker->input->paths;
 	size_t sum = 0;
 
 	if (array_clear(&maker->ends, TAPE_CPUS_MAX) < 0 ||
-	    array_clear(&maker->rows_of, maker->tape->threads.count) < 0 ||
-	    (maker->input->intervals &&
-	     array_reserve(&maker->sample_kinds, maker->tape->samples.count + 1) < 0))
+	    array_clear(&maker->rows_of, maker->tape->threads.count) < 0)
 		return -ENOMEM;
-	for (size_t i = 0; i < maker->tape->samples.count; i++)
+	for (size_t i = 0; !paths && i < maker->tape->samples.count; i++)
 		if (maker->tape->samples.items[i].cpu < TAPE_CPUS_MAX)
 			maker->ends.items[maker->tape->samples.items[i].cpu]++;
+	if (paths)
+		memcpy(maker->ends.items, paths->cpu_samples,
+		       TAPE_CPUS_MAX * sizeof(*paths->cpu_samples));
 	for (uint32_t cpu = 0; cpu < TAPE_CPUS_MAX; cpu++) {
 		uint32_t own = maker->ends.items[cpu];
 
@@ -366,12 +370,12 @@ static int digest_count_cpus(struct maker *maker)
 	return 0;
 }
 
-/* The first pass. Afterwards `ends` has the end of each CPU's samples. */
-static int digest_add_samples(struct maker *maker)
+/* Adds the samples from `first` to `end`, and says the class of each. */
+static int digest_add_batch(struct maker *maker, size_t first, size_t end, uint8_t *ret_kinds)
 {
 	uint32_t *ends = maker->ends.items, row;
 
-	for (size_t i = 0; i < maker->tape->samples.count; i++) {
+	for (size_t i = first; i < end; i++) {
 		uint32_t path = maker->of_samples[i], cpu = maker->tape->samples.items[i].cpu;
 		uint64_t weight = weight_of(maker, i);
 		enum stack_class_kind kind;
@@ -383,8 +387,7 @@ static int digest_add_samples(struct maker *maker)
 		/* with paths from outside, the work began with all samples */
 		if ((kind == STACK_CLASS_IDLE) == !!maker->input->paths)
 			maker->work.items[path] += maker->input->paths ? -weight : weight;
-		if (maker->input->intervals)
-			maker->sample_kinds.items[i] = kind;
+		ret_kinds[i - first] = kind;
 		if (cpu >= TAPE_CPUS_MAX)
 			continue;
 		if (maker->input->weights)
@@ -392,6 +395,25 @@ static int digest_add_samples(struct maker *maker)
 		maker->items.items[ends[cpu]++] =
 			(struct item){ row, maker->facts.items[path].pair | (uint32_t)kind
 										    << KIND_SHIFT };
+	}
+	return 0;
+}
+
+/*
+ * The first pass. Afterwards `ends` has the end of each CPU's samples. The intervals add each batch
+ * while the caches have it.
+ */
+static int digest_add_samples(struct maker *maker)
+{
+	size_t count = maker->tape->samples.count, end;
+	uint8_t kinds[BATCH];
+
+	for (size_t first = 0; first < count; first = end) {
+		end = MIN(first + BATCH, count);
+		if (digest_add_batch(maker, first, end, kinds) < 0)
+			return -ENOMEM;
+		if (maker->intervals)
+			digest_intervals_add(maker->intervals, first, end, kinds);
 	}
 	return 0;
 }
@@ -537,23 +559,32 @@ static void digest_take_rows(struct maker *maker, uint32_t cpu)
 	maker->touched_rows.count = 0;
 }
 
+/* Makes the cells of a single interval. */
+static int digest_begin_cells(struct digest *digest)
+{
+	digest->intervals.count = 0;
+	if (array_clear(&digest->cells, digest->cpus.count) < 0)
+		return -ENOMEM;
+	return array_push(&digest->intervals, 0);
+}
+
 /* The second pass. */
 static int digest_add_cpus(struct maker *maker)
 {
 	struct digest *digest = maker->digest;
+	struct digest_cell unused;
 	size_t from = 0;
 	int r = 0;
 
-	if (array_clear(&digest->cells, digest->cpus.count) < 0 ||
+	if ((!maker->intervals && digest_begin_cells(digest) < 0) ||
 	    array_clear(&maker->by_row, digest->threads.count) < 0 ||
 	    array_clear(&maker->by_pair, maker->pairs.list.count) < 0 ||
-	    array_clear(&maker->by_owner, maker->owners.list.count) < 0 ||
-	    array_push(&digest->intervals, 0) < 0)
+	    array_clear(&maker->by_owner, maker->owners.list.count) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; r == 0 && i < digest->cpus.count; i++) {
 		uint32_t cpu = digest->cpus.items[i], to = maker->ends.items[cpu];
 
-		r = add_cpu(maker, from, to, &digest->cells.items[i]);
+		r = add_cpu(maker, from, to, maker->intervals ? &unused : &digest->cells.items[i]);
 		digest_take_rows(maker, cpu);
 		if (r == 0)
 			r = take_pairs(maker);
@@ -573,15 +604,15 @@ static int digest_make_all(struct maker *maker)
 		r = know_paths(maker);
 	if (r == 0)
 		r = digest_count_cpus(maker);
+	if (r == 0 && input->intervals)
+		r = digest_intervals_new(maker->tape, maker->digest, &maker->intervals);
 	if (r == 0)
 		r = digest_add_samples(maker);
 	if (r == 0)
 		r = add_functions(maker);
 	if (r == 0)
 		r = digest_add_cpus(maker);
-	if (r < 0 || !input->intervals)
-		return r;
-	return digest_intervals_make(maker->tape, maker->sample_kinds.items, maker->digest);
+	return r;
 }
 
 int digest_make(const struct digest_input *input, struct digest *digest)

@@ -120,6 +120,8 @@ struct digest_paths {
 	const uint32_t *owners, *stacks;
 	/* For each path, one of the frames of the leaf function, and the number of samples. */
 	const uint32_t *frames, *samples;
+	/* For each CPU below TAPE_CPUS_MAX, the number of samples. */
+	const uint32_t *cpu_samples;
 };
 
 /* The input of digest_make(). */

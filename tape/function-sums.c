@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * function_sums_add() adds a weight at the innermost node of a stack. function_sums_finish() passes
- * the weights from callee to caller. One pass is enough, because a parent has a smaller number. The
- * calls are ordered by caller, so that the weights of one caller's callees fit into one array.
+ * the weights from callee to caller. One pass is enough, because a parent has a smaller number.
+ *
+ * An election (algorithm of Boyer and Moore) finds the main callee of each function on the way: if
+ * one callee has more than half of the weight of all calls, it wins. So it wins whenever it has 3/4
+ * of the function's total, unless the calls weigh 3/2 of the total or more. Only recursion makes
+ * them so heavy. The calls of such functions are ordered by caller, and added up one by one.
  */
 #include "tape/function-sums.h"
 
@@ -31,34 +35,39 @@ void function_sums_done(struct function_sums *sums)
 {
 	array_done(&sums->list);
 	array_done(&sums->leaves);
-	array_done(&sums->subtrees);
-	array_done(&sums->functions);
-	array_done(&sums->sets);
+	array_done(&sums->nodes);
+	array_done(&sums->votes);
 	array_done(&sums->firsts);
 	array_done(&sums->calls);
 	array_done(&sums->callees);
 }
 
-static uint32_t stack_function(const struct function_sums *sums, uint32_t stack)
+static bool function_sums_is_kernel(const struct tape *tape, uint32_t frame)
 {
-	return sums->functions.items[stack];
+	return tape->modules.items[tape->frames.items[frame].module].kind == TAPE_MODULE_KERNEL;
 }
 
 int function_sums_begin(struct function_sums *sums, const struct tape *tape)
 {
+	struct function_node *nodes;
+
 	sums->tape = tape;
 	sums->leaves.count = 0;
 	if (array_zero(&sums->list, tape_function_count(tape)) < 0 ||
-	    array_zero(&sums->subtrees, tape->stacks.count) < 0 ||
-	    array_zero(&sums->functions, tape->stacks.count) < 0 ||
-	    array_zero(&sums->sets, tape->stacks.count) < 0)
+	    array_zero(&sums->votes, tape_function_count(tape)) < 0 ||
+	    array_reserve(&sums->nodes, tape->stacks.count + 1) < 0)
 		return -ENOMEM;
+	nodes = sums->nodes.items;
+	nodes[0] = (struct function_node){ 0 };
 	for (size_t i = 1; i < tape->stacks.count; i++) {
 		const struct tape_stack *stack = &tape->stacks.items[i];
 		uint32_t function = tape_function_of(tape, stack->frame);
 
-		sums->functions.items[i] = function;
-		sums->sets.items[i] = sums->sets.items[stack->parent] | 1ull << function % 64;
+		nodes[i] = (struct function_node){
+			.set = nodes[stack->parent].set | 1ull << function % 64,
+			.function = function,
+			.kernel = function_sums_is_kernel(tape, stack->frame),
+		};
 	}
 	return 0;
 }
@@ -67,18 +76,33 @@ static bool function_sums_is_within(const struct function_sums *sums, uint32_t s
 				    uint32_t function)
 {
 	const struct tape_stack *stacks = sums->tape->stacks.items;
+	const struct function_node *nodes = sums->nodes.items;
 
-	if (!(sums->sets.items[stack] & 1ull << function % 64))
+	if (!(nodes[stack].set & 1ull << function % 64))
 		return false;
 	for (; stack; stack = stacks[stack].parent)
-		if (stack_function(sums, stack) == function)
+		if (nodes[stack].function == function)
 			return true;
 	return false;
 }
 
-static bool function_sums_is_kernel(const struct tape *tape, uint32_t frame)
+/* Casts the vote of one call. A function does not lead to itself. */
+static void function_sums_vote(struct function_sums *sums, uint32_t caller, uint32_t callee,
+			       uint64_t weight)
 {
-	return tape->modules.items[tape->frames.items[frame].module].kind == TAPE_MODULE_KERNEL;
+	struct function_vote *vote = &sums->votes.items[caller];
+
+	if (caller == callee)
+		return;
+	vote->calls += weight;
+	if (vote->callee == callee) {
+		vote->lead += weight;
+	} else if (vote->lead >= weight) {
+		vote->lead -= weight;
+	} else {
+		vote->callee = callee;
+		vote->lead = weight - vote->lead;
+	}
 }
 
 int function_sums_add(struct function_sums *sums, uint32_t stack, uint32_t frame, uint64_t weight)
@@ -92,9 +116,10 @@ int function_sums_add(struct function_sums *sums, uint32_t stack, uint32_t frame
 	sum->kernel |= function_sums_is_kernel(sums->tape, frame);
 	if (!function_sums_is_within(sums, stack, function))
 		sum->total += weight;
-	sums->subtrees.items[stack] += weight;
+	sums->nodes.items[stack].subtree += weight;
 	if (!stack)
 		return 0;
+	function_sums_vote(sums, sums->nodes.items[stack].function, function, weight);
 	return array_push(&sums->leaves, (struct function_leaf){ stack, function, weight });
 }
 
@@ -102,44 +127,84 @@ int function_sums_add(struct function_sums *sums, uint32_t stack, uint32_t frame
 static void pass_to_callers(struct function_sums *sums)
 {
 	const struct tape_stack *stacks = sums->tape->stacks.items;
-	uint64_t *subtrees = sums->subtrees.items;
+	struct function_node *nodes = sums->nodes.items;
 
 	for (size_t i = sums->tape->stacks.count; i-- > 1;) {
-		uint32_t function = stack_function(sums, i), parent = stacks[i].parent;
-		struct function_sum *sum = &sums->list.items[function];
+		const struct function_node *node = &nodes[i];
+		uint32_t parent = stacks[i].parent;
+		struct function_sum *sum = &sums->list.items[node->function];
 
-		if (!subtrees[i])
+		if (!node->subtree)
 			continue;
-		subtrees[parent] += subtrees[i];
-		sum->kernel |= function_sums_is_kernel(sums->tape, stacks[i].frame);
-		if (!function_sums_is_within(sums, parent, function))
-			sum->total += subtrees[i];
+		nodes[parent].subtree += node->subtree;
+		sum->kernel |= node->kernel;
+		if (!function_sums_is_within(sums, parent, node->function))
+			sum->total += node->subtree;
+		if (parent)
+			function_sums_vote(sums, nodes[parent].function, node->function,
+					   node->subtree);
 	}
 }
 
+static void function_sums_count_call(struct function_sums *sums, uint32_t caller, uint32_t callee,
+				     uint64_t weight)
+{
+	struct function_vote *vote = &sums->votes.items[caller];
+
+	vote->of_callee += vote->callee == callee && caller != callee ? weight : 0;
+}
+
+/* Adds up the calls of each function to the winner of its election. */
+static void function_sums_count_votes(struct function_sums *sums)
+{
+	const struct function_node *nodes = sums->nodes.items;
+
+	for (size_t i = 1; i < sums->tape->stacks.count; i++) {
+		uint32_t parent = sums->tape->stacks.items[i].parent;
+
+		if (parent)
+			function_sums_count_call(sums, nodes[parent].function, nodes[i].function,
+						 nodes[i].subtree);
+	}
+	for (size_t i = 0; i < sums->leaves.count; i++) {
+		const struct function_leaf *leaf = &sums->leaves.items[i];
+
+		function_sums_count_call(sums, nodes[leaf->stack].function, leaf->function,
+					 leaf->weight);
+	}
+}
+
+/* Returns whether a callee with enough weight for `led` might lose the election. */
+static bool function_sums_is_contested(const struct function_sums *sums, size_t function)
+{
+	return (double)sums->votes.items[function].calls >=
+	       2 * LED_LEAST * (double)sums->list.items[function].total;
+}
+
 /*
- * Returns a call by its number. First come the calls of each stack by its parent, then the calls of
- * leaves.
+ * Returns a call by its number, if its caller is contested. First come the calls of each stack by
+ * its parent, then the calls of leaves.
  */
 static bool call_at(const struct function_sums *sums, size_t number, struct call *ret_call)
 {
+	const struct function_node *nodes = sums->nodes.items;
 	size_t stacks = sums->tape->stacks.count;
 	const struct function_leaf *leaf;
 	uint32_t parent;
 
 	if (number < stacks) {
 		parent = sums->tape->stacks.items[number].parent;
-		if (!sums->subtrees.items[number] || !parent)
+		if (!nodes[number].subtree || !parent)
 			return false;
-		*ret_call =
-			(struct call){ stack_function(sums, parent), stack_function(sums, number),
-				       sums->subtrees.items[number] };
+		*ret_call = (struct call){ nodes[parent].function, nodes[number].function,
+					   nodes[number].subtree };
 	} else {
 		leaf = &sums->leaves.items[number - stacks];
-		*ret_call = (struct call){ stack_function(sums, leaf->stack), leaf->function,
-					   leaf->weight };
+		*ret_call =
+			(struct call){ nodes[leaf->stack].function, leaf->function, leaf->weight };
 	}
-	return ret_call->caller != ret_call->callee;
+	return ret_call->caller != ret_call->callee &&
+	       function_sums_is_contested(sums, ret_call->caller);
 }
 
 static int order_calls(struct function_sums *sums)
@@ -184,21 +249,38 @@ static uint64_t most_called(struct function_sums *sums, size_t from, size_t to)
 	return most;
 }
 
-int function_sums_finish(struct function_sums *sums)
+static void function_sums_lead(struct function_sum *sum, uint64_t led)
+{
+	led = MIN(led, sum->total);
+	sum->led = led >= LED_LEAST * (double)sum->total ? led : 0;
+}
+
+/* Adds up the calls of contested functions one by one. */
+static int function_sums_recount(struct function_sums *sums)
 {
 	size_t from = 0;
-	uint64_t led;
 
-	pass_to_callers(sums);
 	if (order_calls(sums) < 0 || array_zero(&sums->callees, sums->list.count) < 0)
 		return -ENOMEM;
 	/* order_calls() left the end of each caller's calls in firsts[] */
 	for (size_t i = 0; i < sums->list.count; i++) {
-		led = most_called(sums, from, sums->firsts.items[i]);
-		led = MIN(led, sums->list.items[i].total);
-		if (led >= LED_LEAST * (double)sums->list.items[i].total)
-			sums->list.items[i].led = led;
+		if (from < sums->firsts.items[i])
+			function_sums_lead(&sums->list.items[i],
+					   most_called(sums, from, sums->firsts.items[i]));
 		from = sums->firsts.items[i];
 	}
 	return 0;
+}
+
+int function_sums_finish(struct function_sums *sums)
+{
+	bool contested = false;
+
+	pass_to_callers(sums);
+	function_sums_count_votes(sums);
+	for (size_t i = 0; i < sums->list.count; i++) {
+		function_sums_lead(&sums->list.items[i], sums->votes.items[i].of_callee);
+		contested |= sums->votes.items[i].calls && function_sums_is_contested(sums, i);
+	}
+	return contested ? function_sums_recount(sums) : 0;
 }

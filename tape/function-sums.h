@@ -31,20 +31,39 @@ struct function_leaf {
 	uint64_t weight;
 };
 
+/* A stack of the tape. */
+struct function_node {
+	/* A Bloom filter of the functions of the stack. A bit may stand for several. */
+	uint64_t set;
+	/* The weight of this stack and of all that continue it. */
+	uint64_t subtree;
+	/* The function of the innermost frame, and whether that frame is in the kernel. */
+	uint32_t function;
+	bool kernel;
+};
+
+/* The election of a function's main callee. */
+struct function_vote {
+	/* The callee that wins if any has most of the calls. */
+	uint32_t callee;
+	/* The weight of this callee that no other callee outweighs. */
+	uint64_t lead;
+	/* The weight of all calls, and of those of this callee. */
+	uint64_t calls, of_callee;
+};
+
 /* Zeroed before the first tape; the next tape uses the memory again. */
 struct function_sums {
 	const struct tape *tape;
 	/* Indexed by tape_function_of(). */
 	array_of(struct function_sum) list;
 
-	/* Private: the stacks that were added, and for each stack of the tape its subtree. */
+	/* Private: the stacks that were added, the stacks of the tape, and an election by function.
+	 */
 	array_of(struct function_leaf) leaves;
-	array_of(uint64_t) subtrees;
-	/* The function of each stack's innermost frame. */
-	array_of(uint32_t) functions;
-	/* For each stack a Bloom filter of its functions. A bit may stand for several. */
-	array_of(uint64_t) sets;
-	/* The calls, ordered by caller; and the weight of each callee of one caller. */
+	array_of(struct function_node) nodes;
+	array_of(struct function_vote) votes;
+	/* Calls ordered by caller; and the weight of each callee of one caller. Often empty. */
 	array_of(uint32_t) firsts, calls;
 	array_of(uint64_t) callees;
 };

@@ -8,6 +8,8 @@ struct path {
 	uint32_t comm;
 	uint32_t stack;
 	uint32_t function;
+	/* Not a part of the path's identity. */
+	uint32_t frame;
 };
 
 static bool path_equal(const void *context, uint32_t id, const void *key)
@@ -29,7 +31,8 @@ static int add_path(struct trie *trie, struct table *table, const struct path *p
 		if (array_push(&trie->comm, path->comm) < 0 ||
 		    array_push(&trie->stack, path->stack) < 0 ||
 		    array_push(&trie->function, path->function) < 0 ||
-		    array_push(&trie->count, 0) < 0 || table_add(table, hash, id) < 0)
+		    array_push(&trie->frame, path->frame) < 0 || array_push(&trie->count, 0) < 0 ||
+		    table_add(table, hash, id) < 0)
 			return -ENOMEM;
 	}
 	*ret = id;
@@ -60,12 +63,15 @@ static int segment_trie_add_samples(struct trie *trie, const struct tape *tape,
 		const struct tape_sample *sample = &tape->samples.items[i];
 		uint32_t string = tape->threads.items[sample->thread].comm;
 		struct path path = { .stack = sample->stack,
-				     .function = dictionary->places[sample->frame].function };
+				     .function = dictionary->places[sample->frame].function,
+				     .frame = sample->frame };
 
 		if (add_comm(trie, comm_numbers, string, &path.comm) < 0 ||
 		    add_path(trie, table, &path, &trie->sample_path[i]) < 0)
 			return -ENOMEM;
 		trie->count.items[trie->sample_path[i]]++;
+		if (sample->cpu < TAPE_CPUS_MAX)
+			trie->cpu_samples[sample->cpu]++;
 	}
 	return 0;
 }
@@ -77,7 +83,8 @@ int trie_build(struct trie *trie, const struct tape *tape, struct dictionary *di
 
 	*trie = (struct trie){ 0 };
 	trie->sample_path = malloc((tape->samples.count + 1) * sizeof(uint32_t));
-	if (!trie->sample_path)
+	trie->cpu_samples = calloc(TAPE_CPUS_MAX, sizeof(uint32_t));
+	if (!trie->sample_path || !trie->cpu_samples)
 		return -ENOMEM;
 	r = segment_trie_add_samples(trie, tape, dictionary, &table);
 	table_done(&table);
@@ -94,7 +101,9 @@ void trie_done(struct trie *trie)
 	array_done(&trie->function);
 	array_done(&trie->count);
 	free(trie->rank);
+	array_done(&trie->frame);
 	free(trie->sample_path);
+	free(trie->cpu_samples);
 }
 
 static int rank_paths(struct trie *trie, const uint32_t *sorted)

@@ -21,9 +21,13 @@ struct trie {
 	array_of(uint32_t) stack;
 	array_of(uint32_t) function;
 	array_of(uint32_t) count;
+	/* For each path, one of the frames of its leaf function. */
+	array_of(uint32_t) frame;
 	/* Indexed by path. */
 	uint32_t *rank;
 	uint32_t *sample_path;
+	/* The number of samples of each CPU below TAPE_CPUS_MAX. */
+	uint32_t *cpu_samples;
 };
 
 /* Builds the trie. Adds the leaves' uses to the dictionary's functions and ranks them. */
