@@ -150,7 +150,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	sums.parts = SEGMENT_SUMS;
-	digest.parts = SEGMENT_DIGEST | SEGMENT_LOSSES;
+	digest.parts = SEGMENT_DIGEST | SEGMENT_PICTURE | SEGMENT_LOSSES;
 	window.parts = SEGMENT_SAMPLES | SEGMENT_LOSSES;
 	window.from_ns = summary.begin_ns + (summary.end_ns - summary.begin_ns) / 2;
 	window.to_ns = window.from_ns + 10 * NSEC_PER_SEC;

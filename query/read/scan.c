@@ -156,11 +156,12 @@ static int scan_samples_only(const struct item *item)
 
 static int scan_digest(const struct item *item)
 {
+	unsigned int picture = item->run->options->pictures ? SEGMENT_PICTURE : 0;
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	struct loaded loaded;
 	int r;
 
-	scan_read(item, SEGMENT_DIGEST | SEGMENT_LOSSES, &loaded);
+	scan_read(item, SEGMENT_DIGEST | SEGMENT_LOSSES | picture, &loaded);
 	/* the samples may be readable */
 	if (loaded.failed == -EBADMSG)
 		return scan_samples(item);

@@ -41,6 +41,8 @@ struct scan_options {
 	 */
 	int (*add_digest)(void *context, unsigned int worker, const struct store_segment *segment,
 			  const struct tape *tape, struct scan_rest *rest);
+	/* The digests must have their pictures of fractions of a second. */
+	bool pictures;
 	void *context;
 	/*
 	 * Reports that `done` of `of` segments are done. Called from one thread at a time. May be

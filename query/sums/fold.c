@@ -13,6 +13,7 @@
 #include "query/read/frame-account.h"
 #include "query/read/recorded.h"
 #include "query/read/window-filter.h"
+#include "tape/digest.h"
 #include "base/workers.h"
 
 struct run {
@@ -54,14 +55,27 @@ static void fold_read_segment(const struct run *run, const struct store_segment 
 		    parts | SEGMENT_LOSSES, ret_loaded);
 }
 
+/* Reads the sums, and the counts of frames in the digest. Damage of the digest alone is harmless.
+ */
+static void fold_read_sums(const struct run *run, const struct store_segment *segment,
+			   struct loaded *ret_loaded)
+{
+	fold_read_segment(run, segment, SEGMENT_SUMS | SEGMENT_FRAMES, ret_loaded);
+	if (ret_loaded->failed == -EBADMSG)
+		fold_read_segment(run, segment, SEGMENT_SUMS, ret_loaded);
+}
+
 /* Returns 1 with the tape, 0 if the segment cannot be read, or a negative errno. */
-static int fold_open_segment(struct run *run, const struct store_segment *segment,
-			     unsigned int parts, struct tape **ret_tape)
+static int fold_open_segment(struct run *run, const struct store_segment *segment, bool summed,
+			     struct tape **ret_tape)
 {
 	struct loaded loaded;
 	int r;
 
-	fold_read_segment(run, segment, parts, &loaded);
+	if (summed)
+		fold_read_sums(run, segment, &loaded);
+	else
+		fold_read_segment(run, segment, SEGMENT_SAMPLES, &loaded);
 	pthread_mutex_lock(&run->lock);
 	r = loader_take(&run->loader, segment, &loaded, ret_tape, &run->error);
 	pthread_mutex_unlock(&run->lock);
@@ -100,6 +114,17 @@ static int fold_count_sums(const struct tape *tape, const struct filter *filter,
 	return r < 0 ? r : frame_account_add(&count, coverage);
 }
 
+/* Counts the frames of all sums that pass. The digest has counted those of all sums. */
+static int fold_count_frames(const struct tape *tape, const struct filter *filter, uint64_t samples,
+			     struct coverage *coverage)
+{
+	const struct digest *digest = tape->digest;
+
+	if (digest && digest->samples == samples && filter_passes_all(filter))
+		return frame_account_add_digest(tape, digest, coverage);
+	return fold_count_sums(tape, filter, coverage);
+}
+
 /*
  * Adds the sums of a segment. Returns 1 if the sums are not enough, so that the caller must read
  * the samples. Sums are also not enough if the index has another number of samples.
@@ -117,7 +142,7 @@ static int fold_add_sums(struct worker *worker, const struct store_segment *segm
 		return 1;
 	r = folded_add_sums(worker->folded, tape, filter, &counts->samples);
 	if (r == 0)
-		r = fold_count_sums(tape, filter, &counts->coverage);
+		r = fold_count_frames(tape, filter, all, &counts->coverage);
 	if (r != 0)
 		return r;
 	counts->summed = true;
@@ -131,8 +156,7 @@ static int fold_add_segment(struct worker *worker, const struct store_segment *s
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	bool summed = is_summed(worker->run, segment);
 	struct loaded loaded;
-	int r = fold_open_segment(worker->run, segment, summed ? SEGMENT_SUMS : SEGMENT_SAMPLES,
-				  &tape);
+	int r = fold_open_segment(worker->run, segment, summed, &tape);
 
 	if (r <= 0)
 		return r;

@@ -76,16 +76,37 @@ static int section_unpack(struct section_reader *section, size_t size, size_t st
 	return zstd_unpacker_exact(section->unpacker, raw, size, packed, stored);
 }
 
-int section_take(struct section_reader *section, struct reader *ret_column)
+static int section_take_sizes(struct section_reader *section, uint64_t *ret_size,
+			      uint64_t *ret_stored)
 {
 	uint64_t size = reader_varint(&section->stored), stored = reader_varint(&section->stored);
-	const void *plain;
 
 	if (reader_failed(&section->stored) || stored > reader_left(&section->stored) ||
 	    stored > size || size > section->raw_limit - section->raw_bytes ||
 	    (size > COLUMN_RAW_FREE && size - COLUMN_RAW_FREE > stored * COLUMN_RAW_RATIO))
 		return -EBADMSG;
 	section->raw_bytes += size;
+	*ret_size = size;
+	*ret_stored = stored;
+	return 0;
+}
+
+int section_skip(struct section_reader *section)
+{
+	uint64_t size, stored;
+	int r = section_take_sizes(section, &size, &stored);
+
+	return r < 0 || reader_take(&section->stored, stored) ? r : -EBADMSG;
+}
+
+int section_take(struct section_reader *section, struct reader *ret_column)
+{
+	uint64_t size, stored;
+	const void *plain;
+	int r = section_take_sizes(section, &size, &stored);
+
+	if (r < 0)
+		return r;
 	if (stored < size)
 		return section_unpack(section, size, stored, ret_column);
 	plain = reader_take(&section->stored, size);

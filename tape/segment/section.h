@@ -57,6 +57,9 @@ void section_reader_done(struct section_reader *section);
 /* Takes the next column. Returns 0, -EBADMSG or -ENOMEM. */
 int section_take(struct section_reader *section, struct reader *ret_column);
 
+/* Skips the next column without unpacking it. Returns 0 or -EBADMSG. */
+int section_skip(struct section_reader *section);
+
 struct planes {
 	/* NULL: zeros. */
 	const uint8_t *bytes[PLANES];

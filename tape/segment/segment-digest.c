@@ -38,6 +38,8 @@ enum column {
 	COLUMNS,
 };
 
+#define ALL_PARTS (SEGMENT_DIGEST | SEGMENT_PICTURE)
+
 #define FLAG_MODULE 1
 #define FLAG_KERNEL 2
 #define FLAGS_ALL (FLAG_MODULE | FLAG_KERNEL)
@@ -518,11 +520,15 @@ static int take_unnamed(struct reader *column, const struct tape *tape, struct d
 }
 
 static int segment_digest_take_rows(struct reader columns[COLUMNS], const struct tape *tape,
-				    struct digest *digest)
+				    unsigned int parts, struct digest *digest)
 {
 	uint64_t counts[4];
 	int r = digest_take_head(&columns[HEAD], digest, counts);
 
+	if (!(parts & SEGMENT_PICTURE))
+		digest->spill = 0;
+	if (r == 0 && !(parts & SEGMENT_DIGEST))
+		return take_unnamed(&columns[UNNAMED], tape, digest);
 	if (r == 0)
 		r = take_intervals(&columns[INTERVALS], &columns[CPUS], counts, digest);
 	if (r == 0)
@@ -538,33 +544,53 @@ static int segment_digest_take_rows(struct reader columns[COLUMNS], const struct
 	return r < 0 ? r : take_unnamed(&columns[UNNAMED], tape, digest);
 }
 
-int digest_take(struct section_reader *section, const struct tape *tape, uint64_t samples,
-		struct digest *digest)
+static bool segment_digest_wants(unsigned int parts, int column)
 {
-	struct reader columns[COLUMNS];
+	if (column >= SPREAD_USER && column <= SPREAD_IRQ)
+		return parts & SEGMENT_PICTURE;
+	return parts & SEGMENT_DIGEST || column == HEAD || column == UNNAMED;
+}
+
+int digest_take(struct section_reader *section, const struct tape *tape, uint64_t samples,
+		unsigned int parts, struct digest *digest)
+{
+	struct reader columns[COLUMNS] = { 0 };
 	int r = 0;
 
 	*digest = (struct digest){ .samples = samples };
 	for (int i = 0; r == 0 && i < COLUMNS; i++)
-		r = section_take(section, &columns[i]);
+		r = segment_digest_wants(parts, i) ? section_take(section, &columns[i])
+						   : section_skip(section);
 	if (r == 0)
-		r = segment_digest_take_rows(columns, tape, digest);
+		r = segment_digest_take_rows(columns, tape, parts, digest);
 	for (int i = 0; r == 0 && i < COLUMNS; i++)
 		if (reader_failed(&columns[i]) || reader_left(&columns[i]))
 			r = -EBADMSG;
 	return r;
 }
 
+struct digest_wanted {
+	struct digest *digest;
+	unsigned int parts;
+};
+
 static int decode_section(const struct decoding *decoding, struct section_reader *section,
 			  void *context)
 {
-	return digest_take(section, decoding->tape, decoding->contents.summary.samples, context);
+	const struct digest_wanted *wanted = context;
+
+	return digest_take(section, decoding->tape, decoding->contents.summary.samples,
+			   wanted->parts, wanted->digest);
 }
 
 int digest_decode(const struct decoding *decoding, const struct contents_entry *entry)
 {
 	_cleanup_(cleanup_digest) struct digest *digest = calloc(1, sizeof(*digest));
-	int r = digest ? decoding_section(decoding, entry, decode_section, digest) : -ENOMEM;
+	struct digest_wanted wanted = {
+		.digest = digest,
+		.parts = decoding->whole ? ALL_PARTS : decoding->want->parts,
+	};
+	int r = digest ? decoding_section(decoding, entry, decode_section, &wanted) : -ENOMEM;
 
 	if (r == 0)
 		decoding->tape->digest = take_ptr(digest);
@@ -574,7 +600,8 @@ int digest_decode(const struct decoding *decoding, const struct contents_entry *
 int digest_check(const struct decoding *decoding, const struct contents_entry *entry)
 {
 	struct digest digest = { 0 };
-	int r = decoding_section(decoding, entry, decode_section, &digest);
+	struct digest_wanted wanted = { .digest = &digest, .parts = ALL_PARTS };
+	int r = decoding_section(decoding, entry, decode_section, &wanted);
 
 	digest_done(&digest);
 	return r;

@@ -17,11 +17,12 @@
  */
 int digest_encode(struct encoding *encoding, const struct trie *trie);
 /*
- * Decodes the section for a tape whose strings and threads are decoded, and checks it. The caller
- * calls digest_done() in either case.
+ * Decodes the section for a tape whose strings and threads are decoded, and checks it. `parts` says
+ * which columns are wanted (SEGMENT_DIGEST, SEGMENT_PICTURE, SEGMENT_FRAMES); skips the others. The
+ * caller calls digest_done() in either case.
  */
 int digest_take(struct section_reader *section, const struct tape *tape, uint64_t samples,
-		struct digest *digest);
+		unsigned int parts, struct digest *digest);
 /* Decodes the section into tape->digest, or only checks it. */
 int digest_decode(const struct decoding *decoding, const struct contents_entry *entry);
 int digest_check(const struct decoding *decoding, const struct contents_entry *entry);

@@ -184,7 +184,7 @@ static int decode_digest(struct decoding *decoding)
 {
 	const struct contents_entry *entry = decoding_find(decoding, SEGMENT_DIGEST_NAME);
 
-	if (entry && decoding->want->parts & SEGMENT_DIGEST)
+	if (entry && decoding->want->parts & (SEGMENT_DIGEST | SEGMENT_FRAMES))
 		return digest_decode(decoding, entry);
 	return entry && decoding->whole ? digest_check(decoding, entry) : 0;
 }

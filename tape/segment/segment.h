@@ -80,6 +80,10 @@ enum segment_parts {
 	SEGMENT_ALL = 15,
 	/* tape.digest, if the segment has one; it is NULL otherwise. */
 	SEGMENT_DIGEST = 16,
+	/* With SEGMENT_DIGEST: its picture of fractions of a second, too. */
+	SEGMENT_PICTURE = 32,
+	/* tape.digest with no more than its numbers of samples and frames. */
+	SEGMENT_FRAMES = 64,
 };
 
 /*
