@@ -59,6 +59,7 @@ struct folded *folded_free(struct folded *folded)
 	array_done(&folded->module_names);
 	array_done(&folded->frame_names);
 	array_done(&folded->kind_names);
+	array_done(&folded->followers);
 	array_done(&folded->paths);
 	free(folded);
 	return NULL;
@@ -135,9 +136,39 @@ struct adder {
 	const struct tape *tape;
 	/* number of stacks whose paths are computed so far */
 	size_t reached;
+	/* the name that was found last; 0: none */
+	uint32_t last;
 	struct addition batch[BATCH_SIZE];
 	size_t count;
 };
+
+/* Notes which name follows the last one. Only for a name that is the same before it is cleaned. */
+static int folded_note_follower(struct folded *folded, uint32_t last, uint32_t name)
+{
+	while (folded->followers.count <= last)
+		if (array_push(&folded->followers, 0) < 0)
+			return -ENOMEM;
+	folded->followers.items[last] = name;
+	return 0;
+}
+
+/* Finds or adds a name that probably follows the last one. */
+static int folded_add_next(struct adder *adder, const char *text, uint32_t *ret_name)
+{
+	struct folded *folded = adder->folded;
+	uint32_t last = adder->last;
+	uint32_t guess = last < folded->followers.count ? folded->followers.items[last] : 0;
+
+	if (guess && strcmp(strings_at(&folded->names, guess), text) == 0) {
+		*ret_name = guess;
+		return 0;
+	}
+	if (add_clean(folded, text, ret_name) < 0)
+		return -ENOMEM;
+	return strcmp(strings_at(&folded->names, *ret_name), text) == 0
+		       ? folded_note_follower(folded, last, *ret_name)
+		       : 0;
+}
 
 /* String 0 belongs to a frame without a symbol. */
 static int map_string(struct adder *adder, uint32_t string, uint32_t *ret_name)
@@ -145,8 +176,10 @@ static int map_string(struct adder *adder, uint32_t string, uint32_t *ret_name)
 	uint32_t *name = &adder->folded->string_names.items[string];
 	int r = 0;
 
-	if (!*name)
-		r = add_clean(adder->folded, tape_string(adder->tape, string), name);
+	if (!*name) {
+		r = folded_add_next(adder, tape_string(adder->tape, string), name);
+		adder->last = *name;
+	}
 	*ret_name = *name;
 	return r;
 }

@@ -86,6 +86,11 @@ struct folded {
 	 * names in string_names.
 	 */
 	array_of(uint32_t) kind_names;
+	/*
+	 * indexed by name: the name that the last tape had after it; 0: none. Tapes resemble each
+	 * other, so comparing with this name saves most look-ups.
+	 */
+	array_of(uint32_t) followers;
 	/* indexed by the tape's stacks */
 	array_of(struct folded_path) paths;
 };

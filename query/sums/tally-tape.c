@@ -15,6 +15,9 @@
 #include "tape/digest.h"
 #include "tape/function-sums.h"
 
+/* Cores are looked up in batches. */
+#define CORES_AT_ONCE 32
+
 /* Scratch memory for the tape that is being added. The next tape uses it again. */
 struct tally_scratch {
 	struct stack_class_marks marks;
@@ -319,8 +322,9 @@ static int add_digest_thread(struct adder *adder, const struct digest_thread *th
 	return adder->parts & TALLY_DETAILS ? tally_add_thread(tally, &row, &place) : 0;
 }
 
+/* Adds a function of the digest. *name is the name before it, and then its own. */
 static int add_digest_function(struct adder *adder, const struct digest_function *function,
-			       uint64_t unit_ns, uint32_t *ret_name)
+			       uint64_t unit_ns, uint32_t *name)
 {
 	struct tally *tally = adder->tally;
 	const char *text = tape_string(adder->tape, function->string);
@@ -329,9 +333,9 @@ static int add_digest_function(struct adder *adder, const struct digest_function
 
 	if (function->is_module)
 		text = tape_path_label(text, label);
-	if (tally_name(tally, text, strlen(text), ret_name) < 0)
+	if (tally_name_after(tally, *name, text, name) < 0)
 		return -ENOMEM;
-	sum = &tally->functions.items[*ret_name];
+	sum = &tally->functions.items[*name];
 	sum->self_ns += unit_ns * function->self;
 	sum->total_ns += unit_ns * function->total;
 	sum->led_ns += unit_ns * function->led;
@@ -339,37 +343,75 @@ static int add_digest_function(struct adder *adder, const struct digest_function
 	return 0;
 }
 
-static int add_digest_core(struct adder *adder, const struct digest_core *core, uint64_t unit_ns)
+/* Finds the row of a core's share, and the row of its most frequent function. */
+static int make_core_rows(struct adder *adder, const struct digest_core *core, uint64_t unit_ns,
+			  struct tally_row *ret_share, struct tally_row *ret_spot)
 {
-	struct tally *tally = adder->tally;
-	struct tally_row share = { .a = core->cpu, .ns = unit_ns * core->work }, spot = share;
-	int r = map_group(adder, core->owner, &share.b);
+	uint32_t group;
+	int r = map_group(adder, core->owner, &group);
 
-	if (r == 0)
-		r = tally_rows_add(&tally->shares, &share, NULL);
-	if (r < 0 || !core->function)
+	if (r < 0)
 		return r;
-	spot.b = share.b;
-	spot.c = adder->scratch->listed.items[core->function - 1];
-	spot.ns = unit_ns * core->there;
-	return tally_rows_add(&tally->spots, &spot, NULL);
+	*ret_share = (struct tally_row){ core->cpu, group, 0, unit_ns * core->work };
+	*ret_spot = (struct tally_row){ .a = core->cpu, .b = group, .ns = unit_ns * core->there };
+	ret_spot->c = core->function ? adder->scratch->listed.items[core->function - 1] : 0;
+	return 0;
+}
+
+/*
+ * Adds some cores. The shares of two tapes are in nearly the same order, so the row after the last
+ * one is the best guess. Rows of functions are looked up in two steps, so that their cache misses
+ * overlap.
+ */
+static int add_digest_cores(struct adder *adder, const struct digest_core *cores, size_t count,
+			    uint64_t unit_ns, uint32_t *at)
+{
+	struct tally_row share, spots[CORES_AT_ONCE];
+	struct tally *tally = adder->tally;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		r = make_core_rows(adder, &cores[i], unit_ns, &share, &spots[i]);
+		if (r == 0)
+			r = tally_rows_add_at(&tally->shares, &share, at);
+		*at += 1;
+		tally_rows_prefetch(&tally->spots, &spots[i]);
+	}
+	for (size_t i = 0; r == 0 && i < count; i++)
+		r = cores[i].function ? tally_rows_add(&tally->spots, &spots[i], NULL) : 0;
+	return r;
+}
+
+static int add_all_cores(struct adder *adder, const struct digest *digest, uint64_t unit_ns)
+{
+	size_t count = digest->cores.count, part;
+	uint32_t at = 0;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < count; i += part) {
+		part = MIN(count - i, (size_t)CORES_AT_ONCE);
+		r = add_digest_cores(adder, &digest->cores.items[i], part, unit_ns, &at);
+	}
+	return r;
 }
 
 static int add_digest(struct adder *adder, const struct digest *digest, uint64_t unit_ns)
 {
 	struct tally_scratch *scratch = adder->scratch;
 	int r = adder->parts & TALLY_CPUS ? add_cells(adder, digest, unit_ns) : 0;
+	uint32_t name = 0;
 
 	if (r < 0 || !(adder->parts & TALLY_NAMES))
 		return r;
 	r = array_reserve(&scratch->listed, digest->functions.count + 1);
 	for (size_t i = 0; r == 0 && i < digest->threads.count; i++)
 		r = add_digest_thread(adder, &digest->threads.items[i], unit_ns);
-	for (size_t i = 0; r == 0 && i < digest->functions.count; i++)
-		r = add_digest_function(adder, &digest->functions.items[i], unit_ns,
-					&scratch->listed.items[i]);
-	for (size_t i = 0; r == 0 && adder->parts & TALLY_DETAILS && i < digest->cores.count; i++)
-		r = add_digest_core(adder, &digest->cores.items[i], unit_ns);
+	for (size_t i = 0; r == 0 && i < digest->functions.count; i++) {
+		r = add_digest_function(adder, &digest->functions.items[i], unit_ns, &name);
+		scratch->listed.items[i] = name;
+	}
+	if (r == 0 && adder->parts & TALLY_DETAILS)
+		r = add_all_cores(adder, digest, unit_ns);
 	adder->tally->samples += digest->samples;
 	return r;
 }

@@ -57,6 +57,22 @@ int tally_rows_add(struct tally_rows *rows, const struct tally_row *row, uint32_
 	return 0;
 }
 
+int tally_rows_add_at(struct tally_rows *rows, const struct tally_row *row, uint32_t *number)
+{
+	struct tally_row *guess = &rows->list.items[*number];
+
+	if (*number >= rows->list.count || guess->a != row->a || guess->b != row->b ||
+	    guess->c != row->c)
+		return tally_rows_add(rows, row, number);
+	guess->ns += row->ns;
+	return 0;
+}
+
+void tally_rows_prefetch(const struct tally_rows *rows, const struct tally_row *row)
+{
+	hash96_prefetch(&rows->known, row_key(row));
+}
+
 static void rows_done(struct tally_rows *rows)
 {
 	array_done(&rows->list);
@@ -75,6 +91,7 @@ struct tally *tally_free(struct tally *tally)
 	array_done(&tally->places);
 	rows_done(&tally->shares);
 	rows_done(&tally->spots);
+	array_done(&tally->followers);
 	tally_scratch_free(tally->scratch);
 	free(tally);
 	return NULL;
@@ -86,6 +103,21 @@ int tally_name(struct tally *tally, const char *name, size_t size, uint32_t *ret
 	    array_extend(&tally->functions, *ret_name) < 0 ||
 	    array_extend(&tally->groups, *ret_name) < 0)
 		return -ENOMEM;
+	return 0;
+}
+
+int tally_name_after(struct tally *tally, uint32_t before, const char *name, uint32_t *ret_name)
+{
+	uint32_t guess = before < tally->followers.count ? tally->followers.items[before] : 0;
+
+	if (guess && strcmp(strings_at(&tally->names, guess), name) == 0) {
+		*ret_name = guess;
+		return 0;
+	}
+	if (tally_name(tally, name, strlen(name), ret_name) < 0 ||
+	    array_extend(&tally->followers, before) < 0)
+		return -ENOMEM;
+	tally->followers.items[before] = *ret_name;
 	return 0;
 }
 

@@ -101,6 +101,10 @@ struct tally {
 	 * most
 	 */
 	struct tally_rows spots;
+	/*
+	 * private: indexed by name, the name that tally_name_after() last found after it; 0: none
+	 */
+	array_of(uint32_t) followers;
 	/* private to tally-tape; NULL before the first tape */
 	struct tally_scratch *scratch;
 };
@@ -115,10 +119,22 @@ int tally_merge(struct tally *tally, const struct tally *other);
 /* The functions below are for tally-tape. Each returns 0 or -ENOMEM. */
 /* Finds or adds a name. A new name gets a row in `functions` and `groups`. */
 int tally_name(struct tally *tally, const char *name, size_t size, uint32_t *ret_name);
+/*
+ * The same for the name that follows the name `before` in a list, which is 0 at the begin. The
+ * lists of two tapes resemble each other, so the name that followed last time is compared first.
+ * That takes a fifth of the time of a look-up.
+ */
+int tally_name_after(struct tally *tally, uint32_t before, const char *name, uint32_t *ret_name);
 /* Makes sure that a row for the CPU exists. */
 int tally_cpu(struct tally *tally, uint32_t cpu);
 /* Adds to the row with these numbers, or appends such a row. ret_number may be NULL. */
 int tally_rows_add(struct tally_rows *rows, const struct tally_row *row, uint32_t *ret_number);
+/*
+ * The same for a row that probably has the number *number. Sets *number to the number of the row.
+ */
+int tally_rows_add_at(struct tally_rows *rows, const struct tally_row *row, uint32_t *number);
+/* Prefetches what tally_rows_add() will look up soon. */
+void tally_rows_prefetch(const struct tally_rows *rows, const struct tally_row *row);
 /* Adds to the time of a thread. `place` is its place in one tape. */
 int tally_add_thread(struct tally *tally, const struct tally_row *thread,
 		     const struct tally_place *place);
