@@ -10,25 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/table.h"
 #include "tape/digest-intervals.h"
 #include "tape/function-sums.h"
+#include "tape/triples.h"
 
 #define KIND_SHIFT 30
 #define SAMPLES_MAX (1u << KIND_SHIFT)
 #define KIND_UNKNOWN UINT8_MAX
 /* A batch of samples fits into the fast caches. */
 #define BATCH 2048
-
-/* Numbers for triples of numbers, in the order of first use. */
-struct triple {
-	uint32_t a, b, c;
-};
-
-struct triples {
-	array_of(struct triple) list;
-	struct table table;
-};
 
 /* A sample in the order of CPUs. */
 struct item {
@@ -127,12 +117,6 @@ struct digest *digest_free(struct digest *digest)
 	return NULL;
 }
 
-static void triples_done(struct triples *triples)
-{
-	array_done(&triples->list);
-	table_done(&triples->table);
-}
-
 static void maker_done(struct maker *maker)
 {
 	free(maker->own_of_samples);
@@ -159,30 +143,6 @@ static void maker_done(struct maker *maker)
 	array_done(&maker->touched_pairs);
 	array_done(&maker->touched_owners);
 	array_done(&maker->by_owner);
-}
-
-static bool triple_equal(const void *context, uint32_t id, const void *key)
-{
-	const struct triple *known = &((const struct triples *)context)->list.items[id];
-	const struct triple *triple = key;
-
-	return known->a == triple->a && known->b == triple->b && known->c == triple->c;
-}
-
-/* Finds or adds a triple. */
-static int triples_add(struct triples *triples, struct triple triple, uint32_t *ret_number)
-{
-	uint64_t hash = hash_numbers((uint64_t)triple.a << 32 | triple.b, triple.c);
-	uint32_t id = table_find(&triples->table, hash, triple_equal, triples, &triple);
-
-	if (id == TABLE_NONE) {
-		id = triples->list.count;
-		if (array_push(&triples->list, triple) < 0 ||
-		    table_add(&triples->table, hash, id) < 0)
-			return -ENOMEM;
-	}
-	*ret_number = id;
-	return 0;
 }
 
 static uint64_t weight_of(const struct maker *maker, size_t sample)

@@ -569,28 +569,17 @@ int digest_take(struct section_reader *section, const struct tape *tape, uint64_
 	return r;
 }
 
-struct digest_wanted {
-	struct digest *digest;
-	unsigned int parts;
-};
-
 static int decode_section(const struct decoding *decoding, struct section_reader *section,
 			  void *context)
 {
-	const struct digest_wanted *wanted = context;
-
 	return digest_take(section, decoding->tape, decoding->contents.summary.samples,
-			   wanted->parts, wanted->digest);
+			   decoding->whole ? ALL_PARTS : decoding->want->parts, context);
 }
 
 int digest_decode(const struct decoding *decoding, const struct contents_entry *entry)
 {
 	_cleanup_(cleanup_digest) struct digest *digest = calloc(1, sizeof(*digest));
-	struct digest_wanted wanted = {
-		.digest = digest,
-		.parts = decoding->whole ? ALL_PARTS : decoding->want->parts,
-	};
-	int r = digest ? decoding_section(decoding, entry, decode_section, &wanted) : -ENOMEM;
+	int r = digest ? decoding_section(decoding, entry, decode_section, digest) : -ENOMEM;
 
 	if (r == 0)
 		decoding->tape->digest = take_ptr(digest);
@@ -600,8 +589,7 @@ int digest_decode(const struct decoding *decoding, const struct contents_entry *
 int digest_check(const struct decoding *decoding, const struct contents_entry *entry)
 {
 	struct digest digest = { 0 };
-	struct digest_wanted wanted = { .digest = &digest, .parts = ALL_PARTS };
-	int r = decoding_section(decoding, entry, decode_section, &wanted);
+	int r = decoding_section(decoding, entry, decode_section, &digest);
 
 	digest_done(&digest);
 	return r;
