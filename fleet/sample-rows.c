@@ -51,7 +51,7 @@ static void sample_rows_put_window(const struct sample_rows *put, const struct t
 	row_put_text(row, segment->boot_id);
 	buffer_u64(row, segment->sequence);
 	buffer_u64(row, samples);
-	buffer_u64(row, error_ns / NSEC_PER_USEC);
+	buffer_u64(row, (error_ns + NSEC_PER_USEC - 1) / NSEC_PER_USEC);
 	buffer_varint(row, tape->facts.count);
 	for (size_t i = 0; i < tape->facts.count; i++)
 		row_put_text(row, tape_string(tape, tape->facts.items[i].key));

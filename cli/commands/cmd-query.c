@@ -13,6 +13,7 @@
 #include "cli/answer/guarded-output.h"
 #include "cli/answer/query-args.h"
 #include "cli/options/command.h"
+#include "cli/commands/fleet-window.h"
 #include "cli/commands/query-events.h"
 #include "cli/answer/screen.h"
 #include "cli/version.h"
@@ -42,6 +43,7 @@ static const struct option options[] = {
 	{ "output", 'o', "FILE",
 	  "file: .folded, .json, else for Flamescope; gzipped for .gz (default: standard output)" },
 	OUTPUT_FORCE_OPTION,
+	FLEET_OPTIONS,
 	{ 0 },
 };
 
@@ -422,13 +424,30 @@ static int query_answer(const struct invocation *invocation, const struct query 
 					      : answer_flamescope(invocation, query, reader);
 }
 
+/* Answers from the server of a fleet: its samples of the window stand for a store. */
+static int query_answer_fleet(const struct invocation *invocation, const struct query *query)
+{
+	struct invocation asked = *invocation;
+	char path[FLEET_WINDOW_PATH];
+	int r = fleet_window_fetch(invocation, &query->args.question.window, path);
+
+	if (r != EXIT_DONE)
+		return r;
+	asked.store = path;
+	return query_answer(&asked, query);
+}
+
 static int query_run(const struct invocation *invocation)
 {
 	struct query query = { 0 };
-	int r = query_parse_options(invocation, &query);
+	int r = fleet_window_check(invocation);
 
+	if (r != EXIT_DONE)
+		return r;
+	r = query_parse_options(invocation, &query);
 	if (r == EXIT_DONE)
-		r = query_answer(invocation, &query);
+		r = option_given(invocation, "fleet") ? query_answer_fleet(invocation, &query)
+						      : query_answer(invocation, &query);
 	query_args_done(&query.args);
 	return r;
 }

@@ -69,6 +69,36 @@ def segments_of(store):
     return [row for row in map(json.loads, answer.splitlines()) if "sequence" in row]
 
 
+def lines_of(done):
+    """The samples of a text, without the header."""
+    return [line for line in done.stdout.splitlines() if not line.startswith("#")]
+
+
+def test_window(server, folder):
+    """A window of the fleet is that of the host's own store, line by line; sums alone are said."""
+    store = make_store(folder / "store", 12, 20, 2)
+    perftape("fleet", "init", "--to", server.url + "/window")
+    shipped = ship(server.url + "/window", store, folder / "state")
+    (incident,) = [int(time) for (time,) in server.rows("SELECT ts FROM incidents FINAL", "window")]
+    fleet = ("--fleet", server.url + "/window", "--host")
+    wrongs = expect("it ships", shipped.returncode == 0, shipped.stderr)
+    folded, cpu = ("--format", "folded"), ("--cpu", "1")
+    for before, after, more in ((30, 5, ()), (7.5, 1.25, ()), (12, 3, folded), (3, 0.5, cpu)):
+        window = ("--from", f"@{incident / 1e6 - before:.6f}", "--to", f"@{incident / 1e6 + after:.6f}", *more)
+        own = perftape("query", "--store", store, *window)
+        asked = perftape("query", *fleet, "h1", *window)
+        same = lines_of(own) == lines_of(asked) and len(lines_of(own)) > 10
+        wrongs += expect(f"{before} s before, line by line", same, len(lines_of(own)), asked.stderr)
+    late = f"@{incident / 1e6 + 60:.6f}"
+    sums = perftape("query", *fleet, "h1", "--from", late, "--to", f"@{incident / 1e6 + 65:.6f}")
+    hostile = perftape("query", *fleet, "h1' OR '1'='1", "--from", late, "--to", f"@{incident / 1e6 + 65:.6f}")
+    return [
+        *wrongs,
+        *expect("only sums", sums.returncode == 3 and "only sums" in sums.stderr, sums.stderr),
+        *expect("no SQL in a name", hostile.returncode == 3 and "holds nothing" in hostile.stderr, hostile.stderr),
+    ]
+
+
 def test_none(server, folder):
     """--samples none ships no single sample; a second state ships the same rows again, which count once."""
     store = make_store(folder / "store", 7, 10, 1)
@@ -237,7 +267,7 @@ def test_tls(server, folder):
     ]
 
 
-TESTS = [test_default, test_none, test_once, test_away, test_tls]
+TESTS = [test_default, test_window, test_none, test_once, test_away, test_tls]
 
 
 def main():

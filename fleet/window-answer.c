@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "fleet/window-answer.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/table.h"
+#include "fleet/row-binary.h"
+#include "tape/segment/segment.h"
+#include "tape/tape.h"
+
+/* The longest stack that a tape holds is far shorter. */
+#define ANSWER_DEPTH_MAX 4096
+#define ANSWER_BYTES_MAX (1u << 30)
+
+/* A time of one segment, or of several windows of it that touch each other. */
+struct answer_span {
+	uint64_t begin_ns;
+	uint64_t end_ns;
+	uint64_t error_ns;
+	uint64_t sequence;
+	uint64_t boot;
+	/* The place of its facts in the answer. */
+	size_t facts;
+};
+
+/* A stack, by its place in the answer. */
+struct answer_stack {
+	uint64_t hash;
+	size_t place;
+	/* The number of the tape that has it, and its rows there. */
+	uint32_t tape;
+	uint32_t stack;
+	uint32_t frame;
+};
+
+struct answer_frame {
+	const char *name;
+	const char *module;
+	uint8_t kind;
+	uint64_t address;
+	uint64_t offset;
+};
+
+struct answer_reader {
+	const struct window_answer *answer;
+	array_of(struct answer_span) spans;
+	array_of(struct answer_stack) stacks;
+	struct table by_hash;
+	struct buffer comm, cgroup, texts;
+	array_of(struct answer_frame) frames;
+	struct tape *tape;
+	uint32_t number;
+};
+
+static void answer_reader_done(struct answer_reader *reader)
+{
+	array_done(&reader->spans);
+	array_done(&reader->stacks);
+	array_done(&reader->frames);
+	table_done(&reader->by_hash);
+	buffer_done(&reader->comm);
+	buffer_done(&reader->cgroup);
+	buffer_done(&reader->texts);
+	tape_free(reader->tape);
+}
+
+static int answer_damaged(struct error *error, const char *what)
+{
+	return error_set(error, -EBADMSG, "the server's answer is damaged: %s", what);
+}
+
+static void answer_skip_text(struct reader *rows)
+{
+	reader_take(rows, reader_varint(rows));
+}
+
+static void answer_skip_texts(struct reader *rows)
+{
+	uint64_t count = row_array(rows, 1);
+
+	for (uint64_t i = 0; i < count && !reader_failed(rows); i++)
+		answer_skip_text(rows);
+}
+
+/* Joins a window to the last span if both are of one segment and touch. */
+static int answer_add_span(struct answer_reader *reader, const struct answer_span *span)
+{
+	struct answer_span *last =
+		reader->spans.count ? &reader->spans.items[reader->spans.count - 1] : NULL;
+
+	if (last && last->boot == span->boot && last->sequence == span->sequence &&
+	    span->begin_ns <= last->end_ns) {
+		last->end_ns = MAX(last->end_ns, span->end_ns);
+		return 0;
+	}
+	return array_push(&reader->spans, *span);
+}
+
+static int answer_read_spans(struct answer_reader *reader, uint64_t from_ns, uint64_t to_ns,
+			     struct error *error)
+{
+	const struct buffer *bytes = &reader->answer->spans;
+	struct reader rows;
+	int r = 0;
+
+	reader_init(&rows, bytes->data, bytes->size);
+	while (r == 0 && reader_left(&rows)) {
+		struct answer_span span = { 0 };
+		uint64_t begin_us = reader_u64(&rows), end_us = reader_u64(&rows);
+		const char *boot = row_text(&rows, &reader->texts);
+
+		span.boot = hash_bytes(boot, strlen(boot));
+		span.sequence = reader_u64(&rows);
+		span.error_ns = reader_u64(&rows) % NSEC_PER_SEC * NSEC_PER_USEC;
+		span.facts = rows.position;
+		answer_skip_texts(&rows);
+		answer_skip_texts(&rows);
+		if (reader_failed(&rows) || begin_us >= end_us ||
+		    end_us > INT64_MAX / NSEC_PER_USEC)
+			return answer_damaged(error, "a window");
+		span.begin_ns =
+			MAX(begin_us * NSEC_PER_USEC, from_ns / NSEC_PER_USEC * NSEC_PER_USEC);
+		span.end_ns = MIN(end_us * NSEC_PER_USEC,
+				  (to_ns + NSEC_PER_USEC - 1) / NSEC_PER_USEC * NSEC_PER_USEC);
+		if (span.begin_ns < span.end_ns)
+			r = answer_add_span(reader, &span);
+	}
+	return r;
+}
+
+static bool answer_is_stack(const void *context, uint32_t value, const void *key)
+{
+	const struct answer_reader *reader = context;
+
+	return reader->stacks.items[value].hash == *(const uint64_t *)key;
+}
+
+/* Notes where each stack is; the tapes that need it decode it. */
+static int answer_find_stacks(struct answer_reader *reader, struct error *error)
+{
+	const struct buffer *bytes = &reader->answer->stacks;
+	struct reader rows;
+
+	reader_init(&rows, bytes->data, bytes->size);
+	while (reader_left(&rows)) {
+		struct answer_stack stack = { .hash = reader_u64(&rows), .tape = UINT32_MAX };
+
+		stack.place = rows.position;
+		answer_skip_texts(&rows);
+		answer_skip_texts(&rows);
+		reader_take(&rows, row_array(&rows, 1));
+		reader_take(&rows, row_array(&rows, 8) * 8);
+		reader_take(&rows, row_array(&rows, 8) * 8);
+		if (reader_failed(&rows))
+			return answer_damaged(error, "a stack");
+		if (array_push(&reader->stacks, stack) < 0 ||
+		    table_add(&reader->by_hash, hash_numbers(stack.hash, 0),
+			      reader->stacks.count - 1) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Appends a text to the texts of the stack that is being read. Returns its place. */
+static size_t answer_take_text(struct answer_reader *reader, struct reader *rows)
+{
+	size_t place = reader->texts.size, size = reader_varint(rows);
+	const void *text = size ? reader_take(rows, size) : "";
+
+	if (text)
+		buffer_bytes(&reader->texts, text, strnlen(text, size));
+	buffer_u8(&reader->texts, 0);
+	return place;
+}
+
+/* Reads the frames of a stack. All its arrays have one length, which is not 0. */
+static int answer_read_frames(struct answer_reader *reader, size_t place, struct error *error)
+{
+	const struct buffer *bytes = &reader->answer->stacks;
+	size_t names[ANSWER_DEPTH_MAX], modules[ANSWER_DEPTH_MAX], depth;
+	struct reader rows;
+
+	reader_init(&rows, bytes->data, bytes->size);
+	rows.position = place;
+	reader->texts.size = reader->frames.count = 0;
+	depth = row_array(&rows, 1);
+	if (!depth || depth > ANSWER_DEPTH_MAX)
+		return answer_damaged(error, "the depth of a stack");
+	if (array_reserve(&reader->frames, depth) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < depth; i++)
+		names[i] = answer_take_text(reader, &rows);
+	if (row_array(&rows, 1) != depth)
+		return answer_damaged(error, "the modules of a stack");
+	for (size_t i = 0; i < depth; i++)
+		modules[i] = answer_take_text(reader, &rows);
+	if (reader->texts.failed)
+		return -ENOMEM;
+	reader->frames.count = depth;
+	for (size_t i = 0; i < depth; i++) {
+		reader->frames.items[i].name = (const char *)reader->texts.data + names[i];
+		reader->frames.items[i].module = (const char *)reader->texts.data + modules[i];
+	}
+	if (row_array(&rows, 1) != depth)
+		return answer_damaged(error, "the kinds of a stack");
+	for (size_t i = 0; i < depth; i++)
+		reader->frames.items[i].kind = reader_u8(&rows);
+	if (row_array(&rows, 8) != depth)
+		return answer_damaged(error, "the addresses of a stack");
+	for (size_t i = 0; i < depth; i++)
+		reader->frames.items[i].address = reader_u64(&rows);
+	if (row_array(&rows, 8) != depth)
+		return answer_damaged(error, "the offsets of a stack");
+	for (size_t i = 0; i < depth; i++)
+		reader->frames.items[i].offset = reader_u64(&rows);
+	return reader_failed(&rows) ? answer_damaged(error, "a stack") : 0;
+}
+
+static int answer_add_string(struct tape *tape, const char *text, uint32_t *ret_id)
+{
+	return strings_add(&tape->strings, text, strlen(text), ret_id);
+}
+
+/*
+ * Adds a frame. A file that was replaced has other symbols at the same address, so such a frame
+ * gets a module of its own, which differs by its inode.
+ */
+static int answer_add_frame(struct tape *tape, const struct answer_frame *frame, uint32_t *ret_id)
+{
+	struct tape_module module = { .kind = frame->kind };
+	char label[TAPE_LABEL_SIZE];
+	uint32_t symbol = 0, id = 0, number, before;
+	struct tape_frame *row;
+	int r = answer_add_string(tape, frame->module, &module.path);
+
+	if (r == 0 && strcmp(frame->name, tape_path_label(frame->module, label)) != 0)
+		r = answer_add_string(tape, frame->name, &symbol);
+	if (frame->kind >= TAPE_MODULE_KINDS)
+		module.kind = TAPE_MODULE_UNKNOWN;
+	for (module.inode = 0; r == 0; module.inode++) {
+		bool is_unknown = module.kind == TAPE_MODULE_UNKNOWN;
+
+		if (is_unknown && !module.path)
+			number = 0;
+		else
+			r = tape_add_module(tape, &module, &number);
+		before = tape->frames.count;
+		if (r == 0)
+			r = tape_add_frame(tape, number, is_unknown ? 0 : frame->address, &id);
+		if (r < 0)
+			return r;
+		row = &tape->frames.items[id];
+		if (before != tape->frames.count) {
+			row->symbol = symbol;
+			row->offset = symbol ? frame->offset : 0;
+		}
+		if (is_unknown ||
+		    (row->symbol == symbol && row->offset == (symbol ? frame->offset : 0)))
+			break;
+	}
+	*ret_id = id;
+	return r;
+}
+
+/* Adds the stack to the tape, once for each tape. */
+static int answer_add_stack(struct answer_reader *reader, struct answer_stack *stack,
+			    struct error *error)
+{
+	uint32_t parent = 0, frame = 0;
+	int r;
+
+	if (stack->tape == reader->number)
+		return 0;
+	r = answer_read_frames(reader, stack->place, error);
+	/* the outermost caller first */
+	for (size_t i = reader->frames.count; r == 0 && i-- > 0;) {
+		r = answer_add_frame(reader->tape, &reader->frames.items[i], &frame);
+		if (r == 0 && i)
+			r = tape_add_stack(reader->tape, parent, frame, &parent);
+	}
+	stack->tape = reader->number;
+	stack->stack = parent;
+	stack->frame = frame;
+	return r;
+}
+
+/* Reads the row of a sample, and adds it if it lies in the span. */
+static int answer_take_sample(struct answer_reader *reader, struct reader *rows,
+			      const struct answer_span *span, struct error *error)
+{
+	struct tape *tape = reader->tape;
+	struct tape_sample sample = { .time_ns = reader_u64(rows) };
+	struct tape_thread thread = { 0 };
+	const char *comm, *cgroup;
+	uint32_t at;
+	uint64_t hash;
+	int r;
+
+	sample.cpu = reader_u16(rows);
+	thread.pid = (int32_t)reader_u32(rows);
+	thread.tid = (int32_t)reader_u32(rows);
+	comm = row_text(rows, &reader->comm);
+	cgroup = row_text(rows, &reader->cgroup);
+	sample.period = reader_u64(rows);
+	hash = reader_u64(rows);
+	if (reader_failed(rows) || sample.time_ns > INT64_MAX / NSEC_PER_USEC)
+		return answer_damaged(error, "a sample");
+	sample.time_ns *= NSEC_PER_USEC;
+	if (sample.time_ns < span->begin_ns || sample.time_ns >= span->end_ns)
+		return 0;
+	at = table_find(&reader->by_hash, hash_numbers(hash, 0), answer_is_stack, reader, &hash);
+	if (at == TABLE_NONE)
+		return error_set(error, -EBADMSG, "the server lacks the stack %llu of a sample",
+				 (unsigned long long)hash);
+	r = answer_add_stack(reader, &reader->stacks.items[at], error);
+	if (r == 0)
+		r = answer_add_string(tape, comm, &thread.comm);
+	if (r == 0)
+		r = answer_add_string(tape, cgroup, &thread.cgroup);
+	if (r == 0)
+		r = tape_add_thread(tape, &thread, &sample.thread);
+	sample.stack = reader->stacks.items[at].stack;
+	sample.frame = reader->stacks.items[at].frame;
+	return r < 0 ? r : array_push(&tape->samples, sample);
+}
+
+/* Facts that are moments of the host's own perf clock. */
+static bool answer_is_moment(const char *name)
+{
+	return strcmp(name, TAPE_BEGUN) == 0 || strcmp(name, TAPE_ENDED) == 0;
+}
+
+static int answer_add_facts(struct answer_reader *reader, const struct answer_span *span)
+{
+	const struct buffer *bytes = &reader->answer->spans;
+	struct reader names, values;
+	uint64_t count, others;
+	int r = 0;
+
+	reader_init(&names, bytes->data, bytes->size);
+	names.position = span->facts;
+	values = names;
+	answer_skip_texts(&values);
+	count = row_array(&names, 1);
+	others = row_array(&values, 1);
+	for (uint64_t i = 0; r == 0 && i < MIN(count, others); i++) {
+		const char *name = row_text(&names, &reader->comm);
+		const char *value = row_text(&values, &reader->cgroup);
+
+		if (*name && *value && !answer_is_moment(name) && !*tape_fact(reader->tape, name))
+			r = tape_add_fact(reader->tape, name, value);
+	}
+	return r;
+}
+
+/* Adds the losses that overlap the span. */
+static int answer_add_losses(struct answer_reader *reader, const struct answer_span *span,
+			     struct error *error)
+{
+	const struct buffer *bytes = &reader->answer->losses;
+	struct reader rows;
+	int r = 0;
+
+	reader_init(&rows, bytes->data, bytes->size);
+	while (r == 0 && reader_left(&rows)) {
+		struct tape_loss loss = { .from_ns = reader_u64(&rows) };
+
+		loss.to_ns = reader_u64(&rows);
+		loss.kind = reader_u32(&rows);
+		loss.cpu = reader_u32(&rows);
+		loss.count = reader_u64(&rows);
+		if (reader_failed(&rows) || loss.from_ns > loss.to_ns || !loss.kind ||
+		    loss.to_ns > INT64_MAX / NSEC_PER_USEC)
+			return answer_damaged(error, "a loss");
+		if (loss.cpu >= TAPE_CPUS_MAX)
+			loss.cpu = TAPE_ALL_CPUS;
+		loss.from_ns *= NSEC_PER_USEC;
+		loss.to_ns *= NSEC_PER_USEC;
+		if (loss.from_ns < span->end_ns && loss.to_ns >= span->begin_ns)
+			r = array_push(&reader->tape->losses, loss);
+	}
+	return r;
+}
+
+/* Makes the tape of a span, whose perf clock is the wall clock of the host. */
+static int answer_encode_span(struct answer_reader *reader, const struct answer_span *span,
+			      struct buffer *tapes, struct error *error)
+{
+	const struct buffer *bytes = &reader->answer->samples;
+	struct reader rows;
+	int r;
+
+	reader->tape = tape_free(reader->tape);
+	r = tape_new(&reader->tape);
+	if (r < 0)
+		return r;
+	reader->tape->sequence = ++reader->number;
+	reader->tape->begin_ns = span->begin_ns;
+	reader->tape->end_ns = span->end_ns;
+	r = array_push(&reader->tape->anchors, (struct tape_anchor){ .perf_ns = span->begin_ns,
+								     .realtime_ns = span->begin_ns,
+								     .error_ns = span->error_ns });
+	if (r == 0)
+		r = answer_add_facts(reader, span);
+	if (r == 0)
+		r = answer_add_losses(reader, span, error);
+	reader_init(&rows, bytes->data, bytes->size);
+	while (r == 0 && reader_left(&rows))
+		r = answer_take_sample(reader, &rows, span, error);
+	if (r == 0)
+		r = tape_sort_samples(reader->tape);
+	return r < 0 ? r : segment_encode(reader->tape, SEGMENT_HASTY, ANSWER_BYTES_MAX, tapes);
+}
+
+static int answer_compare_spans(const void *a, const void *b)
+{
+	const struct answer_span *first = a, *second = b;
+
+	return (first->begin_ns > second->begin_ns) - (first->begin_ns < second->begin_ns);
+}
+
+int window_answer_encode(const struct window_answer *answer, uint64_t from_ns, uint64_t to_ns,
+			 struct buffer *tapes, struct error *error)
+{
+	_cleanup_(answer_reader_done) struct answer_reader reader = { .answer = answer };
+	int r = answer_read_spans(&reader, from_ns, to_ns, error);
+
+	if (r == 0)
+		r = answer_find_stacks(&reader, error);
+	if (r == 0 && reader.spans.count > INT_MAX)
+		r = -EBADMSG;
+	if (reader.spans.count)
+		qsort(reader.spans.items, reader.spans.count, sizeof(*reader.spans.items),
+		      answer_compare_spans);
+	for (size_t i = 0; r == 0 && i < reader.spans.count; i++)
+		r = answer_encode_span(&reader, &reader.spans.items[i], tapes, error);
+	return r < 0 ? r : (int)reader.spans.count;
+}
