@@ -28,11 +28,11 @@ struct recipe {
 };
 
 static const struct recipe recipes[] = {
-	{ "relative", "zR", 1, 0x1b, 2 },      { "absolute", "", 1, 0x00, 2 },
-	{ "personality", "zPLR", 1, 0x1b, 2 }, { "signal", "zRS", 3, 0x1b, 2 },
-	{ "8 bytes", "zR", 3, 0x1c, 2 },       { "indirect", "zR", 1, 0x9b, 0 },
-	{ "LEB", "zR", 1, 0x11, 0 },	       { "unknown letter", "zXR", 1, 0x1b, 0 },
-	{ "version 7", "zR", 7, 0x1b, 0 },
+	{ "relative", "zR", 1, 0x1b, 2 },	 { "absolute", "", 1, 0x00, 2 },
+	{ "personality", "zPLR", 1, 0x1b, 2 },	 { "signal", "zRS", 3, 0x1b, 2 },
+	{ "8 bytes", "zR", 3, 0x1c, 2 },	 { "2 bytes", "zR", 1, 0x1a, 2 },
+	{ "indirect", "zR", 1, 0x9b, 0 },	 { "LEB", "zR", 1, 0x11, 0 },
+	{ "unknown letter", "zXR", 1, 0x1b, 0 }, { "version 7", "zR", 7, 0x1b, 0 },
 };
 
 static const struct eh_function functions[] = {
@@ -67,7 +67,10 @@ static void put_function(const struct recipe *recipe, const struct eh_function *
 
 	buffer_u32(frame, 28);
 	buffer_u32(frame, at - 4);
-	if (recipe->encoding == 0x1b) {
+	if (recipe->encoding == 0x1a) {
+		buffer_u16(frame, function->start - place);
+		buffer_u16(frame, function->size);
+	} else if (recipe->encoding == 0x1b) {
 		buffer_u32(frame, function->start - place);
 		buffer_u32(frame, function->size);
 	} else {
