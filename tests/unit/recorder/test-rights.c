@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "recorder/run/capabilities.h"
 #include "recorder/run/rights.h"
 #include "recorder/run/self-setup.h"
 #include "tests/tree.h"
@@ -209,9 +210,39 @@ static void test_priority(void)
 	CHECK_EQ(raised_from(7, 0), 7);
 }
 
+/*
+ * Becomes a process that a user started from a program of root's that sets the user and the group.
+ * Returns whether it has only the rights of the user after capabilities_drop().
+ */
+static bool drops_set_ids(const struct user *user)
+{
+	pid_t child = fork();
+	int status;
+
+	if (child == 0) {
+		if (setresgid(user->gid, 0, 0) < 0 || setresuid(user->uid, 0, 0) < 0)
+			_exit(100);
+		if (capabilities_drop() != 0)
+			_exit(101);
+		_exit(getegid() != user->gid || geteuid() != user->uid || setegid(0) == 0 ||
+		      seteuid(0) == 0 || chroot("/") == 0);
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	return status == 0;
+}
+
+static void test_drop(void)
+{
+	struct user user = any_user();
+
+	if (geteuid() == 0)
+		CHECK(drops_set_ids(&user));
+}
+
 CHECK_MAIN({ "a folder belongs to its user, and those above it to us", test_make_folder },
 	   { "a folder that cannot be made", test_no_folder },
 	   { "users that do not exist", test_no_user },
 	   { "folders that a user may not enter", test_may_reach },
 	   { "root works in the folder of another user as that user", test_become_owner },
-	   { "a recorder goes before busy processes", test_priority })
+	   { "a recorder goes before busy processes", test_priority },
+	   { "a program that sets its user drops all rights of that user", test_drop })
