@@ -72,6 +72,24 @@ static void test_bound(void)
 	array_done(&gone.list);
 }
 
+/* The gap of 30 s in the middle is the smallest of one kind, so it alone is closed. */
+static void test_nearest(void)
+{
+	struct store_removed_ranges gone = { 0 };
+	unsigned int middle = REMOVED_RANGES_MAX / 2 * 100;
+
+	for (unsigned int i = 0; i < REMOVED_RANGES_MAX; i++)
+		add(&gone, i * 100, i * 100 + (i * 100 == middle ? 70 : 50), false);
+	/* it is near the others, and of another kind */
+	add(&gone, middle + 75, middle + 80, true);
+	CHECK_EQ(gone.list.count, REMOVED_RANGES_MAX);
+	CHECK(removed_ranges_has(&gone, false, AT(middle), AT(middle + 150)));
+	CHECK(removed_ranges_has(&gone, true, AT(middle + 75), AT(middle + 80)));
+	CHECK(!removed_ranges_has(&gone, false, AT(middle - 100), AT(middle)));
+	CHECK(!removed_ranges_has(&gone, false, AT(middle + 100), AT(middle + 201)));
+	array_done(&gone.list);
+}
+
 static void test_file(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -386,6 +404,7 @@ static void test_no_note(void)
 
 CHECK_MAIN({ "stretches are joined", test_stretches },
 	   { "the number of stretches is bounded", test_bound },
+	   { "of too many stretches, the nearest two become one", test_nearest },
 	   { "the note survives encoding", test_file },
 	   { "segments that retention removed are gaps with a cause", test_removed },
 	   { "segments whose files vanished are gaps with a cause", test_missing },
