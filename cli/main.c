@@ -12,6 +12,7 @@
 
 #include "recorder/run/capabilities.h"
 #include "recorder/run/rights.h"
+#include "unpacker/unpack-server.h"
 #include "base/cleanup.h"
 #include "process/helper.h"
 #include "cli/options/arguments.h"
@@ -194,6 +195,7 @@ static const struct helper_job jobs[] = {
 	{ NAME_SERVER_JOB, name_server_run },
 	{ OPEN_HELPER_JOB, open_helper_run },
 	{ OPEN_KEEPER_JOB, open_helper_keep },
+	{ UNPACK_SERVER_JOB, unpack_server_run },
 	{ 0 },
 };
 

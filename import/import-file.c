@@ -9,8 +9,9 @@
 #include <sys/stat.h>
 
 #include "base/table.h"
-#include "pack/unpack.h"
-#include "pack/zstd.h"
+#include "unpacker/unpack-file.h"
+#include "unpacker/unpack-helper.h"
+#include "unpacker/unpack-helper.h"
 #include "import/import-clock.h"
 
 /* Reads a file before its import, to find its identity, its times, and the event to import. */
@@ -121,7 +122,7 @@ static int note_time(void *context, const uint8_t *record, size_t size, uint64_t
 	return 0;
 }
 
-static int find_times(struct import_file *file, struct zstd_stream **stream, struct error *error)
+static int find_times(struct import_file *file, struct unpack_helper **stream, struct error *error)
 {
 	int r;
 
@@ -135,7 +136,7 @@ static int ignore_record(void *context, const uint8_t *record, size_t size, uint
 	return 0;
 }
 
-int import_file_pass(struct import_file *file, struct zstd_stream **stream)
+int import_file_pass(struct import_file *file, struct unpack_helper **stream)
 {
 	int r = perf_data_read(&file->perf, stream, ignore_record, NULL, NULL);
 
@@ -151,14 +152,14 @@ static int find_clock(struct import_file *file, const struct import_options *opt
 }
 
 int import_file_follow(struct import_file *file, struct import_file *before,
-		       const struct import_options *options, struct zstd_stream **stream,
+		       const struct import_options *options, struct unpack_helper **stream,
 		       struct error *error)
 {
 	struct error said = { 0 };
 	int r = 0;
 
 	if (!before || !before->continues)
-		*stream = zstd_stream_free(*stream);
+		*stream = unpack_helper_free(*stream);
 	if (before && !before->continues)
 		r = import_file_pass(before, stream);
 	if (r == 0)
@@ -173,7 +174,7 @@ int import_file_follow(struct import_file *file, struct import_file *before,
 static int look_through(struct import_file *file, const struct import_options *options,
 			struct error *error)
 {
-	_cleanup_(cleanup_zstd_stream) struct zstd_stream *stream = NULL;
+	_cleanup_(cleanup_unpack_helper) struct unpack_helper *stream = NULL;
 	int r = import_file_identify(file);
 
 	if (r == 0)

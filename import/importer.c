@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/mutation.h"
-#include "pack/zstd.h"
+#include "unpacker/unpack-helper.h"
 #include "recorder/pipeline/pipeline.h"
 #include "import/import-clock.h"
 #include "import/import-stacks.h"
@@ -294,7 +294,7 @@ static int importer_prepare(struct run *run, struct store_writer *writer, struct
 	return sealer_start(writer, &run->sealer_options, &run->pipeline_options.sealer, error);
 }
 
-static int importer_read_all(struct run *run, struct zstd_stream **stream,
+static int importer_read_all(struct run *run, struct unpack_helper **stream,
 			     struct import_result *result, struct error *error)
 {
 	struct error note = { 0 };
@@ -339,7 +339,7 @@ static void note_times(const struct run *run, struct import_result *result)
 }
 
 int import_file_run(struct import_file *file, const struct import_options *options,
-		    struct store_writer *writer, struct zstd_stream **stream,
+		    struct store_writer *writer, struct unpack_helper **stream,
 		    struct import_result *ret_result, struct error *error)
 {
 	struct run run = { .file = file, .options = options, .first_ns = UINT64_MAX };

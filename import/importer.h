@@ -88,13 +88,13 @@ void import_file_done(struct import_file *file);
  * Returns -EBADMSG with an error when `file` does not continue `before` (NULL: none).
  */
 int import_file_follow(struct import_file *file, struct import_file *before,
-		       const struct import_options *options, struct zstd_stream **stream,
+		       const struct import_options *options, struct unpack_helper **stream,
 		       struct error *error);
 /*
  * Reads the file only to make the stream that the next file continues. Returns 0, also when the
  * file is damaged, or a negative errno.
  */
-int import_file_pass(struct import_file *file, struct zstd_stream **stream);
+int import_file_pass(struct import_file *file, struct unpack_helper **stream);
 
 struct import_result {
 	uint64_t samples;
@@ -114,7 +114,7 @@ struct import_result {
  * point.
  */
 int import_file_run(struct import_file *file, const struct import_options *options,
-		    struct store_writer *writer, struct zstd_stream **stream,
+		    struct store_writer *writer, struct unpack_helper **stream,
 		    struct import_result *ret_result, struct error *error);
 
 /*

@@ -5,8 +5,8 @@
 
 #include "base/bytes.h"
 #include "base/cleanup.h"
-#include "pack/zstd.h"
 #include "import/perf-data.h"
+#include "unpacker/unpack-helper.h"
 
 /*
  * Reads the records of a file in two similar layers. `outer` holds bytes of the file. `inner` holds
@@ -22,11 +22,13 @@
 #define EXPAND_RATIO 2000
 #define EXPAND_ALWAYS (64u << 20)
 
-#define ZSTD_MAGIC "\x28\xb5\x2f\xfd"
+/* The first bytes of a zstd frame, which are enough to start a helper. */
+static const uint8_t zstd_head[UNPACK_HEAD] = { 0x28, 0xb5, 0x2f, 0xfd };
+#define ZSTD_MAGIC_SIZE 4
 
 struct stream {
 	struct perf_data *file;
-	struct zstd_stream **zstd;
+	struct unpack_helper **zstd;
 	/* the file's first compressed record was seen */
 	bool started;
 	/* the file's first compressed frame began in another file */
@@ -118,14 +120,15 @@ static int perf_data_stream_unpacked(void *context, const uint8_t *data, size_t 
 /* Starts decompression, or continues that of the file before. */
 static int start_compression(struct stream *stream, const uint8_t *data, size_t size)
 {
-	bool fresh = size >= 4 && memcmp(data, ZSTD_MAGIC, 4) == 0;
+	bool fresh = size >= ZSTD_MAGIC_SIZE && memcmp(data, zstd_head, ZSTD_MAGIC_SIZE) == 0;
 
 	stream->started = true;
 	stream->continues = !fresh;
 	if (!fresh)
 		return *stream->zstd ? 0 : perf_data_stream_foreign(stream);
-	*stream->zstd = zstd_stream_free(*stream->zstd);
-	return zstd_stream_new(stream->zstd);
+	*stream->zstd = unpack_helper_free(*stream->zstd);
+	return stream->file->unpack_here ? unpack_helper_new_here(zstd_head, stream->zstd)
+					 : unpack_helper_new(zstd_head, stream->zstd);
 }
 
 static int take_compressed(struct stream *stream, const uint8_t *data, size_t size)
@@ -137,11 +140,15 @@ static int take_compressed(struct stream *stream, const uint8_t *data, size_t si
 	if (!stream->started)
 		r = start_compression(stream, data, size);
 	if (r == 0)
-		r = zstd_stream_feed(*stream->zstd, data, size, perf_data_stream_unpacked, stream);
+		r = unpack_helper_feed(*stream->zstd, data, size, perf_data_stream_unpacked,
+				       stream);
 	if ((r == -EBADMSG || r == -EBADE) && stream->continues)
 		return perf_data_stream_foreign(stream);
-	if (r == -EBADMSG || r == -ENOBUFS)
+	if (r == -EBADMSG || r == -ENOBUFS || r == -EPROTO || r == -ETIME)
 		return perf_data_stream_damaged(stream, "a compressed record that does not unpack");
+	if (r == -ECHILD)
+		return error_set(stream->error, r,
+				 "cannot start a process that unpacks it; is /proc mounted?");
 	if (r == -EFBIG)
 		return perf_data_stream_damaged(stream,
 						"a compressed record that expands absurdly");
@@ -237,7 +244,7 @@ static int perf_data_stream_read_all(struct stream *stream, struct buffer *outer
 	return r;
 }
 
-int perf_data_read(struct perf_data *file, struct zstd_stream **stream,
+int perf_data_read(struct perf_data *file, struct unpack_helper **stream,
 		   int (*give)(void *context, const uint8_t *record, size_t size, uint64_t offset),
 		   void *context, struct error *error)
 {

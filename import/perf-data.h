@@ -45,6 +45,8 @@ struct perf_data {
 	uint64_t data_offset;
 	uint64_t data_end;
 	bool pipe;
+	/* Unpack records in this process, for tests of the decoders. */
+	bool unpack_here;
 	/* perf was killed, so nothing follows the data */
 	bool unfinished;
 	array_of(struct perf_data_event) events;
@@ -102,7 +104,7 @@ enum perf_data_record {
 	PERF_DATA_COMPRESSED2 = 83,
 };
 
-struct zstd_stream;
+struct unpack_helper;
 
 /*
  * The result of perf_data_read() when the file's compression continues another file than the one
@@ -120,6 +122,6 @@ struct zstd_stream;
  * Nothing after a damaged record is readable. Returns 0 after the last record; 1 with an error that
  * says where the file is damaged and how; PERF_DATA_CONTINUES; or a negative errno.
  */
-int perf_data_read(struct perf_data *file, struct zstd_stream **stream,
+int perf_data_read(struct perf_data *file, struct unpack_helper **stream,
 		   int (*give)(void *context, const uint8_t *record, size_t size, uint64_t offset),
 		   void *context, struct error *error);

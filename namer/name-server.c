@@ -39,43 +39,13 @@ static void name_request_done(struct name_request *request)
 	addresses_done(&request->addresses);
 }
 
-/* Receives bytes, and drops files. Returns 0, or -EPIPE at the end. */
-static int receive_all(int socket, void *bytes, size_t size)
-{
-	for (size_t done = 0; done < size;) {
-		struct iovec part = { (uint8_t *)bytes + done, size - done };
-		struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
-		ssize_t got = recvmsg(socket, &message, 0);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return -EPIPE;
-		done += got;
-	}
-	return 0;
-}
-
-static int send_all(int socket, const struct buffer *bytes)
-{
-	for (size_t done = 0; done < bytes->size;) {
-		ssize_t sent =
-			fd_message_send(socket, bytes->data + done, bytes->size - done, NULL, 0, 0);
-
-		if (sent < 0)
-			return sent;
-		done += sent;
-	}
-	return 0;
-}
-
 static int take_addresses(int socket, struct name_request *request)
 {
 	_cleanup_free_ uint64_t *numbers = malloc(request->question.count * 8 + 1);
 	int r = numbers ? 0 : -ENOMEM;
 
 	if (r == 0)
-		r = receive_all(socket, numbers, request->question.count * 8);
+		r = fd_message_receive_all(socket, numbers, request->question.count * 8);
 	for (size_t i = 0; r == 0 && i < request->question.count; i++)
 		r = addresses_add(&request->addresses, le64toh(numbers[i]));
 	request->first = r == 0 && request->question.count ? le64toh(numbers[0]) : 0;
@@ -91,7 +61,7 @@ static int name_request_receive(int socket, struct name_request *request)
 
 	if (got <= 0)
 		return -EPIPE;
-	r = receive_all(socket, head + got, sizeof(head) - got);
+	r = fd_message_receive_all(socket, head + got, sizeof(head) - got);
 	if (r == 0)
 		r = name_question_decode(head, &request->question);
 	return r < 0 ? r : take_addresses(socket, request);
@@ -215,8 +185,8 @@ static int name_server_answer(int socket, struct name_request *request)
 	name_answer_put_head(r, body.size, &head);
 	if (buffer_failed(&head))
 		return -ENOMEM;
-	r = send_all(socket, &head);
-	return r < 0 ? r : send_all(socket, &body);
+	r = fd_message_send_all(socket, head.data, head.size);
+	return r < 0 ? r : fd_message_send_all(socket, body.data, body.size);
 }
 
 int name_server_run(int socket)

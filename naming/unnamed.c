@@ -45,6 +45,7 @@ enum unnamed_reason unnamed_by_error(int r)
 	case -ETIMEDOUT:
 		return UNNAMED_TIMED_OUT;
 	case -ETIME:
+	case -EDQUOT:
 		return UNNAMED_TOO_SLOW;
 	case -EFBIG:
 	case -E2BIG:

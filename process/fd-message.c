@@ -2,6 +2,7 @@
 #include "process/fd-message.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -51,4 +52,33 @@ ssize_t fd_message_receive(int socket, void *bytes, size_t size, int ret_files[F
 	if (header && header->cmsg_type == SCM_RIGHTS)
 		memcpy(ret_files, CMSG_DATA(header), header->cmsg_len - CMSG_LEN(0));
 	return got;
+}
+
+int fd_message_send_all(int socket, const void *bytes, size_t size)
+{
+	for (size_t done = 0; done < size;) {
+		ssize_t sent = fd_message_send(socket, (const uint8_t *)bytes + done, size - done,
+					       NULL, 0, 0);
+
+		if (sent < 0)
+			return sent;
+		done += sent;
+	}
+	return 0;
+}
+
+int fd_message_receive_all(int socket, void *bytes, size_t size)
+{
+	for (size_t done = 0; done < size;) {
+		struct iovec part = { (uint8_t *)bytes + done, size - done };
+		struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+		ssize_t got = recvmsg(socket, &message, 0);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return -EPIPE;
+		done += got;
+	}
+	return 0;
 }

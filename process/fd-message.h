@@ -20,3 +20,8 @@ ssize_t fd_message_send(int socket, const void *bytes, size_t size, const int *f
  * file that did not come; the caller closes the other files.
  */
 ssize_t fd_message_receive(int socket, void *bytes, size_t size, int ret_files[FD_MESSAGE_FILES]);
+
+/* Sends all bytes over a stream socket. Returns 0 or a negative errno. */
+int fd_message_send_all(int socket, const void *bytes, size_t size);
+/* Receives all bytes from a stream socket, and drops files. Returns 0, or -EPIPE at the end. */
+int fd_message_receive_all(int socket, void *bytes, size_t size);

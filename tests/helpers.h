@@ -3,8 +3,8 @@
 
 /*
  * Lets a test program run the helper processes of the product. The product starts itself anew for
- * them, and in a test that is the test program. Include this header in a test that names or opens
- * files.
+ * them, and in a test that is the test program. Include this header in a test that names, opens or
+ * unpacks files.
  */
 
 #include "process/helper.h"
@@ -12,6 +12,9 @@
 
 #ifdef HELPERS_OPEN
 #include "recorder/files/open-helper.h"
+#endif
+#ifdef HELPERS_UNPACK
+#include "unpacker/unpack-server.h"
 #endif
 
 static __attribute__((constructor)) void helpers_enter(int argc, char **argv)
@@ -21,6 +24,9 @@ static __attribute__((constructor)) void helpers_enter(int argc, char **argv)
 #ifdef HELPERS_OPEN
 		{ OPEN_HELPER_JOB, open_helper_run },
 		{ OPEN_KEEPER_JOB, open_helper_keep },
+#endif
+#ifdef HELPERS_UNPACK
+		{ UNPACK_SERVER_JOB, unpack_server_run },
 #endif
 		{ 0 },
 	};

@@ -15,7 +15,7 @@
 #include "cli/options/command.h"
 #include "cli/answer/progress-line.h"
 #include "cli/version.h"
-#include "pack/zstd.h"
+#include "unpacker/unpack-helper.h"
 #include "query/window/when.h"
 #include "import/import-clock.h"
 #include "import/importer.h"
@@ -136,7 +136,7 @@ static int import_open_path(struct list *list, const char *path,
  */
 static void follow_all(struct list *list, const struct import_options *import)
 {
-	_cleanup_(cleanup_zstd_stream) struct zstd_stream *stream = NULL;
+	_cleanup_(cleanup_unpack_helper) struct unpack_helper *stream = NULL;
 	struct import_file *files = list->files.items;
 	size_t kept = 0;
 
@@ -197,7 +197,7 @@ static void import_print_file(const struct invocation *invocation, const struct 
  */
 static int import_one(const struct invocation *invocation, struct import_file *file,
 		      bool is_followed, struct import_options *import, struct store_writer *writer,
-		      struct zstd_stream **stream)
+		      struct unpack_helper **stream)
 {
 	struct progress_line progress;
 	struct import_result result;
@@ -226,7 +226,7 @@ static int import_all(const struct invocation *invocation, struct list *list,
 		      struct import_options *import)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
-	_cleanup_(cleanup_zstd_stream) struct zstd_stream *stream = NULL;
+	_cleanup_(cleanup_unpack_helper) struct unpack_helper *stream = NULL;
 	struct error error = { 0 };
 	int r = store_writer_open(store_path(invocation), &writer, &error);
 

@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "pack/unpack.h"
+#include "unpacker/unpack-file.h"
 
 #define PIECE_BYTES (1 << 20)
 /*

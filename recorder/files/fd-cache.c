@@ -53,7 +53,7 @@ static bool file_equal(const void *context, uint32_t at, const void *key)
 	if (file->kind != request->kind)
 		return false;
 	if (file->kind == FINDER_JIT)
-		return file->pid == request->pid;
+		return file->asker.pid == request->pid;
 	return a->device == b->device && a->inode == b->inode &&
 	       a->build_id_size == b->build_id_size &&
 	       memcmp(a->build_id, b->build_id, sizeof(a->build_id)) == 0 &&
@@ -176,9 +176,8 @@ struct fd_cache_file *fd_cache_add(struct fd_cache *cache, const struct finder_r
 				       .state = FD_CACHE_WAITING,
 				       .module = request->module,
 				       .hash = hash_request(request),
-				       .pid = request->pid,
+				       .asker = { request->pid, request->owner, request->until_ns },
 				       .owner = fd_cache_owner_of(request),
-				       .payer = request->owner,
 				       .files = { -1, -1 } };
 	size_t size = strlen(request->path) + 1;
 	uint32_t at;
@@ -224,4 +223,13 @@ int fd_cache_copy(const struct fd_cache_file *file, struct finder_files *ret_fil
 	ret_files->fd = duplicate_fd(file->files.fd);
 	ret_files->other_fd = duplicate_fd(file->files.other_fd);
 	return ret_files->fd < 0 && ret_files->other_fd < 0 ? -EMFILE : 0;
+}
+
+bool fd_cache_is_unchanged(int fd, const struct stat *was)
+{
+	struct stat about;
+
+	return fstat(fd, &about) == 0 && about.st_size == was->st_size &&
+	       about.st_mtim.tv_sec == was->st_mtim.tv_sec &&
+	       about.st_mtim.tv_nsec == was->st_mtim.tv_nsec;
 }

@@ -29,11 +29,22 @@
 
 enum fd_cache_state {
 	FD_CACHE_FREE,
+	/* the opener does not know yet who pays */
+	FD_CACHE_UNOWNED,
 	/* the opener has not sent the question to the helper yet */
 	FD_CACHE_WAITING,
 	FD_CACHE_ASKED,
 	FD_CACHE_OPEN,
 	FD_CACHE_FAILED,
+};
+
+/* A process that maps the file, and who pays for opening it. */
+struct fd_cache_asker {
+	int32_t pid;
+	/* 0: nobody pays */
+	uint64_t payer;
+	/* when it mapped the file, on the wall clock */
+	uint64_t until_ns;
 };
 
 struct fd_cache_file {
@@ -44,11 +55,14 @@ struct fd_cache_file {
 	struct tape_module found;
 	char *path;
 	uint64_t hash;
-	int32_t pid;
+	/* FINDER_JIT: the pid is part of the identity */
+	struct fd_cache_asker asker;
+	/* another payer, whose process mapped the file while the file was not open; pid 0: none */
+	struct fd_cache_asker next_asker;
 	/* the process that mapped the file first, as an index of `owned` */
 	uint32_t owner;
-	/* `owner` of the request, who pays for opening the file */
-	uint64_t payer;
+	/* number of turns for which the opener has waited to learn who pays */
+	uint32_t unowned_turns;
 	/* the process has ended; a later process with this pid is a different process */
 	bool ended;
 	/* the error, if opening the file failed */
@@ -57,8 +71,6 @@ struct fd_cache_file {
 	/* the last fd_cache_touch(); CLOCK_MONOTONIC, like tried_ns */
 	uint64_t seen_ns;
 	uint64_t tried_ns;
-	/* wall clock */
-	uint64_t until_ns;
 	struct finder_files files;
 	/* describes the first of `files` when it was opened */
 	struct stat about;
@@ -110,3 +122,8 @@ void fd_cache_open(struct fd_cache *cache, struct fd_cache_file *file,
  * Duplicates the descriptors; the caller owns the copies. Returns 0 or the error of finder_find().
  */
 int fd_cache_copy(const struct fd_cache_file *file, struct finder_files *ret_files);
+/*
+ * Returns whether the content is that of `was`; ignores ctime, which a rename changes, too. May
+ * wait for the file system.
+ */
+bool fd_cache_is_unchanged(int fd, const struct stat *was);

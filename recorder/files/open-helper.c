@@ -85,7 +85,7 @@ static int open_server_find(struct open_server *server, const struct open_helper
 	int r;
 
 	if (!work_share_admits(&server->share, question->owner, clock_ns(CLOCK_MONOTONIC)))
-		return -ETIME;
+		return -EDQUOT;
 	r = finder_find_here(&finder, request, ret_files);
 	spent_ns = name_helper_spent_ns(server->names) - spent_ns;
 	here_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - here_ns;

@@ -7,7 +7,9 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "recorder/files/dead-files.h"
 #include "recorder/files/fd-cache.h"
+#include "recorder/files/fd-queue.h"
 #include "recorder/files/mount-watch.h"
 #include "recorder/files/open-helper.h"
 
@@ -15,8 +17,8 @@
  * Invariants:
  * (1) late_lock guards `late`, `question` and `mounts` belong to the draining thread, and the lock
  *     guards the rest. A thread takes late_lock before the lock, never after it;
- * (2) a FD_CACHE_WAITING file is in `waiting` once, and a FD_CACHE_ASKED file is in `asked` once.
- *     Only other files may be removed;
+ * (2) a FD_CACHE_UNOWNED file is in `unowned` once, a FD_CACHE_WAITING file in `waiting`, and a
+ *     FD_CACHE_ASKED file in `asked`. Only other files may be removed;
  * (3) a helper answers in the order of `asked`.
  */
 
@@ -30,34 +32,17 @@
 #define LOOK_MS 100
 /* Time to wait for a new helper. The keeper starts it as soon as the keeper gets a CPU. */
 #define READY_MS 2000
-/*
- * For DEAD_NS, the opener does not open a file that blocked. If DEAD_FILES files of one file system
- * blocked, it does not open any file there.
- */
-#define DEAD_NS (60 * NSEC_PER_SEC)
-#define DEAD_MAX 64
-#define DEAD_FILES 2
 /* Least time before a failed file is tried again; it doubles with each try. */
 #define RETRY_NS (100 * NSEC_PER_MSEC)
 #define RETRIES_MAX 8
 /* The greatest number of open questions; a socket has room for more, in both directions. */
 #define ASKED_MAX 64
 
+/* How long to wait for the record of a fork that says who pays for a process. */
+#define UNOWNED_TURNS 2
+
 /* The greatest number of descriptors, until opener_begin() sets it. */
 #define FILES_MAX 1024
-
-/* Indexes of cached files; the first one is the next. */
-struct queue {
-	uint32_t items[FD_CACHE_MAX];
-	size_t head;
-	size_t count;
-};
-
-struct dead {
-	uint64_t device;
-	uint64_t inode;
-	uint64_t until_ns;
-};
 
 struct opener {
 	struct open_helper early;
@@ -71,43 +56,15 @@ struct opener {
 	pthread_mutex_t late_lock;
 	pthread_mutex_t lock;
 	struct fd_cache cache;
-	struct queue waiting;
-	struct queue asked;
+	struct fd_queue unowned;
+	struct fd_queue waiting;
+	struct fd_queue asked;
 	/* time of the last answer, or of the first question when none was open */
 	uint64_t progress_ns;
 	uint64_t swept_ns;
-	struct dead dead[DEAD_MAX];
+	struct dead_files dead;
 	struct opener_counts counts;
 };
-
-static void queue_put(struct queue *queue, uint32_t item)
-{
-	assert(queue->count < FD_CACHE_MAX);
-	queue->items[(queue->head + queue->count++) % FD_CACHE_MAX] = item;
-}
-
-static uint32_t queue_take(struct queue *queue)
-{
-	uint32_t item = queue->items[queue->head];
-
-	assert(queue->count);
-	queue->head = (queue->head + 1) % FD_CACHE_MAX;
-	queue->count--;
-	return item;
-}
-
-static uint32_t queue_take_last(struct queue *queue)
-{
-	return queue->items[(queue->head + --queue->count) % FD_CACHE_MAX];
-}
-
-/* Puts an item in front of the others. */
-static void queue_return(struct queue *queue, uint32_t item)
-{
-	queue->head = (queue->head + FD_CACHE_MAX - 1) % FD_CACHE_MAX;
-	queue->items[queue->head] = item;
-	queue->count++;
-}
 
 int opener_new(uint64_t hold_ns, struct opener **ret_opener)
 {
@@ -147,44 +104,33 @@ struct opener *opener_free(struct opener *opener)
 	return NULL;
 }
 
-/* Returns whether the file blocked, or DEAD_FILES other files of its file system. */
-static bool opener_is_dead(const struct opener *opener, const struct tape_module *module,
-			   uint64_t now)
+static void opener_enqueue(struct opener *opener, struct fd_cache_file *file)
 {
-	unsigned int files = 0;
+	bool unowned =
+		file->asker.payer == TRACKER_OWNER_UNKNOWN && file->unowned_turns < UNOWNED_TURNS;
 
-	for (size_t i = 0; module->device && i < DEAD_MAX; i++) {
-		const struct dead *dead = &opener->dead[i];
-
-		if (dead->device != module->device || dead->until_ns <= now)
-			continue;
-		if (dead->inode == module->inode)
-			return true;
-		files++;
-	}
-	return files >= DEAD_FILES;
+	file->state = unowned ? FD_CACHE_UNOWNED : FD_CACHE_WAITING;
+	fd_queue_put(unowned ? &opener->unowned : &opener->waiting,
+		     file - opener->cache.list.items);
 }
 
-/* Notes a file that blocked: in its old entry, or in the entry that expires first. */
-static void note_dead(struct opener *opener, const struct tape_module *module, uint64_t now)
+/* Tries again for another process. */
+static void opener_change_asker(struct opener *opener, struct fd_cache_file *file,
+				struct fd_cache_asker asker)
 {
-	struct dead *place = opener->dead;
-
-	for (size_t i = 0; i < DEAD_MAX; i++) {
-		struct dead *dead = &opener->dead[i];
-
-		if (dead->device == module->device && dead->inode == module->inode) {
-			place = dead;
-			break;
-		}
-		if (dead->until_ns < place->until_ns)
-			place = dead;
-	}
-	*place = (struct dead){ module->device, module->inode, now + DEAD_NS };
+	file->asker = asker;
+	file->next_asker = (struct fd_cache_asker){ 0 };
+	file->unowned_turns = 0;
+	opener_enqueue(opener, file);
 }
 
+/* A payer who has used up its share must not keep the file from the others, who map it, too. */
 static void opener_fail(struct opener *opener, struct fd_cache_file *file, int result)
 {
+	if (result == -EDQUOT && file->next_asker.pid) {
+		opener_change_asker(opener, file, file->next_asker);
+		return;
+	}
 	file->state = FD_CACHE_FAILED;
 	file->result = result;
 	opener->counts.failed++;
@@ -194,29 +140,35 @@ static void opener_fail(struct opener *opener, struct fd_cache_file *file, int r
 static void replace_early(struct opener *opener)
 {
 	while (opener->asked.count) {
-		uint32_t at = queue_take_last(&opener->asked);
+		uint32_t at = fd_queue_take_last(&opener->asked);
 
 		opener->cache.list.items[at].state = FD_CACHE_WAITING;
-		queue_return(&opener->waiting, at);
+		fd_queue_return(&opener->waiting, at);
 	}
 	open_helper_replace(&opener->early);
 	opener->counts.unanswered++;
 }
 
+static struct dead_file cached_as_dead(const struct fd_cache_file *file)
+{
+	return (struct dead_file){ file->module.device, file->module.inode, file->asker.payer, 0 };
+}
+
 static void give_up_first(struct opener *opener, int result, uint64_t now)
 {
-	struct fd_cache_file *file = &opener->cache.list.items[queue_take(&opener->asked)];
+	struct fd_cache_file *file = &opener->cache.list.items[fd_queue_take(&opener->asked)];
+	const struct dead_file dead = cached_as_dead(file);
 
 	opener_fail(opener, file, result);
 	if (result == -ETIMEDOUT)
-		note_dead(opener, &file->module, now);
+		dead_files_add(&opener->dead, &dead, now);
 	replace_early(opener);
 }
 
 static void take_answer(struct opener *opener, const struct open_helper_answer *answer,
 			const struct finder_files *files)
 {
-	struct fd_cache_file *file = &opener->cache.list.items[queue_take(&opener->asked)];
+	struct fd_cache_file *file = &opener->cache.list.items[fd_queue_take(&opener->asked)];
 
 	assert(file->state == FD_CACHE_ASKED);
 	if (answer->result < 0) {
@@ -260,16 +212,17 @@ static int send_one(struct opener *opener, struct fd_cache_file *file, uint64_t 
 	const struct finder finder = { .live = true };
 	/* the process began before it mapped the file, and so before until_ns */
 	const struct finder_request request = { .kind = file->kind,
-						.pid = file->pid,
-						.until_ns = file->until_ns,
+						.pid = file->asker.pid,
+						.until_ns = file->asker.until_ns,
 						.module = file->module,
 						.path = file->path,
-						.since_ns = file->until_ns,
-						.owner = file->payer };
+						.since_ns = file->asker.until_ns,
+						.owner = file->asker.payer };
+	const struct dead_file dead = cached_as_dead(file);
 	int r = open_helper_question(&finder, &request, &opener->question);
 
 	file->tried_ns = now;
-	if (r == 0 && opener_is_dead(opener, &file->module, now))
+	if (r == 0 && dead_files_contain(&opener->dead, &dead, now))
 		r = -ETIMEDOUT;
 	if (r < 0) {
 		opener_fail(opener, file, r);
@@ -285,18 +238,18 @@ static void send_waiting(struct opener *opener, uint64_t now)
 
 	while (r >= 0 && opener->waiting.count && opener->asked.count < ASKED_MAX &&
 	       open_helper_ready(&opener->early, 0)) {
-		uint32_t at = queue_take(&opener->waiting);
+		uint32_t at = fd_queue_take(&opener->waiting);
 
 		assert(opener->cache.list.items[at].state == FD_CACHE_WAITING);
 		r = send_one(opener, &opener->cache.list.items[at], now);
 		if (r < 0)
-			queue_return(&opener->waiting, at);
+			fd_queue_return(&opener->waiting, at);
 		if (r != 1)
 			continue;
 		if (!opener->asked.count)
 			opener->progress_ns = now;
 		opener->cache.list.items[at].state = FD_CACHE_ASKED;
-		queue_put(&opener->asked, at);
+		fd_queue_put(&opener->asked, at);
 	}
 	if (r < 0 && r != -EAGAIN)
 		replace_early(opener);
@@ -311,13 +264,30 @@ static bool is_due(const struct fd_cache_file *file, uint64_t now)
 
 static void try_again(struct opener *opener, struct fd_cache_file *file)
 {
-	file->tries++;
-	file->state = FD_CACHE_WAITING;
-	queue_put(&opener->waiting, file - opener->cache.list.items);
+	/* a payer without a share says nothing of the file */
+	file->tries += file->result != -EDQUOT;
+	opener_enqueue(opener, file);
+}
+
+/* Notes who else maps a file that is not open, and tries a failed file again if that is due. */
+static void opener_see_asker(struct opener *opener, struct fd_cache_file *file,
+			     const struct fd_cache_asker *asker, uint64_t now)
+{
+	bool other = asker->payer != file->asker.payer;
+
+	if (file->state == FD_CACHE_FAILED && other && file->result == -EDQUOT) {
+		opener_change_asker(opener, file, *asker);
+	} else if (is_due(file, now)) {
+		file->asker = *asker;
+		try_again(opener, file);
+	} else if (other && file->state != FD_CACHE_OPEN && file->state != FD_CACHE_FAILED) {
+		file->next_asker = *asker;
+	}
 }
 
 static void opener_see_request(struct opener *opener, const struct finder_request *request)
 {
+	const struct fd_cache_asker asker = { request->pid, request->owner, request->until_ns };
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	struct fd_cache_file *file = fd_cache_find(&opener->cache, request);
 
@@ -329,13 +299,9 @@ static void opener_see_request(struct opener *opener, const struct finder_reques
 		file = fd_cache_add(&opener->cache, request);
 		if (!file)
 			return;
-		file->until_ns = request->until_ns;
-		queue_put(&opener->waiting, file - opener->cache.list.items);
-	} else if (is_due(file, now)) {
-		file->pid = request->pid;
-		file->payer = request->owner;
-		file->until_ns = request->until_ns;
-		try_again(opener, file);
+		opener_enqueue(opener, file);
+	} else {
+		opener_see_asker(opener, file, &asker, now);
 	}
 	fd_cache_touch(&opener->cache, file, now);
 	send_waiting(opener, now);
@@ -400,13 +366,18 @@ static void keep_jit(struct opener *opener, struct fd_cache_file *file, uint64_t
 {
 	char path[40];
 
-	snprintf(path, sizeof(path), "/proc/%d", file->pid);
+	snprintf(path, sizeof(path), "/proc/%d", file->asker.pid);
 	file->ended = file->ended || access(path, F_OK) < 0;
 	if (file->ended)
 		return;
 	fd_cache_touch(&opener->cache, file, now);
 	if (is_due(file, now))
 		try_again(opener, file);
+}
+
+static bool opener_is_queued(const struct fd_cache_file *file)
+{
+	return file->state == FD_CACHE_UNOWNED || file->state == FD_CACHE_WAITING;
 }
 
 /* Returns whether the open file keeps the device of an unmounted file system busy. */
@@ -428,31 +399,37 @@ static void opener_sweep(struct opener *opener, uint64_t now)
 		if (file->kind == FINDER_JIT)
 			keep_jit(opener, file, now);
 		if (is_unmounted(opener, file) ||
-		    (file->state != FD_CACHE_WAITING && now - file->seen_ns >= opener->hold_ns))
+		    (!opener_is_queued(file) && now - file->seen_ns >= opener->hold_ns))
 			fd_cache_remove(&opener->cache, file);
 	}
 }
 
-void opener_turn(struct opener *opener)
+/* By now the record of the process's fork may have come, from the ring of another CPU. */
+static void opener_find_payers(struct opener *opener, struct tracker *tracker)
+{
+	for (size_t n = opener->unowned.count; n; n--) {
+		uint32_t at = fd_queue_take(&opener->unowned);
+		struct fd_cache_file *file = &opener->cache.list.items[at];
+
+		assert(file->state == FD_CACHE_UNOWNED);
+		file->asker.payer =
+			tracker ? tracker_owner(tracker, file->asker.pid) : TRACKER_OWNER_UNKNOWN;
+		file->unowned_turns++;
+		opener_enqueue(opener, file);
+	}
+}
+
+void opener_turn(struct opener *opener, struct tracker *tracker)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
 	pthread_mutex_lock(&opener->lock);
+	opener_find_payers(opener, tracker);
 	receive_early(opener, now);
 	if (now - opener->swept_ns >= NSEC_PER_SEC)
 		opener_sweep(opener, now);
 	send_waiting(opener, now);
 	pthread_mutex_unlock(&opener->lock);
-}
-
-/* Returns whether the content is that of `was`; ignores ctime, which a rename changes, too. */
-static bool is_unchanged(int fd, const struct stat *was)
-{
-	struct stat about;
-
-	return fstat(fd, &about) == 0 && about.st_size == was->st_size &&
-	       about.st_mtim.tv_sec == was->st_mtim.tv_sec &&
-	       about.st_mtim.tv_nsec == was->st_mtim.tv_nsec;
 }
 
 /* Takes only the build-id of an answer; the rest could describe another module. */
@@ -484,7 +461,7 @@ static int find_cached(struct opener *opener, struct finder_request *request,
 	/* only a file of a module must be unchanged, because a perf map grows */
 	if (r < 0 || request->kind != FINDER_FILE)
 		return r;
-	if (!is_unchanged(ret_files->fd, &about)) {
+	if (!fd_cache_is_unchanged(ret_files->fd, &about)) {
 		finder_files_close(ret_files);
 		return -ESTALE;
 	}
@@ -492,33 +469,61 @@ static int find_cached(struct opener *opener, struct finder_request *request,
 	return 0;
 }
 
-/* Replaces the late helper. `module` is that of the file that it was opening; NULL: none. */
-static int lose_late(struct opener *opener, const struct tape_module *module, int result)
+/* The namer does not know who mapped a file, but the cache may. The caller holds the lock. */
+static struct dead_file requested_as_dead(const struct opener *opener,
+					  const struct finder_request *request)
 {
+	const struct fd_cache_file *file = fd_cache_find(&opener->cache, request);
+
+	return (struct dead_file){ request->module.device, request->module.inode,
+				   file ? file->asker.payer : request->owner, 0 };
+}
+
+/* Replaces the late helper. `request` is the one that it was answering; NULL: none. */
+static int lose_late(struct opener *opener, const struct finder_request *request, int result)
+{
+	struct dead_file dead;
+
 	open_helper_replace(&opener->late);
 	pthread_mutex_lock(&opener->lock);
 	opener->counts.unanswered++;
-	if (module && result == -ETIMEDOUT)
-		note_dead(opener, module, clock_ns(CLOCK_MONOTONIC));
+	if (request && result == -ETIMEDOUT) {
+		dead = requested_as_dead(opener, request);
+		dead_files_add(&opener->dead, &dead, clock_ns(CLOCK_MONOTONIC));
+	}
 	pthread_mutex_unlock(&opener->lock);
 	return result;
 }
 
-static bool is_dead_file(struct opener *opener, const struct tape_module *module)
+static bool is_dead_file(struct opener *opener, const struct finder_request *request)
 {
-	bool dead;
+	struct dead_file dead;
+	bool r;
 
 	pthread_mutex_lock(&opener->lock);
-	dead = opener_is_dead(opener, module, clock_ns(CLOCK_MONOTONIC));
+	dead = requested_as_dead(opener, request);
+	r = dead_files_contain(&opener->dead, &dead, clock_ns(CLOCK_MONOTONIC));
 	pthread_mutex_unlock(&opener->lock);
-	return dead;
+	return r;
+}
+
+/* Waits for a late helper. Meanwhile, the sealer can remove segments. */
+static bool await_late(struct opener *opener, const struct finder *finder)
+{
+	for (int waited_ms = 0; waited_ms < READY_MS; waited_ms += LOOK_MS) {
+		if (open_helper_ready(&opener->late, LOOK_MS))
+			return true;
+		name_helper_waits(finder->helper);
+	}
+	return false;
 }
 
 /* Tries twice, because a helper may have died earlier, while it was idle. */
-static int ask_ready(struct opener *opener, const struct open_helper_question *question)
+static int ask_ready(struct opener *opener, const struct finder *finder,
+		     const struct open_helper_question *question)
 {
 	for (int i = 0; i < 2; i++) {
-		if (!open_helper_ready(&opener->late, READY_MS))
+		if (!await_late(opener, finder))
 			return -ETIMEDOUT;
 		if (open_helper_ask(&opener->late, question) == 0)
 			return 0;
@@ -544,16 +549,16 @@ static int ask_late(struct opener *opener, const struct finder *finder,
 
 	if (r < 0)
 		return r;
-	if (is_dead_file(opener, &request->module))
+	if (is_dead_file(opener, request))
 		return -ETIMEDOUT;
-	r = ask_ready(opener, &question);
+	r = ask_ready(opener, finder, &question);
 	if (r < 0)
 		return r;
 	while ((r = open_helper_listen(&opener->late, LOOK_MS, &answer, ret_files)) == 0 &&
 	       !is_overdue(opener, clock_ns(CLOCK_MONOTONIC) - begin))
 		name_helper_waits(finder->helper);
 	if (r <= 0)
-		return lose_late(opener, &request->module, r == 0 ? -ETIMEDOUT : -EBADMSG);
+		return lose_late(opener, request, r == 0 ? -ETIMEDOUT : -EBADMSG);
 	take_build_id(&request->module, &answer.module);
 	return answer.result;
 }

@@ -27,7 +27,10 @@ int opener_new(uint64_t hold_ns, struct opener **ret_opener);
 struct opener *opener_free(struct opener *opener);
 DEFINE_CLEANUP(opener, struct opener *, opener_free)
 
-/* Takes a MMAP or MMAP2 record of a process; ignores other records. */
+/*
+ * Takes a MMAP or MMAP2 record of a process; ignores other records. `owner` is that of the process,
+ * see tracker_owner(), or 0.
+ */
 void opener_see(struct opener *opener, const struct perf_record *record, uint64_t owner);
 /*
  * Opens the files of all mappings that the tracker knows. From now on, keeps at most `files`
@@ -36,9 +39,10 @@ void opener_see(struct opener *opener, const struct perf_record *record, uint64_
 void opener_begin(struct opener *opener, const struct tracker *tracker, size_t files);
 /*
  * Takes answers, sends questions and replaces a helper that does not answer. Call it after each
- * drain, and at least once per second.
+ * drain, and at least once per second. Asks the tracker, which may be NULL, for owners that were
+ * unknown so far.
  */
-void opener_turn(struct opener *opener);
+void opener_turn(struct opener *opener, struct tracker *tracker);
 
 /* The callback of a `struct finder`, with `opener` as its context. */
 int opener_find(void *opener, const struct finder *finder, struct finder_request *request,

@@ -56,18 +56,25 @@ uint64_t exec_cgroups_pause(struct exec_cgroups *execs)
 									 : PAUSE_NS;
 }
 
-void exec_cgroups_fork(struct exec_cgroups *execs, int32_t pid, int32_t parent)
+void exec_cgroups_fork(struct exec_cgroups *execs, const struct exec_fork *fork)
 {
-	if (pid != parent)
-		execs->forks[(uint32_t)pid % EXEC_FORKS] = (struct exec_fork){ pid, parent };
+	if (fork->pid != fork->parent)
+		execs->forks[(uint32_t)fork->pid % EXEC_FORKS] = *fork;
+}
+
+const struct exec_fork *exec_cgroups_last_fork(const struct exec_cgroups *execs, int32_t pid)
+{
+	const struct exec_fork *fork = &execs->forks[(uint32_t)pid % EXEC_FORKS];
+
+	return fork->pid == pid ? fork : NULL;
 }
 
 void exec_cgroups_add(struct exec_cgroups *execs, int32_t pid, uint64_t time_ns)
 {
-	const struct exec_fork *fork = &execs->forks[(uint32_t)pid % EXEC_FORKS];
+	const struct exec_fork *fork = exec_cgroups_last_fork(execs, pid);
 
 	if (execs->list.count < LIST_MAX &&
-	    accounts_take(&execs->accounts, fork->pid == pid ? fork->parent : pid, 1))
+	    accounts_take(&execs->accounts, fork ? fork->parent : pid, 1))
 		(void)array_push(&execs->list, (struct exec_cgroup){ pid, time_ns, NULL });
 }
 

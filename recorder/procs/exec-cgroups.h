@@ -28,6 +28,9 @@ struct exec_cgroup {
 struct exec_fork {
 	int32_t pid;
 	int32_t parent;
+	uint64_t time_ns;
+	/* The owner of the parent (tracker_owner()). */
+	uint64_t owner;
 };
 
 struct exec_cgroups {
@@ -46,8 +49,10 @@ void exec_cgroups_init(struct exec_cgroups *execs);
 void exec_cgroups_done(struct exec_cgroups *execs);
 /* Returns the time to wait for more execs after one came, because execs often come in groups. */
 uint64_t exec_cgroups_pause(struct exec_cgroups *execs);
-/* Notes that a process was forked. */
-void exec_cgroups_fork(struct exec_cgroups *execs, int32_t pid, int32_t parent);
+/* Notes that a process was forked, and the owner of its parent. */
+void exec_cgroups_fork(struct exec_cgroups *execs, const struct exec_fork *fork);
+/* Returns the last fork of a process, or NULL if it is not among the last forks. */
+const struct exec_fork *exec_cgroups_last_fork(const struct exec_cgroups *execs, int32_t pid);
 /*
  * Adds an exec that the kernel reported. Drops the exec if memory is short, if the list is full, or
  * if the process that forked it has used up its share.

@@ -9,6 +9,14 @@
 /* Makes the numbers of processes differ from other hashes. */
 #define OWNER_IS_PROCESS 0x6f776e6572
 
+static uint64_t tracker_owner_of(const struct tracker_process *process)
+{
+	if (process->cgroup)
+		return hash_text(process->cgroup, cgroup_owner_size(process->cgroup)) | 1;
+	return process->ancestor ? process->ancestor
+				 : hash_numbers(process->pid, OWNER_IS_PROCESS) | 1;
+}
+
 /* Sets the cgroup; NULL: unknown. It also becomes unknown if memory is short. */
 static void tracker_cgroup_set(struct tracker_process *process, const char *cgroup)
 {
@@ -38,13 +46,26 @@ static bool tracker_cgroup_use_exec(struct tracker *tracker, struct tracker_proc
 	return path;
 }
 
-void tracker_cgroup_forked(struct tracker_process *child, const struct tracker_process *parent)
+/* Returns the owner of the process that forked this one. */
+static uint64_t tracker_forking_owner(const struct tracker *tracker, int32_t pid,
+				      const struct tracker_process *parent)
+{
+	const struct exec_fork *fork = exec_cgroups_last_fork(&tracker->exec_cgroups, pid);
+
+	if (parent)
+		return tracker_owner_of(parent);
+	return fork ? fork->owner : TRACKER_OWNER_UNKNOWN;
+}
+
+void tracker_cgroup_forked(struct tracker *tracker, struct tracker_process *child,
+			   const struct tracker_process *parent)
 {
 	tracker_cgroup_set(child, parent ? parent->cgroup : NULL);
 	child->cgroup_expired = true;
 	child->cgroup_id = child->cgroup_read_ns = 0;
 	child->cgroup_from_exec = false;
 	child->forked = true;
+	child->ancestor = tracker_forking_owner(tracker, child->pid, parent);
 }
 
 void tracker_cgroup_executed(struct tracker *tracker, struct tracker_process *process,
@@ -127,13 +148,24 @@ const char *tracker_cgroup(struct tracker *tracker, struct tracker_process *proc
 	return process->cgroup ? process->cgroup : "";
 }
 
+static void tracker_note_fork(struct tracker *tracker, const struct perf_record *record)
+{
+	const struct exec_fork fork = {
+		.pid = record->task.pid,
+		.parent = record->task.parent_pid,
+		.time_ns = record->time_ns,
+		.owner = tracker_owner(tracker, record->task.parent_pid),
+	};
+
+	exec_cgroups_fork(&tracker->exec_cgroups, &fork);
+}
+
 void tracker_note_exec(struct tracker *tracker, const struct perf_record *record)
 {
 	bool named = tracker->samples_have_cgroups && tracker->cgroup_ids.only_hierarchy;
 
 	if (record->type == PERF_TYPE_FORK)
-		exec_cgroups_fork(&tracker->exec_cgroups, record->task.pid,
-				  record->task.parent_pid);
+		tracker_note_fork(tracker, record);
 	if (record->type == PERF_TYPE_COMM && record->comm.exec && tracker->read_cgroup && !named)
 		exec_cgroups_add(&tracker->exec_cgroups, record->comm.pid, record->time_ns);
 }
@@ -152,9 +184,10 @@ void tracker_forget_execs(struct tracker *tracker, uint64_t before_ns)
 uint64_t tracker_owner(struct tracker *tracker, int32_t pid)
 {
 	const struct tracker_process *process = tracker_process(tracker, pid);
-	const char *cgroup = process ? process->cgroup : NULL;
+	const struct exec_fork *fork = exec_cgroups_last_fork(&tracker->exec_cgroups, pid);
 
-	if (!cgroup)
-		return hash_numbers(pid, OWNER_IS_PROCESS) | 1;
-	return hash_text(cgroup, cgroup_owner_size(cgroup)) | 1;
+	/* the record of the fork may not be applied yet */
+	if (fork && (!process || (process->exited_ns && fork->time_ns > process->exited_ns)))
+		return fork->owner;
+	return process ? tracker_owner_of(process) : TRACKER_OWNER_UNKNOWN;
 }

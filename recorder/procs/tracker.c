@@ -220,7 +220,7 @@ static int tracker_fork_process(struct tracker *tracker, const struct perf_recor
 	if (record->task.pid == record->task.parent_pid)
 		return 0;
 	parent = tracker_find_process(tracker, record->task.parent_pid);
-	tracker_cgroup_forked(child, parent);
+	tracker_cgroup_forked(tracker, child, parent);
 	if (!parent)
 		return tracker_forget_maps(tracker, child, false);
 	maps_unref(child->maps);

@@ -70,6 +70,8 @@ struct tracker_process {
 	bool cgroup_from_exec;
 	/* The process has not executed a program since its fork. */
 	bool forked;
+	/* The owner while the cgroup is unknown: that of the parent at the fork; 0: the process. */
+	uint64_t ancestor;
 	/* The cgroup id of the last sample of the process; 0: none. */
 	uint64_t cgroup_id;
 	/* Time of the last read of /proc for this program; 0: not read yet. */
@@ -177,9 +179,13 @@ struct tracker_process *tracker_process(struct tracker *tracker, int32_t pid);
  */
 const char *tracker_cgroup(struct tracker *tracker, struct tracker_process *process, uint64_t id,
 			   uint64_t time_ns);
+/* The owner of all processes whose forks the tracker does not know. */
+#define TRACKER_OWNER_UNKNOWN 2
 /*
- * Returns a number for the owner of a process, which is the unit, user or container of its cgroup,
- * or the process itself if its cgroup is unknown. Never returns 0.
+ * Returns a number for the owner of a process, which is the unit, user or container of its cgroup.
+ * If its cgroup is unknown, the owner is that of the process that forked it, so that a process
+ * cannot get another owner by forking. Also finds forks that tracker_note_exec() has noted and that
+ * are not applied yet. Never returns 0.
  */
 uint64_t tracker_owner(struct tracker *tracker, int32_t pid);
 /* Marks the cgroups of all processes as possibly changed. */

@@ -63,7 +63,7 @@ int drain_rings(struct drain *drain, unsigned int rings)
 	self_stats_emptied(&drain->stats);
 	tracker_read_exec_cgroups(&drain->pipeline->tracker);
 	if (drain->opener)
-		opener_turn(drain->opener);
+		opener_turn(drain->opener, &drain->pipeline->tracker);
 	return r;
 }
 

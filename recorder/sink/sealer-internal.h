@@ -76,7 +76,7 @@ struct sealer {
 	array_of(struct waiting_tape) tapes;
 	array_of(struct deferred_tape) deferred;
 	/* Tapes that could not be sealed; a part of each may be in the spool. */
-	array_of(struct tape *) unsaved_tapes;
+	array_of(struct waiting_tape) unsaved_tapes;
 	bool at_work;
 	/* The spooler found the disk full. */
 	bool room_wanted;

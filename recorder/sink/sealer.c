@@ -176,10 +176,19 @@ static void sealer_finish_tape(struct sealer *sealer, const struct waiting_tape 
 }
 
 /* Keeps the tape until sealer_stop(), when the size of its part in the spool is known. */
-static void sealer_keep_for_note(struct sealer *sealer, struct tape *tape)
+static void sealer_keep_for_note(struct sealer *sealer, const struct waiting_tape *waiting)
 {
-	if (array_push(&sealer->unsaved_tapes, tape) < 0)
-		tape_free(tape);
+	if (array_push(&sealer->unsaved_tapes, *waiting) < 0)
+		tape_free(waiting->tape);
+}
+
+/* The spool of a tape that began before somebody replaced the store is lost as a whole. */
+static void sealer_add_unsaved_tape(struct sealer *sealer, const struct waiting_tape *waiting,
+				    uint64_t spooled_ns)
+{
+	bool holds = store_writer_holds(sealer->writer, waiting->sequence);
+
+	unsaved_add_tape(&sealer->status.unsaved, waiting->tape, holds ? spooled_ns : 0);
 }
 
 /* Keeps the tape for another try, unless it can never be sealed or the sealer ends. */
@@ -193,7 +202,8 @@ static void sealer_handle_failure(struct sealer *sealer, const struct waiting_ta
 		sealer->status.failed = r;
 		sealer->status.unsaved_samples += waiting->tape->samples.count;
 		sealer->status.error = *error;
-		sealer_keep_for_note(sealer, sealer_remove_tape(sealer, 0));
+		sealer_remove_tape(sealer, 0);
+		sealer_keep_for_note(sealer, waiting);
 		pthread_cond_broadcast(&sealer->changed);
 	}
 	sealer->at_work = false;
@@ -465,7 +475,7 @@ static void sealer_free(struct sealer *sealer)
 	array_done(&sealer->deferred);
 	tape_free(sealer->resumed.tape);
 	for (size_t i = 0; i < sealer->unsaved_tapes.count; i++)
-		tape_free(sealer->unsaved_tapes.items[i]);
+		tape_free(sealer->unsaved_tapes.items[i].tape);
 	array_done(&sealer->unsaved_tapes);
 	namer_free(sealer->namer);
 	name_cache_close(sealer->cache);
@@ -553,8 +563,7 @@ struct sealer *sealer_stop(struct sealer *sealer, struct sealer_status *ret_stat
 	sealer->spooler = spooler_stop(sealer->spooler, &spooled_ns);
 	sealer->status.unsaved = sealer->unsaved;
 	for (size_t i = 0; i < sealer->unsaved_tapes.count; i++)
-		unsaved_add_tape(&sealer->status.unsaved, sealer->unsaved_tapes.items[i],
-				 spooled_ns);
+		sealer_add_unsaved_tape(sealer, &sealer->unsaved_tapes.items[i], spooled_ns);
 	if (ret_status)
 		*ret_status = sealer->status;
 	sealer_free(sealer);

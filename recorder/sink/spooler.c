@@ -136,7 +136,8 @@ static bool spooler_work(struct spooler *spooler)
 		return !ending;
 	}
 	spooler_end_block(spooler);
-	spooler->status.spooled_ns = MAX(spooler->status.spooled_ns, until_ns);
+	if (r == 0)
+		spooler->status.spooled_ns = MAX(spooler->status.spooled_ns, until_ns);
 	spooler->status.blocked = false;
 	return true;
 }

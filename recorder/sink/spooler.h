@@ -34,7 +34,10 @@ struct spooler_status {
 	 */
 	bool blocked;
 	struct error error;
-	/* All samples before this time are on the disk. */
+	/*
+	 * All samples before this time are on the disk, except those of tapes that began before
+	 * somebody replaced the store.
+	 */
 	uint64_t spooled_ns;
 };
 

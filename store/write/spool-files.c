@@ -90,9 +90,10 @@ static int write_spool(struct store_writer *writer, uint64_t sequence, const voi
 	int r = spool_path(writer, writer->boot_id, sequence, path, error);
 
 	if (r == 0 && !file) {
-		if (!store_writer_holds(writer, sequence) ||
-		    writer->closed[sequence % WRITER_CLOSED] == sequence + 1)
+		if (writer->closed[sequence % WRITER_CLOSED] == sequence + 1)
 			return 0;
+		if (!store_writer_holds(writer, sequence))
+			return 1;
 		r = spool_files_open_spool(writer, sequence, path, error);
 		file = find_spool(writer, sequence);
 	}

@@ -59,8 +59,8 @@ const char *store_writer_names(const struct store_writer *writer);
  * Appends packed blocks (tape/spool/spool.h) to the spool of a tape of this boot, and waits until
  * they are on the disk. After a failure, call the function again with the same bytes; the function
  * first cuts off the bytes of the failed call. For a sealed or forgotten tape, returns 0 without
- * writing, because such a tape does not need a spool. Does the same for a tape that began before
- * somebody replaced the store, because a spool without its first blocks is unreadable.
+ * writing, because such a tape does not need a spool. Returns 1 without writing for a tape that
+ * began before somebody replaced the store, because a spool without its first blocks is unreadable.
  */
 int store_writer_spool(struct store_writer *writer, uint64_t sequence, const void *bytes,
 		       size_t size, struct error *error);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "pack/zstd.h"
+#include "unpacker/unpack-helper.h"
 #include "recorder/build/tape-builder.h"
 #include "import/perf-data.h"
 #include "recorder/pipeline/reorder.h"
@@ -65,7 +65,7 @@ static int apply(void *context, const struct reorder_entry *entry, const uint8_t
 
 static void read_twice(struct whole *whole)
 {
-	_cleanup_(cleanup_zstd_stream) struct zstd_stream *stream = NULL;
+	_cleanup_(cleanup_unpack_helper) struct unpack_helper *stream = NULL;
 	struct error error = { 0 };
 	int r;
 
@@ -96,6 +96,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	r = perf_data_open(fd, &whole.file, &error);
 	if ((r < 0) != (error.text[0] != 0) || r > 0)
 		abort();
+	whole.file.unpack_here = true;
 	if (r < 0 || tape_new(&tape) < 0 || tracker_init(&whole.tracker) < 0 ||
 	    tape_builder_init(&whole.builder, &whole.tracker) < 0)
 		return 0;

@@ -24,6 +24,7 @@
 #include "import/perf-data.h"
 #include "recorder/files/unwind-tables.h"
 #include "recorder/procs/tracker.h"
+#define HELPERS_UNPACK
 #include "tests/helpers.h"
 #include "tests/unwind/libdw-walk.h"
 #include "unwind/stack-walk.h"
@@ -198,7 +199,7 @@ static int walk_file(struct recording *recording, int fd)
 	if (r == 0)
 		r = unwind_tables_new(&options, &recording->tables);
 	if (r == 0)
-		r = perf_data_read(&recording->file, &(struct zstd_stream *){ NULL }, keep_record,
+		r = perf_data_read(&recording->file, &(struct unpack_helper *){ NULL }, keep_record,
 				   recording, &error);
 	if (r == 0)
 		r = sort_records(recording);

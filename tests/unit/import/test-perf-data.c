@@ -7,8 +7,11 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "pack/zstd.h"
 #include "import/perf-data.h"
+#include "pack/zstd.h"
+#include "unpacker/unpack-helper.h"
+#define HELPERS_UNPACK
+#include "tests/helpers.h"
 
 /* The test makes perf.data files byte by byte, in the layout that perf-data.c describes. */
 enum {
@@ -134,13 +137,16 @@ static int see(void *context, const uint8_t *record, size_t size, uint64_t offse
 	return 0;
 }
 
+/* Set by a test that reads thousands of files, each of which would start a process. */
+static bool unpack_here;
+
 /*
  * Opens and reads a whole file. Returns what perf_data_read() returned, or the error of the open.
  */
 static int read_file(const void *bytes, size_t size, struct perf_data *ret_file,
 		     struct seen *ret_seen)
 {
-	_cleanup_(cleanup_zstd_stream) struct zstd_stream *stream = NULL;
+	_cleanup_(cleanup_unpack_helper) struct unpack_helper *stream = NULL;
 	_cleanup_close_ int fd = memfd_create("perf.data", MFD_CLOEXEC);
 	struct error error = { 0 };
 	int r;
@@ -149,6 +155,7 @@ static int read_file(const void *bytes, size_t size, struct perf_data *ret_file,
 	*ret_seen = (struct seen){ 0 };
 	r = perf_data_open(fd, ret_file, &error);
 	if (r == 0) {
+		ret_file->unpack_here = unpack_here;
 		r = perf_data_read(ret_file, &stream, see, ret_seen, &error);
 		if (r < 0)
 			perf_data_done(ret_file);
@@ -384,6 +391,7 @@ static void test_changed(void)
 	buffer_u64(&features[1].bytes, 99);
 	buffer_u64(&features[1].bytes, 200);
 	make_file(&bytes, &records, features, 2);
+	unpack_here = true;
 	for (size_t at = 0; at < bytes.size; at++)
 		for (int change = 0; change < 4; change++) {
 			struct perf_data file = { 0 };

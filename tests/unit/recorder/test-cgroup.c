@@ -197,9 +197,9 @@ static void test_started_many(void)
 	CHECK_EQ(tracker.exec_cgroups.list.count, 0);
 }
 
-static void tell_fork(struct tracker *tracker, int pid, int parent)
+static void tell_fork(struct tracker *tracker, uint64_t time_ns, int pid, int parent)
 {
-	struct perf_record record = { .type = PERF_TYPE_FORK };
+	struct perf_record record = { .type = PERF_TYPE_FORK, .time_ns = time_ns };
 
 	record.task.pid = record.task.tid = pid;
 	record.task.parent_pid = record.task.parent_tid = parent;
@@ -217,13 +217,13 @@ static void test_exec_storm(void)
 	CHECK_EQ(tracker_init(&tracker), 0);
 	tracker.read_cgroup = read_cgroup;
 	for (int i = 0; i < 5000; i++) {
-		tell_fork(&tracker, 1000 + i, 900);
+		tell_fork(&tracker, 0, 1000 + i, 900);
 		tell_exec(&tracker, i + 1, 1000 + i);
 	}
 	for (int i = 0; i < 5000; i++)
 		tell_exec(&tracker, 5001 + i, 901);
 	CHECK(tracker.exec_cgroups.list.count <= 128);
-	tell_fork(&tracker, 40, 800);
+	tell_fork(&tracker, 0, 40, 800);
 	tell_exec(&tracker, 20000, 40);
 	CHECK_EQ(tracker.exec_cgroups.list.items[tracker.exec_cgroups.list.count - 1].pid, 40);
 	/* the next second has a new share */
@@ -418,6 +418,38 @@ static void test_cgroup_owners(void)
 	CHECK(cgroup_owner_size("//") <= 2);
 }
 
+/* A process that forks, and whose children fork, does not get another owner each time. */
+static void test_forks_keep_owner(void)
+{
+	_cleanup_(tracker_done) struct tracker tracker;
+	uint64_t shell, unit;
+
+	CHECK_EQ(tracker_init(&tracker), 0);
+	CHECK_EQ(tracker_owner(&tracker, 10), TRACKER_OWNER_UNKNOWN);
+	apply_comm(&tracker, 10, 10, "sh", false);
+	shell = tracker_owner(&tracker, 10);
+	CHECK(shell != TRACKER_OWNER_UNKNOWN);
+	/* the records of the forks are not applied yet, and then they are */
+	for (int pid = 100; pid < 100 + 2 * EXEC_FORKS; pid++) {
+		tell_fork(&tracker, pid, pid, pid == 100 ? 10 : pid - 1);
+		CHECK_EQ(tracker_owner(&tracker, pid), shell);
+		if (pid % 2)
+			apply_task(&tracker, PERF_TYPE_FORK, pid, pid, pid, pid - 1, pid - 1);
+	}
+	CHECK_EQ(tracker_owner(&tracker, 101), shell);
+	/* the number of a process that has ended belongs to its next process */
+	tracker.read_cgroup = read_cgroup;
+	cgroups[40] = "/system.slice/x.service";
+	apply_comm(&tracker, 40, 40, "x", false);
+	CHECK_STR(cgroup_of(&tracker, 40), cgroups[40]);
+	unit = tracker_owner(&tracker, 40);
+	CHECK(unit != shell);
+	apply_task(&tracker, PERF_TYPE_EXIT, 5000, 40, 40, 10, 10);
+	CHECK_EQ(tracker_owner(&tracker, 40), unit);
+	tell_fork(&tracker, 5001, 40, 10);
+	CHECK_EQ(tracker_owner(&tracker, 40), shell);
+}
+
 CHECK_MAIN({ "a cgroup is read when it can have changed", test_cgroups },
 	   { "a process that ended keeps the cgroup of its start", test_started },
 	   { "a process that executes another program", test_started_later },
@@ -425,6 +457,7 @@ CHECK_MAIN({ "a cgroup is read when it can have changed", test_cgroups },
 	   { "a storm of one process leaves room for others", test_exec_storm },
 	   { "one hierarchy of many is chosen", test_cgroup_choice },
 	   { "a cgroup shows its owner", test_cgroup_owners },
+	   { "a process that forks keeps its owner", test_forks_keep_owner },
 	   { "a sample has its cgroup", test_cgroup_of_a_sample },
 	   { "samples name cgroups", test_named_cgroups },
 	   { "perf events with a hierarchy of their own", test_own_hierarchy },

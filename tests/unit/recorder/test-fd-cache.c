@@ -78,7 +78,7 @@ static void test_share(void)
 	CHECK_EQ(add_files(&cache, 3, 2, "/bin/third"), 2);
 	/* the share of a process is free again when the process's files are gone */
 	for (size_t i = 0; i < cache.list.count; i++)
-		if (cache.list.items[i].pid == 2)
+		if (cache.list.items[i].asker.pid == 2)
 			fd_cache_remove(&cache, &cache.list.items[i]);
 	CHECK_EQ(add_files(&cache, 2, 20000, "/bin/hostile"), 1024 / FD_CACHE_PARTS);
 	fd_cache_done(&cache);

@@ -26,9 +26,8 @@
 #include "tests/fake-clock.h"
 #define HELPERS_OPEN
 #include "tests/helpers.h"
+#include "tests/openers.h"
 #include "tests/wait.h"
-
-#define HOLD_NS (60 * NSEC_PER_SEC)
 
 int __real_poll(struct pollfd *fds, nfds_t count, int timeout_ms);
 int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout_ms);
@@ -51,94 +50,6 @@ int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 	if (ready == 0)
 		fake_clock_pass(timeout_ms * NSEC_PER_MSEC);
 	return ready;
-}
-
-struct place {
-	char dir[64];
-	char path[PATH_MAX];
-	struct stat about;
-};
-
-/* Makes a file in a separate folder below `below`, which determines the file system. */
-static struct place make_file(const char *below, const char *text)
-{
-	struct place place;
-
-	snprintf(place.dir, sizeof(place.dir), "%s/perftape-opener-XXXXXX", below);
-	CHECK(mkdtemp(place.dir));
-	snprintf(place.path, sizeof(place.path), "%s/file", place.dir);
-	CHECK_EQ(file_replace(place.dir, "file", text, strlen(text)), 0);
-	CHECK_EQ(stat(place.path, &place.about), 0);
-	return place;
-}
-
-static void remove_file(const struct place *place)
-{
-	unlink(place->path);
-	CHECK_EQ(rmdir(place->dir), 0);
-}
-
-static struct perf_record record_of(const struct place *place)
-{
-	struct perf_record record = { .type = PERF_TYPE_MMAP2, .misc = PERF_MODE_USER };
-
-	record.mmap.pid = record.mmap.tid = getpid();
-	record.mmap.start = 0x1000;
-	record.mmap.size = 0x1000;
-	record.mmap.device = place->about.st_dev;
-	record.mmap.inode = place->about.st_ino;
-	record.mmap.path = place->path;
-	return record;
-}
-
-static void see(struct opener *opener, const struct place *place)
-{
-	struct perf_record record = record_of(place);
-
-	opener_see(opener, &record, 0);
-}
-
-/* Requests the file as the sealer does, and checks that the descriptor is of this file. */
-static int find(struct opener *opener, const struct place *place)
-{
-	const struct finder finder = { .live = true, .delegate = opener_find, .context = opener };
-	_cleanup_(finder_files_close) struct finder_files files;
-	struct finder_request request = { .pid = getpid(), .path = place->path };
-	struct stat about;
-	int r;
-
-	request.module.kind = TAPE_MODULE_ELF;
-	request.module.device = place->about.st_dev;
-	request.module.inode = place->about.st_ino;
-	r = finder_find(&finder, &request, &files);
-	if (r < 0)
-		return r;
-	CHECK_EQ(fstat(files.fd, &about), 0);
-	CHECK_EQ(about.st_ino, place->about.st_ino);
-	return 0;
-}
-
-static uint64_t turn(struct opener *opener, struct opener_counts *counts)
-{
-	opener_turn(opener);
-	opener_counts(opener, counts);
-	return counts->opened + counts->failed;
-}
-
-static struct opener_counts turn_until_tried(struct opener *opener, uint64_t tried)
-{
-	struct opener_counts counts = { 0 };
-
-	WAIT_UNTIL(turn(opener, &counts) >= tried);
-	return counts;
-}
-
-static struct opener *make_opener(uint64_t hold_ns)
-{
-	struct opener *opener = NULL;
-
-	CHECK_EQ(opener_new(hold_ns, &opener), 0);
-	return opener;
 }
 
 static void test_in_time(void)
@@ -338,7 +249,7 @@ static void test_stopped(void)
 	waits = 0;
 	see(opener, &place);
 	see(opener, &elsewhere);
-	opener_turn(opener);
+	opener_turn(opener, NULL);
 	CHECK_EQ(waits, 0);
 	is_hung = true;
 	CHECK_EQ(find(opener, &place), -ETIMEDOUT);
@@ -534,7 +445,7 @@ static void test_pid_again(void)
 	CHECK_EQ(turn_until_tried(opener, 1).opened, 1);
 	/* the opener checks once per second whether the process still runs */
 	fake_clock_pass(NSEC_PER_SEC);
-	opener_turn(opener);
+	opener_turn(opener, NULL);
 	CHECK_EQ(file_replace("/tmp", name, "1000 10 second\n", 15), 0);
 	opener_see(opener, &record, 0);
 	CHECK_EQ(turn_until_tried(opener, 2).opened, 2);
@@ -570,7 +481,7 @@ static void test_many(void)
 		/* processes with these pids do not exist */
 		record.mmap.pid = record.mmap.tid = INT32_MAX - i;
 		opener_see(opener, &record, 0);
-		opener_turn(opener);
+		opener_turn(opener, NULL);
 	}
 	WAIT_UNTIL(see_and_turn(opener, &place, &counts) == 1);
 	CHECK_EQ(counts.descriptors, 1);

@@ -59,7 +59,8 @@ struct deferring {
 	struct gate gate;
 };
 
-static void put(struct deferring *deferring, unsigned int number, bool spooled)
+/* Makes a tape and puts its block. */
+static struct tape *make_spooled(struct deferring *deferring, unsigned int number)
 {
 	struct tape *tape =
 		make_tape(deferring->sealer, number, number ? SAMPLES : LARGE * SAMPLES);
@@ -71,12 +72,33 @@ static void put(struct deferring *deferring, unsigned int number, bool spooled)
 	/* a tape without a boot ID counts as a tape of this boot */
 	tape->facts.count = 0;
 	CHECK_EQ(tape_add_fact(tape, "host", "example"), 0);
-	if (spooled) {
-		CHECK_EQ(spool_encode(tape, &mark, tape->end_ns, &block), 0);
-		CHECK_EQ(sealer_put_block(deferring->sealer, &block), 0);
-		spool_mark_done(&mark);
-		WAIT_UNTIL(status_of(deferring->sealer).spooled_ns >= tape->end_ns);
-	}
+	CHECK_EQ(spool_encode(tape, &mark, tape->end_ns, &block), 0);
+	CHECK_EQ(sealer_put_block(deferring->sealer, &block), 0);
+	spool_mark_done(&mark);
+	return tape;
+}
+
+/* Puts a tape whose spool is whole. */
+static void put(struct deferring *deferring, unsigned int number)
+{
+	struct tape *tape = make_spooled(deferring, number);
+
+	WAIT_UNTIL(status_of(deferring->sealer).spooled_ns >= tape->end_ns);
+	CHECK_EQ(sealer_put(deferring->sealer, tape), 0);
+}
+
+/*
+ * Replaces the store, which the sealer notices when it writes a block of the tape. This tape, which
+ * began in the old store, is not spooled.
+ */
+static void put_replaced(struct deferring *deferring, unsigned int number, char away[128])
+{
+	struct tape *tape;
+
+	snprintf(away, 128, "%s.away", deferring->store.path);
+	CHECK_EQ(rename(deferring->store.path, away), 0);
+	tape = make_spooled(deferring, number);
+	WAIT_UNTIL(!store_writer_holds(deferring->writer, tape->sequence));
 	CHECK_EQ(sealer_put(deferring->sealer, tape), 0);
 }
 
@@ -95,7 +117,7 @@ static void deferring_init(struct deferring *deferring, uint64_t memory_bytes)
 	tapes_store_init(&deferring->store);
 	CHECK_EQ(store_writer_open(deferring->store.path, &deferring->writer, NULL), 0);
 	CHECK_EQ(sealer_start(deferring->writer, &deferring->options, &deferring->sealer, NULL), 0);
-	put(deferring, 0, true);
+	put(deferring, 0);
 	CHECK_EQ(sem_wait(&deferring->gate.reached), 0);
 }
 
@@ -132,7 +154,7 @@ static void test_named_once(void)
 
 	deferring_init(&deferring, MEMORY);
 	for (unsigned int i = 1; i < TAPES; i++)
-		put(&deferring, i, true);
+		put(&deferring, i);
 	CHECK_EQ(sem_post(&deferring.gate.opened), 0);
 	WAIT_UNTIL(status_of(deferring.sealer).segments >= 2);
 	refusal = -ENOSPC;
@@ -163,7 +185,7 @@ static void test_named_stays(void)
 	CHECK_EQ(sem_post(&deferring.gate.opened), 0);
 	WAIT_UNTIL(status_of(deferring.sealer).store_blocked);
 	for (unsigned int i = 1; i < 2 * TAPES; i++)
-		put(&deferring, i, true);
+		put(&deferring, i);
 	refusal = 0;
 	TRY_UNTIL(status_of(deferring.sealer).segments);
 	status = deferring_stop(&deferring);
@@ -181,14 +203,14 @@ static void test_too_large(void)
 
 	deferring_init(&deferring, MEMORY);
 	for (unsigned int i = 1; i < TAPES; i++)
-		put(&deferring, i, true);
+		put(&deferring, i);
 	refusal = -EFBIG;
 	CHECK_EQ(sem_post(&deferring.gate.opened), 0);
 	TRY_UNTIL(!status_of(deferring.sealer).waiting);
 	CHECK_EQ(seals, TAPES);
 	CHECK_STR(status_of(deferring.sealer).warning.text, "refused");
 	refusal = 0;
-	put(&deferring, TAPES, true);
+	put(&deferring, TAPES);
 	status = deferring_stop(&deferring);
 	CHECK_EQ(status.segments, 1);
 	tapes_store_done(&deferring.store);
@@ -205,18 +227,40 @@ static void test_replaced(void)
 	char away[128];
 
 	deferring_init(&deferring, MEMORY);
-	put(&deferring, 1, true);
-	snprintf(away, sizeof(away), "%s.away", deferring.store.path);
-	CHECK_EQ(rename(deferring.store.path, away), 0);
-	/* the sealer notices the new store when it writes a block of a waiting tape */
-	for (unsigned int i = 2; i < TAPES; i++)
-		put(&deferring, i, true);
+	put(&deferring, 1);
+	put_replaced(&deferring, 2, away);
+	for (unsigned int i = 3; i < TAPES; i++)
+		put(&deferring, i);
 	status = status_of(deferring.sealer);
 	CHECK(status.unsaved_samples > 0);
 	CHECK_EQ(sem_post(&deferring.gate.opened), 0);
 	status = deferring_stop(&deferring);
 	CHECK_EQ(status.unsaved_samples + look(&deferring.store).samples, ALL_SAMPLES);
 	CHECK_EQ(look(&deferring.store).unsaved, status.unsaved_samples);
+	tapes_store_done(&deferring.store);
+	CHECK_EQ(rename(away, deferring.store.path), 0);
+	tapes_store_done(&deferring.store);
+}
+
+/*
+ * Tapes that began before somebody replaced the store, and that cannot be sealed, are not in the
+ * new store's spool. So the next recorder cannot recover them, and all of their samples count.
+ */
+static void test_replaced_unsealed(void)
+{
+	struct deferring deferring;
+	struct sealer_status status;
+	char away[128];
+
+	deferring_init(&deferring, 0);
+	put(&deferring, 1);
+	put_replaced(&deferring, 2, away);
+	put(&deferring, 3);
+	refusal = -EFBIG;
+	CHECK_EQ(sem_post(&deferring.gate.opened), 0);
+	status = deferring_stop(&deferring);
+	CHECK_EQ(status.unsaved.count, (LARGE + 2) * SAMPLES);
+	CHECK_EQ(status.unsaved.to_ns - status.unsaved.from_ns, 3 * NSEC_PER_SEC);
 	tapes_store_done(&deferring.store);
 	CHECK_EQ(rename(away, deferring.store.path), 0);
 	tapes_store_done(&deferring.store);
@@ -230,7 +274,7 @@ static void test_removed(void)
 
 	deferring_init(&deferring, MEMORY);
 	for (unsigned int i = 1; i < TAPES; i++)
-		put(&deferring, i, true);
+		put(&deferring, i);
 	CHECK_EQ(tapes_remove_all(&deferring.store, "spool"), 0);
 	CHECK_EQ(sem_post(&deferring.gate.opened), 0);
 	status = deferring_stop(&deferring);
@@ -243,4 +287,5 @@ CHECK_MAIN({ "a tape in the spool is named once, however often the disk is full"
 	   { "a named tape is not named again from the spool", test_named_stays },
 	   { "a tape that no segment can hold gives way", test_too_large },
 	   { "spools of a replaced store are not relied on", test_replaced },
+	   { "an unsealed tape of a replaced store is unsaved as a whole", test_replaced_unsealed },
 	   { "samples of a removed spool count as unsaved", test_removed })
