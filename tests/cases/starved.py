@@ -54,6 +54,8 @@ READ = (
     "incidents scan recorded.log --json",
     "segments",
     "segments --json",
+    "segments --work",
+    "status --openmetrics",
     "status",
     "status --json",
     "verify",
