@@ -213,6 +213,30 @@ static void test_forms(void)
 	CHECK_RULE(&made, 0x200, UNWIND_RULE_REGISTER, RSP, 24);
 }
 
+/* The reader does not know what an entry of this version, or with this letter, has. */
+static void test_unknown_common(void)
+{
+	_cleanup_(made_done) struct made made = { 0 };
+	_cleanup_(buffer_done) struct buffer body = { 0 };
+
+	unwinds_common_x86_64(&made.frame);
+	unwinds_function(&made.frame, 0x100, 0x10, UNWINDS_PROGRAM(0x0e, 16));
+	unwinds_common(&made.frame, "zXR", 16, UNWINDS_PROGRAM(0x0c, 7, 8, 0x90, 1));
+	unwinds_function(&made.frame, 0x200, 0x10, UNWINDS_PROGRAM(0x0e, 16));
+	unwinds_common_x86_64(&made.frame);
+	made.frame.bytes.data[made.frame.common + 8] = 7;
+	/* right for an entry without an augmentation */
+	buffer_u32(&body, made.frame.bytes.size + 4 - made.frame.common);
+	buffer_u64(&body, UNWINDS_CODE + 0x300);
+	buffer_u64(&body, 0x10);
+	buffer_bytes(&body, (uint8_t[]){ 0x0c, 7, 8, 0x90, 1 }, 5);
+	unwinds_put(&made.frame, &body, false);
+	make(&made, UNWIND_X86_64);
+	CHECK_RULE(&made, 0x100, UNWIND_RULE_REGISTER, RSP, 16);
+	CHECK_RULE(&made, 0x200, UNWIND_RULE_UNKNOWN, 0, 0);
+	CHECK_RULE(&made, 0x300, UNWIND_RULE_UNKNOWN, 0, 0);
+}
+
 /* Functions in any order, of which some overlap, repeat, or lie outside of the code. */
 static void test_order(void)
 {
@@ -382,6 +406,7 @@ CHECK_MAIN({ "an ordinary function", test_ordinary },
 	   { "no return address, one in a register, another stack", test_special_returns },
 	   { "a signal trampoline", test_signal },
 	   { "augmentations, long lengths, entries of size 0", test_forms },
+	   { "a common entry of an unknown form has no functions", test_unknown_common },
 	   { "functions in any order", test_order },
 	   { "damaged functions are unknown from there on", test_damage },
 	   { "signed return addresses of arm64", test_arm64 },
