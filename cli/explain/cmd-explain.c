@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "cli/answer/coverage-line.h"
+#include "cli/explain/explain-all.h"
 #include "cli/explain/explain-incident.h"
 #include "cli/answer/host-name.h"
 #include "cli/answer/query-args.h"
@@ -21,6 +22,8 @@ static const struct option options[] = {
 	WINDOW_OPTIONS,
 	{ "baseline", 0, "LENGTH",
 	  "compare with this much before and after the stall (default: 12h)" },
+	{ "all", 0, NULL, "what all incidents have in common (--store may be given again)" },
+	{ "kind", 0, "KIND", "with --all: only this kind, such as ena_reset or oom" },
 	JSON_OPTION,
 	{ 0 },
 };
@@ -30,6 +33,10 @@ static const char about[] =
 	"against what is usual on this host, with what else changed. Each verdict says how sure\n"
 	"it is, what supports it and what to do next. Without an incident in the window, the\n"
 	"answer is about the window itself; of more than a minute, about the worst full CPU.\n"
+	"\n"
+	"--all compares all incidents, or those of a window, with control windows of the same\n"
+	"hosts: threads, functions, code paths, cgroups, gauges, CPUs, queues and times that\n"
+	"more incidents have, and what would have warned. Each --store adds a store or snapshot.\n"
 	"\n" WINDOW_ABOUT;
 
 struct explain_answer {
@@ -128,8 +135,13 @@ static int explain_answer_run(struct explain_answer *answer)
 static int explain_command_run(const struct invocation *invocation)
 {
 	struct explain_answer answer = { .invocation = invocation };
-	int r = explain_parse(&answer);
+	int r;
 
+	if (option_given(invocation, "all"))
+		return explain_all_run(invocation);
+	if (option_given(invocation, "kind"))
+		return usage_error("--kind goes with --all; --incident KIND names one incident");
+	r = explain_parse(&answer);
 	if (r == EXIT_DONE) {
 		query_args_keep_memory();
 		r = explain_answer_run(&answer);

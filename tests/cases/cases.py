@@ -13,6 +13,7 @@ The stores:
 - `cut`, a copy with an empty segment and one without its end;
 - `taken`, a copy without the file of its second segment;
 - `spiky`, with saturated CPUs;
+- `shared`, ten stores of hosts whose incidents have two causes, for the cases of that name;
 - `torn.tape`, the first segment of `recorded` without its end.
 
 `N` stands for what differs between machines: sizes and the time of day.
@@ -43,6 +44,8 @@ import perf_data  # noqa: E402
 import tap  # noqa: E402
 
 
+# The width of the terminal of these cases.
+COLUMNS = {"narrow": "80", "shared": "120", "shared-narrow": "80"}
 NUMBERS = (
     (re.compile(r"\b[0-9.]+ ([kMGTP]?B)\b"), r"N \1"),
     (re.compile(r" +[0-9.]+(?=  \S+\.tape)"), " N"),
@@ -76,6 +79,13 @@ def put_logs(folder):
             os.utime(log, (1767312000, 1767312000))
 
 
+def put_shared(fixture, folder):
+    """The stores of ten hosts in `folder`/shared."""
+    shutil.rmtree(f"{folder}/shared", ignore_errors=True)
+    os.mkdir(f"{folder}/shared")
+    subprocess.run([fixture, f"{folder}/shared", "shared"], check=True)
+
+
 def put_stores(fixture, folder):
     copies = ("wrong", "cut", "taken")
     for name in ("recorded", "spiky", *copies):
@@ -107,7 +117,7 @@ def run(perftape, words, folder, name):
         for name, value in os.environ.items()
         if name.endswith("SAN_OPTIONS") or name.startswith("PERFTAPE_MUTANT")
     }
-    environment |= {"COLUMNS": "80"} if name == "narrow" else {}
+    environment |= {"COLUMNS": COLUMNS[name]} if name in COLUMNS else {}
     script = HERE / f"{name}.play"
     if script.exists():
         environment |= {"PERFTAPE_PLAY": str(script), "PERFTAPE_PLAY_FOLDER": f"{folder}/machine"}
@@ -127,7 +137,10 @@ def split(text):
 
 
 def check_file(perftape, fixture, path, folder):
-    put_stores(fixture, folder)
+    if path.stem.startswith("shared"):
+        put_shared(fixture, folder)
+    else:
+        put_stores(fixture, folder)
     head, cases = split(path.read_text())
     update = os.environ.get("UPDATE_CASES")
     written = head

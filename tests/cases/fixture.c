@@ -4,13 +4,15 @@
  * losses; a minute later a segment of another boot; and a truncated one. With `spiky`: a store at
  * 97 Hz with saturated CPUs. With `readers`: names on which readers of the text break. With `words
  * FILE`: three samples for each NUL-terminated word of a file. Each word is a comm, a function and
- * a file, of a separate process each. Usage: fixture DIR [spiky|readers|words FILE]
+ * a file, of a separate process each. With `shared`: in DIR the stores of ten hosts whose incidents
+ * have two causes. Usage: fixture DIR [spiky|readers|shared|words FILE]
  */
 #include <fcntl.h>
 
 #include "base/file.h"
 #include "tape/tape-events.h"
 #include "tests/hostile.h"
+#include "tests/shared-stores.h"
 #include "tests/tapes.h"
 
 /* 2025-03-01T12:00:00Z, which is never within the last day. */
@@ -306,6 +308,16 @@ static void make_words_store(const char *path, const char *file)
 	put_into(path, tape);
 }
 
+/* The stores of a study (tests/shared-stores.h). */
+static void make_shared_stores(const char *folder)
+{
+	struct shared_stores shared;
+
+	shared_init(&shared, SHARED_TWO, 3);
+	shared.folder = folder;
+	shared_make(&shared);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 2 || argc > 4 || setjmp(check_failed))
@@ -314,6 +326,8 @@ int main(int argc, char **argv)
 		make_words_store(argv[1], argv[3]);
 	else if (argc == 3 && strcmp(argv[2], "readers") == 0)
 		put_into(argv[1], readers_tape());
+	else if (argc == 3 && strcmp(argv[2], "shared") == 0)
+		make_shared_stores(argv[1]);
 	else if (argc == 3)
 		make_spiky_store(argv[1]);
 	else

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "query/common/common.h"
+
+#include "base/cleanup.h"
+#include "query/common/common-internal.h"
+
+const char *common_kind_name(enum common_kind kind)
+{
+	static const char *const names[COMMON_KINDS] = {
+		[COMMON_THREAD] = "thread",	[COMMON_THREAD_ON_CPU] = "thread_on_cpu",
+		[COMMON_FUNCTION] = "function", [COMMON_PATH] = "path",
+		[COMMON_CGROUP] = "cgroup",	[COMMON_GAUGE] = "gauge",
+		[COMMON_CPU] = "cpu",		[COMMON_MACHINE] = "machine",
+	};
+
+	return names[kind];
+}
+
+const char *common_pattern_name(enum common_pattern_kind kind)
+{
+	static const char *const names[COMMON_PATTERNS] = {
+		[COMMON_OF_HOST] = "host",     [COMMON_OF_CPU] = "cpu",
+		[COMMON_OF_QUEUE] = "queue",   [COMMON_OF_HOUR] = "hour",
+		[COMMON_OF_UPTIME] = "uptime", [COMMON_OF_INTERVAL] = "interval",
+	};
+
+	return names[kind];
+}
+
+static void common_set_span(struct common_run *run)
+{
+	struct common_answer *answer = run->answer;
+
+	answer->hosts = run->hosts.count;
+	for (size_t i = 0; i < run->hosts.count; i++) {
+		const struct common_host *host = &run->hosts.items[i];
+		size_t count = host->segments.count;
+
+		answer->recorded_ns += host->recorded_ns;
+		if (!count)
+			continue;
+		answer->from_ns = answer->from_ns ? MIN(answer->from_ns,
+							host->segments.items[0].about.begin_ns)
+						  : host->segments.items[0].about.begin_ns;
+		answer->to_ns = MAX(answer->to_ns, host->segments.items[count - 1].about.end_ns);
+	}
+}
+
+static int common_compare(struct common_run *run, struct common_matrix *matrix, struct error *error)
+{
+	int r = common_matrix_make(run, matrix);
+
+	if (r == 0)
+		r = common_traits_make(run, matrix);
+	if (r == 0)
+		r = common_signs_full(run, error);
+	if (r == 0)
+		r = common_patterns_find(run);
+	return r < 0 ? r : common_signs_find(run, matrix, error);
+}
+
+int common_run(const struct common_options *options, struct common_answer *answer,
+	       struct error *error)
+{
+	struct common_run run = { .options = options,
+				  .answer = answer,
+				  .lock = PTHREAD_MUTEX_INITIALIZER };
+	struct common_matrix matrix = { 0 };
+	int r;
+
+	for (size_t i = 0; i < answer->cases.count; i++)
+		answer->cases.items[i].full_cpu = NO_CPU;
+	r = common_hosts_read(&run, error);
+	if (r == 0) {
+		common_set_span(&run);
+		r = common_controls_choose(&run);
+	}
+	if (r == 0)
+		r = common_window_rows_read(&run, error);
+	if (r == 0)
+		r = common_compare(&run, &matrix, error);
+	common_matrix_done(&matrix);
+	common_hosts_done(&run);
+	array_done(&run.windows);
+	array_done(&run.values);
+	strings_done(&run.keys);
+	pthread_mutex_destroy(&run.lock);
+	return r;
+}
+
+void common_done(struct common_answer *answer)
+{
+	array_done(&answer->cases);
+	strings_done(&answer->names);
+}

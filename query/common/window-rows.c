@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A worker reads a segment once for all windows in it: the samples, and the gauges. The incidents'
+ * windows come first, then the first control of each, and so on. So whenever the time is up, each
+ * incident has about as many controls.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/workers.h"
+#include "query/common/common-internal.h"
+#include "query/sums/tally-tape.h"
+#include "tape/clocks.h"
+
+/* Rows with less time than this say nothing, in CPUs. */
+#define ROW_LEAST 0.05f
+/* A CPU is full from this part of the window on. */
+#define FULL_LEAST 0.85
+
+/* The first letter of a row's key. */
+static const char letters[COMMON_KINDS + 1] = "tofpsgcm";
+
+/* All windows of one segment. */
+struct rows_item {
+	uint32_t host;
+	size_t segment;
+	/* indexes of `order` */
+	size_t from, to;
+	uint32_t rank;
+};
+
+struct rows {
+	struct common_run *run;
+	/* the windows by host, segment and begin */
+	array_of(uint32_t) order;
+	array_of(struct rows_item) items;
+};
+
+static int rows_put(struct common_run *run, uint32_t window, enum common_kind kind,
+		    const char *name, double value)
+{
+	struct common_value added = { .window = window, .value = value };
+	char key[1024];
+	int size, r;
+
+	if (value < ROW_LEAST)
+		return 0;
+	size = snprintf(key, sizeof(key), "%c%s", letters[kind], name);
+	r = strings_add(&run->keys, key, MIN(size, (int)sizeof(key) - 1), &added.row);
+	return r < 0 ? r : array_push(&run->values, added);
+}
+
+/* Puts the machine, and each CPU. Notes the CPU that was full. */
+static int rows_put_cpus(struct common_run *run, uint32_t number, const struct tally *tally,
+			 double length_ns)
+{
+	struct common_window *window = &run->windows.items[number];
+	double most = FULL_LEAST, kernel_most = 0;
+	char name[32];
+	int r = rows_put(run, number, COMMON_MACHINE, "busy CPUs",
+			 stack_class_work_ns(&tally->all) / length_ns);
+
+	window->full_cpu = NO_CPU;
+	for (uint32_t cpu = 0; r == 0 && cpu < tally->cpus.count; cpu++) {
+		const struct stack_class *times = &tally->cpus.items[cpu];
+		double busy = stack_class_work_ns(times) / length_ns;
+		double kernel =
+			(times->ns[STACK_CLASS_KERNEL] + times->ns[STACK_CLASS_IRQ]) / length_ns;
+
+		kernel_most = MAX(kernel_most, kernel);
+		if (busy >= FULL_LEAST && busy + kernel > most) {
+			most = busy + kernel;
+			window->full_cpu = cpu;
+		}
+		snprintf(name, sizeof(name), "%u", cpu);
+		r = rows_put(run, number, COMMON_CPU, name, busy);
+	}
+	return r < 0 ? r
+		     : rows_put(run, number, COMMON_MACHINE, "most kernel time of one CPU",
+				kernel_most);
+}
+
+/* Returns for each group its longest time on one CPU. */
+static int rows_fullest(const struct tally *tally, uint64_t **ret_most)
+{
+	uint64_t *most = calloc(tally->groups.count + 1, sizeof(*most));
+
+	if (!most)
+		return -ENOMEM;
+	for (size_t i = 0; i < tally->shares.list.count; i++) {
+		const struct tally_row *row = &tally->shares.list.items[i];
+
+		most[row->b] = MAX(most[row->b], row->ns);
+	}
+	*ret_most = most;
+	return 0;
+}
+
+static int rows_put_names(struct common_run *run, uint32_t window, const struct tally *tally,
+			  const uint64_t *most, double length_ns)
+{
+	int r = rows_put_cpus(run, window, tally, length_ns);
+
+	for (size_t i = 0; r == 0 && i < tally->functions.count; i++)
+		r = rows_put(run, window, COMMON_FUNCTION, strings_at(&tally->names, i),
+			     tally->functions.items[i].total_ns / length_ns);
+	for (size_t i = 0; r == 0 && i < tally->groups.count; i++) {
+		const char *name = strings_at(&tally->names, i);
+
+		r = rows_put(run, window, COMMON_THREAD, name,
+			     stack_class_work_ns(&tally->groups.items[i]) / length_ns);
+		if (r == 0)
+			r = rows_put(run, window, COMMON_THREAD_ON_CPU, name, most[i] / length_ns);
+	}
+	return r;
+}
+
+static int rows_put_groups(struct common_run *run, uint32_t window, const struct tally *tally,
+			   enum common_kind kind, double length_ns)
+{
+	int r = 0;
+
+	for (size_t i = 1; r == 0 && i < tally->groups.count; i++) {
+		const char *name = strings_at(&tally->names, i);
+
+		/* "[no cgroup]" is no group */
+		if (*name != '[')
+			r = rows_put(run, window, kind, name,
+				     stack_class_work_ns(&tally->groups.items[i]) / length_ns);
+	}
+	return r;
+}
+
+/* The samples of one window, added up in three ways. */
+struct rows_sums {
+	struct tally *names, *paths, *cgroups;
+	uint64_t *most;
+};
+
+static void rows_sums_done(struct rows_sums *sums)
+{
+	tally_free(sums->names);
+	tally_free(sums->paths);
+	tally_free(sums->cgroups);
+	free(sums->most);
+}
+
+static int rows_sum(const struct tape *tape, uint64_t sample_ns, struct rows_sums *sums)
+{
+	int r = tally_new(&sums->names);
+
+	if (r == 0)
+		r = tally_new(&sums->paths);
+	if (r == 0)
+		r = tally_new(&sums->cgroups);
+	if (r < 0)
+		return r;
+	sums->paths->by = TALLY_BY_PATH;
+	sums->cgroups->by = TALLY_BY_CGROUP;
+	r = tally_add_samples(sums->names, tape, NULL, sample_ns, TALLY_ALL);
+	if (r == 0)
+		r = tally_add_samples(sums->paths, tape, NULL, sample_ns, TALLY_NAMES);
+	if (r == 0)
+		r = tally_add_samples(sums->cgroups, tape, NULL, sample_ns, TALLY_NAMES);
+	return r < 0 ? r : rows_fullest(sums->names, &sums->most);
+}
+
+static int rows_take(struct common_run *run, uint32_t number, const struct tape *tape,
+		     const struct rows_sums *sums)
+{
+	struct common_window *window = &run->windows.items[number];
+	double length_ns = window->to_ns - window->from_ns;
+	int r;
+
+	pthread_mutex_lock(&run->lock);
+	r = rows_put_names(run, number, sums->names, sums->most, length_ns);
+	if (r == 0)
+		r = rows_put_groups(run, number, sums->paths, COMMON_PATH, length_ns);
+	if (r == 0)
+		r = rows_put_groups(run, number, sums->cgroups, COMMON_CGROUP, length_ns);
+	if (r == 0)
+		r = common_window_gauges_add(run, number, tape);
+	window->read = r == 0;
+	pthread_mutex_unlock(&run->lock);
+	return r;
+}
+
+static size_t rows_first_at(const struct tape *tape, size_t count, uint64_t realtime_ns)
+{
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (tape_to_realtime(tape, tape->samples.items[middle].time_ns, NULL) < realtime_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static int rows_add_window(struct common_run *run, struct tape *tape, uint64_t sample_ns,
+			   uint32_t number)
+{
+	const struct common_window *window = &run->windows.items[number];
+	struct tape_sample *samples = tape->samples.items;
+	size_t count = tape->samples.count;
+	size_t from = rows_first_at(tape, count, window->from_ns);
+	size_t to = rows_first_at(tape, count, window->to_ns);
+	struct rows_sums sums = { 0 };
+	int r;
+
+	/* an incident without a sample is not recorded; a control without one is idle */
+	if (from >= to && !window->rank)
+		return 0;
+	tape->samples.items = samples + from;
+	tape->samples.count = MAX(to, from) - from;
+	r = rows_sum(tape, sample_ns, &sums);
+	if (r == 0)
+		r = rows_take(run, number, tape, &sums);
+	tape->samples.items = samples;
+	tape->samples.count = count;
+	rows_sums_done(&sums);
+	return r;
+}
+
+static int rows_name_frames(struct common_run *run, struct tape *tape)
+{
+	const struct question *question = &run->options->question;
+	int r;
+
+	if (!tape->unsealed || !question->name)
+		return 0;
+	pthread_mutex_lock(&run->lock);
+	r = question->name(question->context, tape);
+	pthread_mutex_unlock(&run->lock);
+	return r;
+}
+
+static const struct common_segment *rows_segment(const struct rows *rows,
+						 const struct rows_item *item)
+{
+	return &rows->run->hosts.items[item->host].segments.items[item->segment];
+}
+
+/* Skips a segment that cannot be read; the other windows are enough. */
+static int rows_work(void *context, unsigned int worker, size_t number)
+{
+	struct rows *rows = context;
+	struct common_run *run = rows->run;
+	const struct rows_item *item = &rows->items.items[number];
+	const struct common_segment *segment = rows_segment(rows, item);
+	const struct common_window *windows = run->windows.items;
+	const struct segment_want want = { windows[rows->order.items[item->from]].from_ns, 0,
+					   SEGMENT_SAMPLES | SEGMENT_LOSSES | SEGMENT_CONTEXT, 1 };
+	struct segment_want wanted = want;
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+	uint64_t sample_ns;
+	int r;
+
+	for (size_t i = item->from; i < item->to; i++)
+		wanted.to_ns = MAX(wanted.to_ns, windows[rows->order.items[i]].to_ns);
+	r = store_reader_load(run->options->stores[segment->store].reader, &segment->about, &wanted,
+			      &tape, NULL);
+	if (r < 0)
+		return error_is_exhaustion(r) ? r : 0;
+	if (!clocks_wall_rises(tape))
+		return 0;
+	r = rows_name_frames(run, tape);
+	sample_ns = stack_class_sample_ns(tape, segment->about.samples);
+	for (size_t i = item->from; r == 0 && i < item->to; i++)
+		r = rows_add_window(run, tape, sample_ns, rows->order.items[i]);
+	return r;
+}
+
+static uint64_t rows_cost(void *context, size_t number)
+{
+	struct rows *rows = context;
+	const struct common_segment *segment = rows_segment(rows, &rows->items.items[number]);
+
+	return store_reader_memory(rows->run->options->stores[segment->store].reader,
+				   &segment->about);
+}
+
+static int rows_compare_windows(const void *a, const void *b, void *context)
+{
+	const struct common_window *windows = context;
+	const struct common_window *left = &windows[*(const uint32_t *)a];
+	const struct common_window *right = &windows[*(const uint32_t *)b];
+
+	if (left->host != right->host)
+		return left->host < right->host ? -1 : 1;
+	if (left->segment != right->segment)
+		return left->segment < right->segment ? -1 : 1;
+	return (left->from_ns > right->from_ns) - (left->from_ns < right->from_ns);
+}
+
+static int rows_compare_items(const void *a, const void *b)
+{
+	const struct rows_item *left = a, *right = b;
+
+	if (left->rank != right->rank)
+		return left->rank < right->rank ? -1 : 1;
+	return (left->from > right->from) - (left->from < right->from);
+}
+
+static int rows_add_items(struct rows *rows)
+{
+	const struct common_run *run = rows->run;
+
+	for (uint32_t i = 0; i < run->windows.count; i++)
+		if (array_push(&rows->order, i) < 0)
+			return -ENOMEM;
+	if (rows->order.count)
+		qsort_r(rows->order.items, rows->order.count, sizeof(*rows->order.items),
+			rows_compare_windows, run->windows.items);
+	for (size_t i = 0; i < rows->order.count; i++) {
+		const struct common_window *window = &run->windows.items[rows->order.items[i]];
+		struct rows_item *last =
+			rows->items.count ? &rows->items.items[rows->items.count - 1] : NULL;
+
+		if (last && last->host == window->host && last->segment == window->segment) {
+			last->to++;
+			last->rank = MIN(last->rank, window->rank);
+		} else if (array_push(&rows->items,
+				      (struct rows_item){ window->host, window->segment, i, i + 1,
+							  window->rank }) < 0) {
+			return -ENOMEM;
+		}
+	}
+	if (rows->items.count)
+		qsort(rows->items.items, rows->items.count, sizeof(*rows->items.items),
+		      rows_compare_items);
+	return 0;
+}
+
+static void rows_count(struct common_run *run)
+{
+	struct common_answer *answer = run->answer;
+
+	for (size_t i = 0; i < run->windows.count; i++) {
+		const struct common_window *window = &run->windows.items[i];
+		struct common_case *of = &answer->cases.items[window->set];
+
+		if (window->rank || !window->read)
+			continue;
+		of->read = true;
+		of->full_cpu = window->full_cpu;
+	}
+	for (size_t i = 0; i < answer->cases.count; i++)
+		answer->unread += !answer->cases.items[i].read;
+}
+
+/* Returns the size of all segments to read. */
+static uint64_t rows_bytes(const struct rows *rows)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < rows->items.count; i++)
+		bytes += rows_segment(rows, &rows->items.items[i])->about.bytes;
+	return bytes;
+}
+
+int common_window_rows_read(struct common_run *run, struct error *error)
+{
+	struct rows rows = { .run = run };
+	struct workers workers = {
+		.threads = run->options->threads,
+		.work = rows_work,
+		.context = &rows,
+		.cost = rows_cost,
+		.memory_bytes = LOADER_MEMORY_BYTES,
+		.progress = run->options->progress,
+		.progress_context = run->options->progress_context,
+	};
+	size_t done = 0;
+	int r = rows_add_items(&rows);
+
+	workers.count = rows.items.count;
+	if (rows_bytes(&rows) > COMMON_FEW_BYTES)
+		workers.until_ns = clock_ns(CLOCK_MONOTONIC) + run->options->limit_ns;
+	if (r == 0)
+		r = workers_run(&workers, &done);
+	run->answer->limited = r == 0 && done < rows.items.count;
+	if (r == 0)
+		rows_count(run);
+	array_done(&rows.order);
+	array_done(&rows.items);
+	return r;
+}
