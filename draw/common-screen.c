@@ -387,9 +387,7 @@ static unsigned int common_put_group(struct common_sheet *sheet, size_t trait)
 
 		if (of->trait != trait || !of->read)
 			continue;
-		snprintf(command, sizeof(command),
-			 "perftape explain --store %s --incident %" PRIu64,
-			 sheet->screen->stores[of->store].path, of->id);
+		common_command(of, sheet->screen->stores, command, sizeof(command));
 		terminal_style(sheet->terminal, STYLE_BOLD, sheet->to);
 		buffer_printf(sheet->to, "%-*s", LABEL, shown++ ? "" : label);
 		terminal_style(sheet->terminal, STYLE_PLAIN, sheet->to);

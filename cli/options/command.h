@@ -47,7 +47,7 @@ struct option {
 		"force", 0, NULL, "with -o: replace a file of another user" \
 	}
 
-#define OPTIONS_MAX 32
+#define OPTIONS_MAX 128
 
 struct invocation;
 struct conf;

@@ -121,5 +121,11 @@ int common_patterns_find(struct common_run *run);
 /* signs: what would have warned. Returns 0 or a negative errno. */
 int common_signs_find(struct common_run *run, const struct common_matrix *matrix,
 		      struct error *error);
-/* Sets the moment from which on a CPU was full in each case, by the busy seconds. */
-int common_signs_full(struct common_run *run, struct error *error);
+
+/*
+ * full-sign: sets the moment from which on a CPU was full in each case, by the busy seconds.
+ * Returns 0 or a negative errno.
+ */
+int common_full_sign_find(struct common_run *run, struct error *error);
+/* Adds the full CPUs to the signs, if they are one. Returns 0 or -ENOMEM. */
+int common_full_sign_set(struct common_run *run);

@@ -114,6 +114,8 @@ static void common_json_sign(struct buffer *json, const struct common_answer *an
 static void common_json_case(struct buffer *json, const struct common_answer *answer,
 			     const struct common_store *stores, const struct common_case *of)
 {
+	char command[4200];
+
 	json_open(json, '{');
 	common_json_count(json, "id", of->id);
 	common_json_text(json, "store", stores[of->store].path);
@@ -130,6 +132,8 @@ static void common_json_case(struct buffer *json, const struct common_answer *an
 	common_json_number(json, "uptime_s", of->uptime_s > 0 ? of->uptime_s : NAN);
 	common_json_number(json, "load", of->read ? of->load : NAN);
 	common_json_count(json, "trait", of->trait);
+	common_command(of, stores, command, sizeof(command));
+	common_json_text(json, "explain", command);
 	json_close(json, '}');
 }
 

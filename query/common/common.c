@@ -1,8 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "query/common/common.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "query/common/common-internal.h"
+
+void common_command(const struct common_case *of, const struct common_store *stores, char *command,
+		    size_t size)
+{
+	int used = snprintf(command, size, "perftape explain --store %s ", stores[of->store].path);
+
+	if (used < 0 || (size_t)used >= size)
+		return;
+	if (of->id)
+		snprintf(command + used, size - used, "--incident %" PRIu64, of->id);
+	else
+		snprintf(command + used, size - used, "--from @%" PRIu64 " --to @%" PRIu64,
+			 (uint64_t)(of->stall_from_ns / NSEC_PER_SEC),
+			 (uint64_t)(of->stall_to_ns / NSEC_PER_SEC + 1));
+}
 
 const char *common_kind_name(enum common_kind kind)
 {
@@ -53,7 +72,7 @@ static int common_compare(struct common_run *run, struct common_matrix *matrix, 
 	if (r == 0)
 		r = common_traits_make(run, matrix);
 	if (r == 0)
-		r = common_signs_full(run, error);
+		r = common_full_sign_find(run, error);
 	if (r == 0)
 		r = common_patterns_find(run);
 	return r < 0 ? r : common_signs_find(run, matrix, error);

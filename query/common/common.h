@@ -199,6 +199,12 @@ static inline const char *common_name(const struct common_answer *answer, uint32
 	return strings_at(&answer->names, name);
 }
 
+/*
+ * Writes the command that explains an incident alone. An incident without a number goes by its
+ * time.
+ */
+void common_command(const struct common_case *of, const struct common_store *stores, char *command,
+		    size_t size);
 /* Returns "thread", "function" and so on. */
 const char *common_kind_name(enum common_kind kind);
 /* Returns the pattern's name for programs, such as "host". */

@@ -13,7 +13,6 @@
 #include "base/clock.h"
 #include "base/workers.h"
 #include "query/common/common-internal.h"
-#include "query/sums/spikes.h"
 #include "tape/tape.h"
 
 /* The readings of all hosts together. */
@@ -22,17 +21,13 @@
 #define LIMIT_PART 3
 /* A warning after which no incident comes for this long was in vain. */
 #define VAIN_NS (48 * 3600 * NSEC_PER_SEC)
-#define FULL_BUSY 95
-#define FULL_LEAST_NS NSEC_PER_SEC
+/* A gauge may need this long to fall after an incident. */
+#define FALL_NS (3600 * NSEC_PER_SEC)
 /* The levels that are tried. A warning may be in vain for this part of the time. */
 #define LEVELS 48
 #define VAIN_MOST 0.01
 /* A warning before fewer incidents than the gauge shows is worth less. */
 #define REACHED_LEAST 0.9
-/* A full CPU this long before the stall is another story. */
-#define FULL_BEFORE_NS (60 * NSEC_PER_SEC)
-/* Controls rarely have the sign. */
-#define CONTROLS_MOST 0.2
 
 /* A segment that is read, and the figures of the signs in it. */
 struct signs_reading {
@@ -230,7 +225,7 @@ static bool signs_is_followed(const struct signs *signs, uint32_t host, uint64_t
 	for (size_t i = 0; i < answer->cases.count; i++) {
 		const struct common_case *of = &answer->cases.items[i];
 
-		if (of->host == host && of->stall_to_ns + VAIN_NS / 48 >= at_ns &&
+		if (of->host == host && of->stall_to_ns + FALL_NS >= at_ns &&
 		    of->stall_from_ns <= at_ns + VAIN_NS)
 			return true;
 	}
@@ -402,84 +397,6 @@ static int signs_set(struct signs *signs, size_t number)
 	return r;
 }
 
-/* Sets since when a CPU was full, from the spikes of a host. */
-static int signs_find_full(struct common_run *run, size_t number, struct error *error)
-{
-	static const struct filter everything;
-	struct common_case *of = &run->answer->cases.items[number];
-	struct spikes_options search = {
-		.question = run->options->question,
-		.min_ns = FULL_LEAST_NS,
-		.busy = FULL_BUSY,
-		.all = true,
-	};
-	struct spikes spikes = { 0 };
-	int r;
-
-	search.question.filter = &everything;
-	search.question.window = (struct window){
-		.from_ns = of->stall_from_ns - MIN(of->stall_from_ns, FULL_BEFORE_NS),
-		.to_ns = of->stall_to_ns,
-	};
-	r = spikes_find(run->options->stores[of->store].reader, &search, &spikes, error);
-	for (size_t i = 0; r == 0 && i < spikes.list.count; i++) {
-		const struct spike *spike = &spikes.list.items[i];
-
-		if (spike->cpu == of->full_cpu && spike->to_ns > of->stall_from_ns &&
-		    spike->from_ns < of->stall_to_ns)
-			of->full_from_ns = spike->from_ns;
-	}
-	spikes_done(&spikes);
-	return r;
-}
-
-int common_signs_full(struct common_run *run, struct error *error)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < run->answer->cases.count; i++)
-		if (run->answer->cases.items[i].read &&
-		    run->answer->cases.items[i].full_cpu != NO_CPU)
-			r = signs_find_full(run, i, error);
-	return r;
-}
-
-/* A full CPU is a sign if most incidents have one, and few controls. */
-static int signs_set_full(struct common_run *run)
-{
-	struct common_answer *answer = run->answer;
-	_cleanup_free_ uint64_t *before = calloc(answer->cases.count + 1, sizeof(*before));
-	struct common_sign sign = { .vain = NAN };
-	size_t count = 0;
-
-	if (!before)
-		return -ENOMEM;
-	for (size_t i = 0; i < run->windows.count; i++) {
-		const struct common_window *window = &run->windows.items[i];
-
-		if (!window->read)
-			continue;
-		sign.of_controls += window->rank > 0;
-		sign.controls += window->rank && window->full_cpu != NO_CPU;
-	}
-	for (size_t i = 0; i < answer->cases.count; i++) {
-		const struct common_case *of = &answer->cases.items[i];
-
-		sign.of_cases += of->read;
-		sign.cases += of->read && of->full_cpu != NO_CPU;
-		if (of->read && of->full_from_ns)
-			before[count++] = of->stall_to_ns - MIN(of->full_from_ns, of->stall_to_ns);
-	}
-	if (count < 2 || sign.cases * 2 < sign.of_cases ||
-	    sign.controls > CONTROLS_MOST * sign.of_controls)
-		return 0;
-	qsort(before, count, sizeof(*before), signs_compare);
-	sign.before_ns = before[count / 2];
-	sign.least_ns = before[0];
-	answer->signs[answer->sign_count++] = sign;
-	return 0;
-}
-
 int common_signs_find(struct common_run *run, const struct common_matrix *matrix,
 		      struct error *error)
 {
@@ -492,7 +409,7 @@ int common_signs_find(struct common_run *run, const struct common_matrix *matrix
 	for (size_t i = 0; r == 0 && i < signs.count; i++)
 		r = signs_set(&signs, i);
 	if (r == 0 && run->answer->trait_count)
-		r = signs_set_full(run);
+		r = common_full_sign_set(run);
 	array_done(&signs.readings);
 	array_done(&signs.order);
 	return r;

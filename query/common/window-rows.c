@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/workers.h"
 #include "query/common/common-internal.h"
 #include "query/sums/tally-tape.h"
@@ -20,6 +21,13 @@
 #define ROW_LEAST 0.05f
 /* A CPU is full from this part of the window on. */
 #define FULL_LEAST 0.85
+
+/*
+ * A window of a large host has many samples. This number of them, taken by chance, suffices: for
+ * threads and functions, and for each of the other sums.
+ */
+#define SAMPLES_MOST 16384
+#define SAMPLES_OTHERS 4096
 
 /* The first letter of a row's key. */
 static const char letters[COMMON_KINDS + 1] = "tofpsgcm";
@@ -38,6 +46,8 @@ struct rows {
 	/* the windows by host, segment and begin */
 	array_of(uint32_t) order;
 	array_of(struct rows_item) items;
+	/* a time on CLOCK_MONOTONIC; 0: no limit */
+	uint64_t until_ns;
 };
 
 static int rows_put(struct common_run *run, uint32_t window, enum common_kind kind,
@@ -149,7 +159,35 @@ static void rows_sums_done(struct rows_sums *sums)
 	free(sums->most);
 }
 
-static int rows_sum(const struct tape *tape, uint64_t sample_ns, struct rows_sums *sums)
+/*
+ * Adds at most about this number of the tape's samples, and lets each stand for several. Each is
+ * taken or left by chance, because the CPUs follow each other in a fixed order.
+ */
+static int rows_add_some(struct tally *tally, struct tape *tape, uint64_t sample_ns,
+			 unsigned int parts, size_t most)
+{
+	struct tape_sample *all = tape->samples.items, *some;
+	size_t count = tape->samples.count, every = (count + most - 1) / most, taken = 0;
+	int r;
+
+	if (every <= 1)
+		return tally_add_samples(tally, tape, NULL, sample_ns, parts);
+	some = calloc(count, sizeof(*some));
+	if (!some)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		if (hash_u64(all[i].time_ns + i) % every == 0)
+			some[taken++] = all[i];
+	tape->samples.items = some;
+	tape->samples.count = taken;
+	r = tally_add_samples(tally, tape, NULL, sample_ns * every, parts);
+	tape->samples.items = all;
+	tape->samples.count = count;
+	free(some);
+	return r;
+}
+
+static int rows_sum(struct tape *tape, uint64_t sample_ns, struct rows_sums *sums)
 {
 	int r = tally_new(&sums->names);
 
@@ -161,11 +199,11 @@ static int rows_sum(const struct tape *tape, uint64_t sample_ns, struct rows_sum
 		return r;
 	sums->paths->by = TALLY_BY_PATH;
 	sums->cgroups->by = TALLY_BY_CGROUP;
-	r = tally_add_samples(sums->names, tape, NULL, sample_ns, TALLY_ALL);
+	r = rows_add_some(sums->names, tape, sample_ns, TALLY_ALL, SAMPLES_MOST);
 	if (r == 0)
-		r = tally_add_samples(sums->paths, tape, NULL, sample_ns, TALLY_NAMES);
+		r = rows_add_some(sums->paths, tape, sample_ns, TALLY_NAMES, SAMPLES_OTHERS);
 	if (r == 0)
-		r = tally_add_samples(sums->cgroups, tape, NULL, sample_ns, TALLY_NAMES);
+		r = rows_add_some(sums->cgroups, tape, sample_ns, TALLY_NAMES, SAMPLES_OTHERS);
 	return r < 0 ? r : rows_fullest(sums->names, &sums->most);
 }
 
@@ -248,6 +286,12 @@ static const struct common_segment *rows_segment(const struct rows *rows,
 	return &rows->run->hosts.items[item->host].segments.items[item->segment];
 }
 
+/* Returns whether the time is up. Only the incidents' windows are read then. */
+static bool rows_is_late(const struct rows *rows)
+{
+	return rows->until_ns && clock_ns(CLOCK_MONOTONIC) > rows->until_ns;
+}
+
 /* Skips a segment that cannot be read; the other windows are enough. */
 static int rows_work(void *context, unsigned int worker, size_t number)
 {
@@ -274,7 +318,8 @@ static int rows_work(void *context, unsigned int worker, size_t number)
 	r = rows_name_frames(run, tape);
 	sample_ns = stack_class_sample_ns(tape, segment->about.samples);
 	for (size_t i = item->from; r == 0 && i < item->to; i++)
-		r = rows_add_window(run, tape, sample_ns, rows->order.items[i]);
+		if (!windows[rows->order.items[i]].rank || !rows_is_late(rows))
+			r = rows_add_window(run, tape, sample_ns, rows->order.items[i]);
 	return r;
 }
 
@@ -383,10 +428,11 @@ int common_window_rows_read(struct common_run *run, struct error *error)
 
 	workers.count = rows.items.count;
 	if (rows_bytes(&rows) > COMMON_FEW_BYTES)
-		workers.until_ns = clock_ns(CLOCK_MONOTONIC) + run->options->limit_ns;
+		rows.until_ns = clock_ns(CLOCK_MONOTONIC) + run->options->limit_ns;
+	workers.until_ns = rows.until_ns;
 	if (r == 0)
 		r = workers_run(&workers, &done);
-	run->answer->limited = r == 0 && done < rows.items.count;
+	run->answer->limited = r == 0 && rows_is_late(&rows);
 	if (r == 0)
 		rows_count(run);
 	array_done(&rows.order);

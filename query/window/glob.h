@@ -22,7 +22,7 @@ bool glob_passes(const char *pattern, const char *text);
  * A list of patterns. A text passes if at least one pattern matches; an empty list passes every
  * text. The caller keeps the patterns alive.
  */
-#define GLOBS_MAX 33
+#define GLOBS_MAX 129
 
 struct globs {
 	const char *list[GLOBS_MAX];

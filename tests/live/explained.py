@@ -39,5 +39,31 @@ def test_rehearsal(folder):
     return wrongs + (expect("the culprit comes first", named, played, core) if played.is_fair() else [])
 
 
+def shared_names(answer):
+    """The names of all rows that incidents share."""
+    return [row["name"] for trait in answer["traits"] for row in (trait["lead"], *trait["same_incidents"])]
+
+
+def what_is_shared(store, kind, culprit, plays):
+    """The incidents of a kind are all there. If the culprit had its CPU each time, they share it."""
+    answer = rehearsal.explain_all(PERFTAPE, store, "--kind", kind)
+    wrongs = expect("an answer", answer is not None)
+    if wrongs:
+        return wrongs
+    wrongs = expect(f"{len(plays)} incidents of {kind}", answer["incidents"] >= len(plays), answer["incidents"])
+    wrongs += expect("each has controls", answer["compared"] >= len(plays), answer["compared"], answer["controls"])
+    if any(play.share < 0.9 for play in plays):
+        return wrongs
+    return wrongs + expect(f"they share {culprit}", culprit in shared_names(answer), answer["traits"], plays)
+
+
+@live.test(alone=True, long=True, lacks=rehearsal.lacks())
+def test_night(folder):
+    """Six incidents of two kinds in ten minutes: explain --all names what each kind has in common."""
+    with rehearsal.night(folder, PERFTAPE) as (store, plays):
+        wrongs = what_is_shared(store, "ena", rehearsal.CULPRIT, plays[::2])
+        return wrongs + what_is_shared(store, "nvme", rehearsal.OTHER_CULPRIT, plays[1::2])
+
+
 if __name__ == "__main__":
     sys.exit(live.main())

@@ -25,6 +25,7 @@ import time
 
 MEMORY = pathlib.Path("/sys/fs/cgroup/memory")
 CREATOR, CULPRIT, BYSTANDER = "ecs-init", "kubelet", "trainer"
+OTHER_CULPRIT = "compactor"
 # A visit of all takes about a second, so that the hog ends near its time. The first ones are older than the recording:
 # the kernel's own count of them is a gauge that is read at the begin, and then once a minute.
 ZOMBIES_BEFORE, ZOMBIES_DURING = 2500, 1000
@@ -268,6 +269,62 @@ def play(folder, perftape, hogged=True, before=(12, 18), after=6, tell=lambda te
             wait_for_samples(perftape, played.store, recorder)
             act(played, base, files, before, max(after, SETTLE), tell)
         yield played
+
+
+def burn(cpu, seconds):
+    """Computes on this CPU for this time."""
+    os.sched_setaffinity(0, {cpu})
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        pass
+
+
+def write_other_line(seconds):
+    """Writes the line of a disk that did not answer."""
+    with open("/dev/kmsg", "wb", buffering=0) as kmsg:
+        kmsg.write(b"<3>nvme nvme77: I/O 12 QID 3 timeout, aborting\n")
+    return f"{seconds:.1f} s"
+
+
+def act_in_night(played, base, number):
+    """One incident of a night: the culprits take turns. Each has a kind of line of its own."""
+    length = random.uniform(5.5, 7)
+    played.begin = time.time()
+    if number % 2:
+        used = wait_for(fork(OTHER_CULPRIT, lambda: burn(played.cpu, length)))
+    else:
+        used = wait_for(fork(CULPRIT, lambda: visit(base, played.cpu, length)))
+    played.end = time.time()
+    played.share = used / (played.end - played.begin)
+    if number % 2:
+        played.line = write_other_line(length)
+    else:
+        played.line = write_line(f"{os.urandom(2).hex()}:00:1f.0", length)
+
+
+@contextlib.contextmanager
+def night(folder, perftape, incidents=6, pause=(40, 60)):
+    """Plays incidents of two kinds in one recording. Yields the store, and the incidents."""
+    store, files, plays = folder / "store", folder / "files", []
+    cpus = sorted(os.sched_getaffinity(0))
+    files.mkdir()
+    with parent_cgroup() as base, files_for_pages(files):
+        wait_for(fork(CREATOR, lambda: leak(base, files, range(ZOMBIES_BEFORE))))
+        with recording(perftape, store) as recorder:
+            wait_for_samples(perftape, store, recorder)
+            for number in range(incidents):
+                time.sleep(random.uniform(*pause))
+                plays.append(Played(store, True, random.choice(cpus)))
+                act_in_night(plays[-1], base, number)
+            time.sleep(max(pause[0] / 2, SETTLE))
+        yield store, plays
+
+
+def explain_all(perftape, store, *which):
+    """What the incidents of a store have in common, as an object; None without an answer."""
+    command = [perftape, "explain", "-q", "--all", *which, "--json", "--store", store]
+    done = subprocess.run(command, capture_output=True, text=True)
+    return json.loads(done.stdout.splitlines()[0]) if done.returncode == 0 and done.stdout else None
 
 
 def explain(perftape, played, *which):
