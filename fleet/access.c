@@ -13,9 +13,9 @@
 
 void access_done(struct access *access)
 {
-	/* a secret must not stay in freed memory */
+	/* a secret must not stay in freed memory; the text has a NUL after each line */
 	if (access->text)
-		explicit_bzero(access->text, strlen(access->text));
+		explicit_bzero(access->text, access->size);
 	free(access->text);
 	*access = (struct access){ 0 };
 }
@@ -92,7 +92,7 @@ int access_read(const char *path, struct access *ret_access, struct error *error
 	const char *from = path ? path : ACCESS_FILE;
 	unsigned int number = 0;
 	char *rest;
-	int r = file_read(from, ACCESS_LIMIT, &access.text, NULL);
+	int r = file_read(from, ACCESS_LIMIT, &access.text, &access.size);
 
 	if (r == -ENOENT && !path) {
 		*ret_access = (struct access){ 0 };

@@ -16,6 +16,7 @@ struct access {
 	/* Points into `text`. */
 	struct http_access http;
 	char *text;
+	size_t size;
 };
 
 /*
