@@ -68,22 +68,25 @@ int server_parse(const char *url, struct server_address *ret_address, struct err
 	int scheme = rest ? rest - url : 0;
 	size_t authority;
 
+	/* no message repeats the URL: a person may have put a password anywhere into it */
 	if (!rest)
 		return error_set(error, -EINVAL,
-				 "'%.100s' is not a URL; write https://HOST:8443/DATABASE", url);
+				 "the URL has no scheme; write https://HOST:8443/DATABASE");
 	rest = server_take_user(rest, &address, error);
 	if (!rest)
 		return -EINVAL;
 	authority = strcspn(rest, "/");
 	if (!server_is_authority(rest, authority))
-		return error_set(error, -EINVAL, "'%.100s' does not name a host and a port", url);
+		return error_set(
+			error, -EINVAL,
+			"the URL does not name a host and a port; write https://HOST:8443/DATABASE");
 	snprintf(address.base, sizeof(address.base), "%.*s%.*s", scheme, url, (int)authority, rest);
 	rest += authority;
 	if (*rest == '/' && rest[1]) {
 		if (!server_is_name(rest + 1))
-			return error_set(error, -EINVAL,
-					 "'%.100s' is not a database; use letters, digits and '_'",
-					 rest + 1);
+			return error_set(
+				error, -EINVAL,
+				"the URL's database has more than letters, digits and '_'");
 		snprintf(address.database, sizeof(address.database), "%s", rest + 1);
 	}
 	*ret_address = address;
