@@ -159,8 +159,10 @@ static int exporter_empty_outbox(struct exporter *exporter, struct exporter_sent
 	int r = outbox_open(exporter->options.folder, &reader, error);
 
 	/* a damaged outbox is made anew; rows that went out already have the same keys */
-	if (r == -EBADMSG)
+	if (r == -EBADMSG) {
+		sent_stacks_done(&exporter->sent);
 		r = error_forget(error);
+	}
 	if (r <= 0)
 		return r;
 	whole = reader;

@@ -19,6 +19,8 @@
 #define DAY_NS (86400 * NSEC_PER_SEC)
 /* A window whose segment does not come is shipped with what there is. */
 #define WINDOW_PATIENCE_NS (900 * NSEC_PER_SEC)
+/* A round ships at most this much of one window, so that its outbox fits into memory. */
+#define WINDOW_PART_NS (60 * NSEC_PER_SEC)
 
 struct ship_maker {
 	const struct ship_round *round;
@@ -27,7 +29,8 @@ struct ship_maker {
 	struct batch_rows rows;
 	struct outbox *outbox;
 	struct ship_state after;
-	/* The latest end of a sealed segment. */
+	/* The earliest begin and the latest end of a sealed segment. */
+	uint64_t sealed_from_ns;
 	uint64_t sealed_to_ns;
 	bool has_news;
 	struct error *error;
@@ -122,9 +125,11 @@ static int ship_put_segment(struct ship_maker *maker, const struct store_segment
 
 	if (r == 0)
 		r = *segment->damage ? -EBADMSG : ship_put_segment_rows(maker, segment);
-	/* the segment went meanwhile: the next round says so */
-	if (r == -ENOENT || r == -ESTALE)
+	/* the segment went meanwhile: the next round says so; these rows may never be sent */
+	if (r == -ENOENT || r == -ESTALE) {
+		sent_stacks_done(maker->round->sent);
 		return error_forget(maker->error);
+	}
 	if (r == -EBADMSG || r == -EPROTONOSUPPORT) {
 		error_forget(maker->error);
 		loss_row_put(&maker->rows, maker->round->host, segment->begin_ns, segment->end_ns,
@@ -208,27 +213,44 @@ static int ship_put_window(struct ship_maker *maker, const struct ship_window *w
 	return r;
 }
 
-/* Ships the windows that end in sealed segments, and keeps the others for later rounds. */
+static bool ship_is_due(const struct ship_maker *maker, const struct ship_window *window)
+{
+	return window->to_ns <= maker->sealed_to_ns ||
+	       window->to_ns + WINDOW_PATIENCE_NS < maker->round->now_ns;
+}
+
+/* Ships the begin of a window, which becomes the rest of it. Returns 1 if there is a rest. */
+static int ship_put_part(struct ship_maker *maker, struct ship_window *window)
+{
+	/* nothing is before the first segment */
+	uint64_t from_ns = MAX(window->from_ns, maker->sealed_from_ns);
+	uint64_t to_ns = (from_ns + WINDOW_PART_NS) / NSEC_PER_USEC * NSEC_PER_USEC;
+	const struct ship_window part = { from_ns, MIN(to_ns, window->to_ns) };
+	int r = ship_put_window(maker, &part);
+
+	maker->has_news = true;
+	window->from_ns = part.to_ns;
+	return r < 0 ? r : part.to_ns < window->to_ns;
+}
+
+/* Ships a part of the first window that ends in sealed segments, and keeps the others. */
 static int ship_put_windows(struct ship_maker *maker)
 {
 	struct ship_state *after = &maker->after;
-	size_t kept = 0;
-	int r = 0;
+	size_t i = 0;
+	int r;
 
-	for (size_t i = 0; i < after->windows.count; i++) {
-		struct ship_window window = after->windows.items[i];
-		bool is_due = window.to_ns <= maker->sealed_to_ns ||
-			      window.to_ns + WINDOW_PATIENCE_NS < maker->round->now_ns;
-
-		if (r < 0 || !is_due) {
-			after->windows.items[kept++] = window;
-			continue;
-		}
-		r = ship_put_window(maker, &window);
-		maker->has_news = true;
-	}
-	after->windows.count = kept;
-	return r;
+	while (i < after->windows.count && !ship_is_due(maker, &after->windows.items[i]))
+		i++;
+	if (i == after->windows.count)
+		return 0;
+	r = ship_put_part(maker, &after->windows.items[i]);
+	if (r != 0)
+		return MIN(r, 0);
+	after->windows.count--;
+	memmove(&after->windows.items[i], &after->windows.items[i + 1],
+		(after->windows.count - i) * sizeof(*after->windows.items));
+	return 0;
 }
 
 static int ship_put_facts(struct ship_maker *maker)
@@ -267,39 +289,56 @@ static int ship_open(struct ship_maker *maker)
 		r = store_reader_list(maker->reader, 0, UINT64_MAX, &maker->segments, maker->error);
 	if (r == 0)
 		r = outbox_new(round->folder, round->before->batch, &maker->outbox, maker->error);
-	for (size_t i = 0; r == 0 && i < maker->segments.list.count; i++)
-		if (!maker->segments.list.items[i].unsealed)
-			maker->sealed_to_ns =
-				MAX(maker->sealed_to_ns, maker->segments.list.items[i].end_ns);
+	maker->sealed_from_ns = UINT64_MAX - WINDOW_PART_NS;
+	for (size_t i = 0; r == 0 && i < maker->segments.list.count; i++) {
+		const struct store_segment *segment = &maker->segments.list.items[i];
+
+		if (segment->unsealed)
+			continue;
+		maker->sealed_from_ns = MIN(maker->sealed_from_ns, segment->begin_ns);
+		maker->sealed_to_ns = MAX(maker->sealed_to_ns, segment->end_ns);
+	}
 	return r;
+}
+
+/* Puts the rows of the round into the outbox. Returns 0 or a negative errno. */
+static int ship_put_all(struct ship_maker *maker)
+{
+	int r = ship_open(maker);
+
+	if (r == 0)
+		r = ship_copy_state(maker);
+	if (r == 0)
+		r = ship_keep_marks(maker);
+	if (r == 0)
+		r = ship_put_facts(maker);
+	if (r == 0)
+		r = ship_put_next_segment(maker);
+	if (r == 0)
+		r = store_reader_incidents(maker->reader, 0, UINT64_MAX, ship_see_incident, maker,
+					   maker->error);
+	if (r == 0)
+		r = ship_put_windows(maker);
+	return r < 0 || !maker->has_news ? r : ship_take_rows(maker, true);
+}
+
+static int ship_commit(struct ship_maker *maker)
+{
+	ship_marks_sort(&maker->after.segments);
+	ship_marks_sort(&maker->after.incidents);
+	maker->after.batch = outbox_next(maker->outbox);
+	return outbox_commit(maker->outbox, &maker->after, maker->error);
 }
 
 int ship_round_make(const struct ship_round *round, struct error *error)
 {
 	_cleanup_(ship_maker_done) struct ship_maker maker = { .round = round, .error = error };
-	int r = ship_open(&maker);
+	int r = ship_put_all(&maker);
 
-	if (r == 0)
-		r = ship_copy_state(&maker);
-	if (r == 0)
-		r = ship_keep_marks(&maker);
-	if (r == 0)
-		r = ship_put_facts(&maker);
-	if (r == 0)
-		r = ship_put_next_segment(&maker);
-	if (r == 0)
-		r = store_reader_incidents(maker.reader, 0, UINT64_MAX, ship_see_incident, &maker,
-					   error);
-	if (r == 0)
-		r = ship_put_windows(&maker);
-	if (r < 0 || !maker.has_news)
-		return r;
-	r = ship_take_rows(&maker, true);
+	if (r == 0 && maker.has_news)
+		r = ship_commit(&maker);
+	/* the stacks of a round that failed are not sent */
 	if (r < 0)
-		return r;
-	ship_marks_sort(&maker.after.segments);
-	ship_marks_sort(&maker.after.incidents);
-	maker.after.batch = outbox_next(maker.outbox);
-	r = outbox_commit(maker.outbox, &maker.after, error);
-	return r < 0 ? r : 1;
+		sent_stacks_done(round->sent);
+	return r < 0 ? r : maker.has_news;
 }
