@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/select.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -209,12 +210,19 @@ static uint64_t ship_retry_ns(const struct ship *ship, unsigned int failures)
 		       (limit_ns / 2);
 }
 
+/* A signal that comes before the sleep waits for it, and then ends it. */
 static void ship_sleep(uint64_t ns)
 {
-	struct timespec left = { ns / NSEC_PER_SEC, ns % NSEC_PER_SEC };
+	const struct timespec left = { ns / NSEC_PER_SEC, ns % NSEC_PER_SEC };
+	sigset_t ends, before;
 
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGTERM);
+	sigaddset(&ends, SIGINT);
+	sigprocmask(SIG_BLOCK, &ends, &before);
 	if (!ship_ended)
-		nanosleep(&left, NULL);
+		pselect(0, NULL, NULL, NULL, &left, &before);
+	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
 /* A failure is said once, and that it is over. */
