@@ -37,12 +37,12 @@ int fleet_window_check(const struct invocation *invocation)
 static int fleet_window_store(const struct buffer *tapes, char path[FLEET_WINDOW_PATH],
 			      struct error *error)
 {
-	int fd = memfd_create("fleet.tape", MFD_CLOEXEC);
+	_cleanup_close_ int fd = memfd_create("fleet.tape", MFD_CLOEXEC);
 	int r = fd < 0 ? -errno : file_write_all(fd, tapes->data, tapes->size);
 
 	if (r < 0)
 		return error_set(error, r, "no memory for the window: %s", strerror(-r));
-	snprintf(path, FLEET_WINDOW_PATH, "/proc/self/fd/%d", fd);
+	snprintf(path, FLEET_WINDOW_PATH, "/proc/self/fd/%d", take_fd(fd));
 	return 0;
 }
 
