@@ -15,8 +15,9 @@
 /*
  * Invariants:
  * (1) the lock guards `requests`, `answers`, `turn` and `stopped`; the rest belongs to the thread
- * that makes tables; (2) both arrays have room for TABLE_REQUESTS_MAX items, and requests and
- * answers together are not more. So no thread allocates memory under the lock.
+ *     that makes tables;
+ * (2) both arrays have room for TABLE_REQUESTS_MAX items, and requests and answers together are not
+ *     more. So no thread allocates memory under the lock.
  */
 
 struct table_maker {
