@@ -24,7 +24,8 @@ struct unpack_helper {
 	/* -1: the helper has ended. */
 	int socket;
 	int32_t pid;
-	uint8_t part[UNPACK_PART_MAX];
+	/* UNPACK_PART_MAX bytes; NULL: the decoder is here. */
+	uint8_t *part;
 };
 
 typedef int unpack_give(void *context, const uint8_t *data, size_t size);
@@ -46,6 +47,7 @@ struct unpack_helper *unpack_helper_free(struct unpack_helper *helper)
 		return NULL;
 	unpack_helper_end(helper);
 	unpack_decoder_free(helper->here);
+	free(helper->part);
 	free(helper);
 	return NULL;
 }
@@ -76,7 +78,9 @@ int unpack_helper_new(const uint8_t head[UNPACK_HEAD], struct unpack_helper **re
 	if (!unpack_is_packed(head))
 		return -EBADMSG;
 	helper = unpack_helper_allocate();
-	if (!helper)
+	if (helper)
+		helper->part = malloc(UNPACK_PART_MAX);
+	if (!helper || !helper->part)
 		return -ENOMEM;
 	if (helper_start(UNPACK_SERVER_JOB, SOCK_STREAM, 0, &helper->pid, &helper->socket) < 0 ||
 	    fd_message_send_all(helper->socket, head, UNPACK_HEAD) < 0)
