@@ -13,7 +13,6 @@
 /* The functions of the library that http_new() has loaded. */
 struct http_library {
 	CURLcode (*global_init)(long flags);
-	void (*global_cleanup)(void);
 	CURL *(*easy_init)(void);
 	void (*easy_cleanup)(CURL *curl);
 	void (*easy_reset)(CURL *curl);
@@ -51,7 +50,6 @@ static int http_load(struct http_library *library, struct error *error)
 		void *function;
 	} functions[] = {
 		{ "curl_global_init", &library->global_init },
-		{ "curl_global_cleanup", &library->global_cleanup },
 		{ "curl_easy_init", &library->easy_init },
 		{ "curl_easy_cleanup", &library->easy_cleanup },
 		{ "curl_easy_reset", &library->easy_reset },
