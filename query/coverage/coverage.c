@@ -438,7 +438,8 @@ static int push_gap(struct coverage *coverage, uint64_t from_ns, uint64_t to_ns,
 	struct coverage_gap gap = { 0 };
 
 	snprintf(gap.why, sizeof(gap.why), "%s", nothing_recorded);
-	if (from_ns >= to_ns || to_ns - from_ns < COVERAGE_GAP_MIN_NS)
+	/* a window shorter than the tolerance can be uncovered as a whole */
+	if (from_ns >= to_ns || to_ns - from_ns < MIN(COVERAGE_GAP_MIN_NS, coverage->window_ns))
 		return 0;
 	if (reason)
 		gap = *reason;
@@ -531,6 +532,7 @@ int coverage_finish(struct coverage *coverage, struct coverage_parts *parts,
 		return -ENOMEM;
 	sort_parts(parts);
 	count_lasting(coverage, parts);
+	coverage->window_ns = window->to_ns - window->from_ns;
 	for (size_t i = 0; i <= parts->covered.count && reached_ns < window->to_ns; i++) {
 		struct coverage_interval next = { window->to_ns, window->to_ns };
 
@@ -543,7 +545,6 @@ int coverage_finish(struct coverage *coverage, struct coverage_parts *parts,
 	}
 	for (size_t i = 0; i < coverage->gaps.count; i++)
 		gap_ns += coverage->gaps.items[i].to_ns - coverage->gaps.items[i].from_ns;
-	coverage->window_ns = window->to_ns - window->from_ns;
 	coverage->covered_ns = coverage->window_ns - gap_ns;
 	finish_losses(coverage, parts, window);
 	coverage->limit_in_part = parts->lowered.count &&

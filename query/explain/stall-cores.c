@@ -211,7 +211,8 @@ static void stall_take_facts(const struct stall_cores *cores, struct evidence *e
 {
 	struct selection *selection = cores->samples.selection;
 
-	evidence->samples = selection->rows.count;
+	/* samples of the surroundings do not explain a stall that was not recorded */
+	evidence->samples = evidence->coverage.covered_ns ? selection->rows.count : 0;
 	stall_take_samples(&selection->coverage, &evidence->coverage);
 	for (size_t i = 0; i < selection->tapes.count; i++)
 		evidence->cpus =

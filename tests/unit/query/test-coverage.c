@@ -88,6 +88,23 @@ static void test_stretches(void)
 	check_gap(&within->coverage, 0, 3, 4, DAMAGED);
 }
 
+/* The tolerance for the ends of two segments does not cover a window that is shorter. */
+static void test_short_window(void)
+{
+	_cleanup_(cleanup_selection) struct selection *outside = NULL, *inside = NULL;
+	_cleanup_(tapes_store_done) struct tapes_store store;
+
+	tapes_store_init(&store);
+	tapes_store_put(&store, tapes_new(10, 20));
+	outside = selected(store.path, 5, 5.000025);
+	CHECK_EQ(outside->coverage.window_ns, 25000);
+	CHECK_EQ(outside->coverage.covered_ns, 0);
+	CHECK_EQ(outside->coverage.gaps.count, 1);
+	inside = selected(store.path, 15, 15.000025);
+	CHECK_EQ(inside->coverage.covered_ns, 25000);
+	CHECK_EQ(inside->coverage.gaps.count, 0);
+}
+
 /* An import leaves such losses if many records cannot be decoded. */
 static void test_single_records(void)
 {
@@ -555,6 +572,7 @@ CHECK_MAIN({ "a stalled recorder is reported", test_held },
 	   { "limits in a part of the window", test_in_part },
 	   { "a loss across an edge of the window is shared", test_shares },
 	   { "a damaged stretch is a gap", test_stretches },
+	   { "a window of microseconds is covered or not", test_short_window },
 	   { "single damaged records are not a gap", test_single_records },
 	   { "a CPU that was not recorded is a gap", test_left_out },
 	   { "a CPU that the host lacks is not a gap", test_no_such_cpu },
