@@ -287,12 +287,12 @@ static uint32_t take_hex(const char **at, const char *end)
 	uint32_t code = 0;
 
 	for (int i = 0; i < 4; i++, (*at)++) {
-		char c = *at < end ? *(*at) | 0x20 : 0;
+		char c = *at < end ? **at : 0, letter = c | 0x20;
 
-		if (c >= '0' && c <= '9' && (**at & 0x10))
+		if (c >= '0' && c <= '9')
 			code = code << 4 | (c - '0');
-		else if (c >= 'a' && c <= 'f')
-			code = code << 4 | (c - 'a' + 10);
+		else if (letter >= 'a' && letter <= 'f')
+			code = code << 4 | (letter - 'a' + 10);
 		else
 			return REPLACEMENT;
 	}

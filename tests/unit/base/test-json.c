@@ -113,6 +113,8 @@ static void test_read(void)
 		  "{ k:a o:1 k:b [ s:x o:null o:-2.5e+3 ] k:c { } }" },
 		{ " { \"a\" : \"b\" } ", "{ k:a s:b }" },
 		{ "{\"a\":\"x\\n\\u0041\\ud83d\\ude00\\/\"}", "{ k:a s:x\nA\xf0\x9f\x98\x80/ }" },
+		{ "{\"a\":\"\\u00e\x14.\"}", "{ k:a s:\xef\xbf\xbd\x14. }" },
+		{ "{\"a\":\"\\u00E4\"}", "{ k:a s:\xc3\xa4 }" },
 		{ "{\"a\":\"\\ud800x\\q\"}", "{ k:a s:\xef\xbf\xbdx\xef\xbf\xbd }" },
 		{ "{\"a\":\"bc", "{ k:a s:bc!" },
 		{ "{\"a\":12", "{ k:a o:12!" },
