@@ -93,6 +93,10 @@ static void explain_put_head(struct sheet *sheet)
 	sheet_end(sheet, "explain", STYLE_BOLD);
 	incident_words_put(evidence, &sheet->line);
 	sheet_end(sheet, "happened", STYLE_BOLD);
+	if (!*evidence->window.note)
+		return;
+	sheet_say(sheet, "%s", evidence->window.note);
+	sheet_end(sheet, "line", STYLE_BOLD);
 }
 
 static void explain_put_strip(struct sheet *sheet, const struct evidence_core *core)

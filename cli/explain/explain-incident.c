@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "cli/window/incident-book.h"
 #include "cli/window/incident-choice.h"
+#include "cli/window/incident-window.h"
 #include "incidents/logs/scanner.h"
 
 /* Without a stated begin, a stall began at most this long before its line. */
@@ -211,6 +212,7 @@ static int explain_incident_find_in_book(const struct invocation *invocation,
 	const char *asked = option_value(invocation, "incident");
 	const char *line = option_value(invocation, "line");
 	const struct episode *episode = NULL;
+	_cleanup_free_ char *message = NULL;
 	int r = asked ? incident_choose(book, asked, &episode, error) : 0;
 
 	if (r < 0)
@@ -221,7 +223,10 @@ static int explain_incident_find_in_book(const struct invocation *invocation,
 		episode = explain_incident_worst_in(book, window);
 	if (episode)
 		return explain_incident_take_episode(book, episode, evidence);
-	return line ? explain_incident_read_pasted(line, window, evidence, error) : 0;
+	if (!line)
+		return 0;
+	r = line_cut_time(line, option_given(invocation, "utc"), &message);
+	return r < 0 ? r : explain_incident_read_pasted(message, window, evidence, error);
 }
 
 int explain_incident_find(const struct invocation *invocation, struct store_reader *reader,
@@ -232,6 +237,9 @@ int explain_incident_find(const struct invocation *invocation, struct store_read
 	int r;
 
 	evidence->window = *window;
+	/* the answer describes an incident of the store itself */
+	if (!option_given(invocation, "line"))
+		*evidence->window.note = 0;
 	evidence->stall_from_ns = window->from_ns;
 	evidence->stall_to_ns = window->to_ns;
 	evidence->incident.napi_scheduled = -1;

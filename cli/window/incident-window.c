@@ -296,6 +296,23 @@ static int has_stamp(const char *line)
 	return prefix.wall.quality || prefix.uptime_quality || prefix.shipper.quality;
 }
 
+int line_cut_time(const char *text, bool utc, char **ret_message)
+{
+	_cleanup_free_ char *line = strndup(text, strcspn(text, "\n"));
+	struct error unclear = { 0 };
+	struct when when;
+	int r = line ? 0 : -ENOMEM;
+
+	if (r == 0)
+		r = *text == '{' ? 1 : has_stamp(line);
+	if (r < 0)
+		return r;
+	if (r == 0 && when_find(line, clock_ns(CLOCK_REALTIME), utc, &when, &unclear) == 1)
+		return cut_time(line, &when, ret_message);
+	*ret_message = strdup(text);
+	return *ret_message ? 0 : -ENOMEM;
+}
+
 static int incident_window_read_text(struct pasted *pasted, const struct invocation *invocation,
 				     const char *text, struct error *error)
 {

@@ -20,3 +20,9 @@ int incident_window(const struct invocation *invocation, struct window *ret_wind
  * in the text. Returns an exit code.
  */
 int line_window(const struct invocation *invocation, struct window *ret_window);
+
+/*
+ * Sets *ret_message to the text of a pasted line without the time that a person wrote into it, or
+ * to the whole line if it has a logger's stamp or no time. Returns 0 or -ENOMEM.
+ */
+int line_cut_time(const char *line, bool utc, char **ret_message);

@@ -234,6 +234,7 @@ struct evidence_quiet {
 };
 
 struct evidence {
+	/* its note says how the time of a pasted line became the window's, else it is empty */
 	struct window window;
 	struct evidence_incident incident;
 	/* what the answer is about */

@@ -65,6 +65,7 @@ static void explain_json_put_incident(struct buffer *json, const struct evidence
 	buffer_u8(&words, 0);
 	explain_json_put_text(json, "words", buffer_failed(&words) ? "" : (const char *)words.data);
 	buffer_done(&words);
+	explain_json_put_text(json, "note", evidence->window.note);
 	json_key(json, "incident");
 	if (!*incident->kind) {
 		json_null(json);
