@@ -245,8 +245,8 @@ static void explain_put_full_chance(struct sheet *sheet, const struct evidence_c
 	if (!chance->windows)
 		return;
 	duration_format(sheet->evidence->quiet.stretch_ns, length, sizeof(length));
-	sheet_say(sheet, ". As full in %u of %u stretches of %s", chance->as_much, chance->windows,
-		  length);
+	sheet_say(sheet, ". A CPU was as full in %u of %u other stretch%s of %s", chance->as_much,
+		  chance->windows, chance->windows == 1 ? "" : "es", length);
 	if (core->recurs)
 		sheet_say(sheet, ", with %s %u times",
 			  explain_name_at(sheet, core->threads[0].comm), core->recurs);

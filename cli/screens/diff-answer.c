@@ -111,6 +111,7 @@ static int diff_check_side(const struct diff_side *side)
 static int diff_read(struct diff *diff)
 {
 	struct error error = { 0 };
+	char around[32];
 	int r = 0, code;
 
 	if (diff->around_ns)
@@ -126,7 +127,8 @@ static int diff_read(struct diff *diff)
 		return fail(r, &error);
 	if (diff->baseline.names_ns)
 		return EXIT_DONE;
-	warn("no such sample is recorded within the --baseline of the window; give a longer one");
+	warn("no such sample is recorded within %s of the window; compare two windows instead",
+	     duration_format(diff->around_ns, around, sizeof(around)));
 	return EXIT_NOTHING;
 }
 
