@@ -99,8 +99,8 @@ static inline void systemds_send(int fd, uint8_t type, const struct buffer *body
 	buffer_u32(&message, 8);
 	buffer_bytes(&message, "\5\1u\0\1\0\0\0", 8);
 	buffer_bytes(&message, body->data, body->size);
-	if (write(fd, message.data, message.size) != (ssize_t)message.size)
-		_exit(1);
+	/* a client whose memory is scarce has gone; the next one still wants answers */
+	(void)!send(fd, message.data, message.size, MSG_NOSIGNAL);
 	buffer_done(&message);
 }
 
@@ -110,7 +110,7 @@ static inline void systemds_answer(int fd, const struct systemds_unit *units, si
 	char message[4096];
 	ssize_t size = read(fd, message, sizeof(message));
 
-	if (size <= 0 || write(fd, ok, strlen(ok)) < 0)
+	if (size <= 0 || send(fd, ok, strlen(ok), MSG_NOSIGNAL) < 0)
 		return;
 	while ((size = read(fd, message, sizeof(message))) > 0) {
 		struct buffer body = { 0 };
