@@ -99,6 +99,47 @@ static uint64_t since_total(const struct tape *tape, const char *function)
 	return 0;
 }
 
+/* Adds up the stacks with the function. A parent has a smaller number than its callees. */
+static int since_count_stacks(const struct tape *tape, const char *function, uint64_t *ret_total)
+{
+	uint32_t string = strings_find(&tape->strings, function, strlen(function));
+	_cleanup_free_ bool *has = calloc(MAX(tape->stacks.count, 1u), sizeof(*has));
+
+	if (!has)
+		return -ENOMEM;
+	*ret_total = 0;
+	for (size_t i = 1; string && i < tape->stacks.count; i++) {
+		const struct tape_stack *stack = &tape->stacks.items[i];
+
+		has[i] = has[stack->parent] || tape->frames.items[stack->frame].symbol == string;
+	}
+	for (size_t i = 0; string && i < tape->sums.count; i++) {
+		const struct tape_sum *sum = &tape->sums.items[i];
+
+		if (has[sum->stack] || tape->frames.items[sum->frame].symbol == string)
+			*ret_total += sum->count;
+	}
+	return 0;
+}
+
+/* Reads a segment that is too small for a digest. Leaves *ret_share if it cannot be read. */
+static int since_read_stacks(struct since *since, const struct store_segment *segment,
+			     double *ret_share)
+{
+	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_SUMS, 1 };
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+	uint64_t total;
+	int r = store_reader_load(since->reader, segment, &want, &tape, NULL);
+
+	if (r < 0)
+		return error_is_exhaustion(r) ? r : 0;
+	r = since_count_stacks(tape, since->function, &total);
+	if (r == 0)
+		*ret_share = (double)total * stack_class_sample_ns(tape, segment->samples) /
+			     (segment->end_ns - segment->begin_ns);
+	return r;
+}
+
 static int since_read(void *context, unsigned int worker, size_t item)
 {
 	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_DIGEST, 1 };
@@ -112,9 +153,10 @@ static int since_read(void *context, unsigned int worker, size_t item)
 
 	if (error_is_exhaustion(r))
 		return r;
-	if (r < 0 || !tape->digest || tape->digest->samples != segment->samples ||
-	    segment->end_ns <= segment->begin_ns)
+	if (r < 0 || segment->end_ns <= segment->begin_ns)
 		return 0;
+	if (!tape->digest || tape->digest->samples != segment->samples)
+		return since_read_stacks(since, segment, &point->share);
 	point->share = (double)since_total(tape, since->function) *
 		       stack_class_sample_ns(tape, segment->samples) /
 		       (segment->end_ns - segment->begin_ns);

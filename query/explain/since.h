@@ -2,9 +2,10 @@
 #pragma once
 
 /*
- * Since when does a function or a thread name take the time that it takes now? The sums of segments
- * (tape/digest.h) show it without samples. Within the time limit, the reader takes segments evenly
- * spread over the time before the stall.
+ * Since when does a function or a thread name take the time that it takes now? The digests of
+ * segments (tape/digest.h) show it without samples, and the counts of stacks in segments that are
+ * too small for a digest. Within the time limit, the reader takes segments evenly spread over the
+ * time before the stall.
  */
 
 #include "base/error.h"

@@ -183,6 +183,38 @@ static void test_stall_alone(void)
 	caused_host_done(&host);
 }
 
+/* A program takes a part of the CPU from the sixth segment on; later it fills the CPU. */
+static void test_since(void)
+{
+	uint64_t from_ns = 5 * CAUSED_SEGMENT_S * NSEC_PER_SEC,
+		 end_ns = CAUSED_LENGTH_S * NSEC_PER_SEC;
+	uint64_t stall_ns = end_ns - 30 * NSEC_PER_SEC;
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	static const char stack[] = "/main;do_syscall_64;walk_leaks";
+	const struct evidence_since *since;
+	struct caused_host host;
+	struct tapes_store store;
+	struct explain explain;
+
+	caused_host_init(&host, 7, 16);
+	caused_add(&host, from_ns, end_ns - from_ns, 6, 40, 9000, "walker", stack);
+	caused_add(&host, stall_ns, 8 * NSEC_PER_SEC, 6, 100, 9000, "walker", stack);
+	caused_store_make(&store, &host);
+	CHECK_EQ(store_reader_open(store.path, &reader, NULL), 0);
+	explain_at(reader, &host, -1, stall_ns, stall_ns + 7 * NSEC_PER_SEC, &explain);
+	since = &explain.evidence.since;
+	CHECK_EQ(explain.evidence.cores[0].cpu, 6);
+	CHECK_STR(evidence_name(&explain.evidence, since->function), "walk_leaks");
+	CHECK(since->changed);
+	CHECK_EQ(since->from_ns, TAPES_REALTIME + from_ns);
+	CHECK_EQ(since->at_ns, TAPES_REALTIME + from_ns);
+	CHECK(since->before < 0.01);
+	CHECK(since->after > 0.35 && since->after < 0.45);
+	explain_done(&explain);
+	tapes_store_done(&store);
+	caused_host_done(&host);
+}
+
 /* The causes that concern CPUs are found on a host of 448 CPUs. */
 static void test_many_cpus(void)
 {
@@ -258,6 +290,7 @@ static void bench(uint64_t first, uint64_t last)
 
 static const struct check_test tests[] = { { "twelve planted causes", test_causes_are_found },
 					   { "the stall alone", test_stall_alone },
+					   { "since when a function takes its time", test_since },
 					   { "448 CPUs", test_many_cpus },
 					   { "one CPU", test_one_cpu } };
 
