@@ -304,7 +304,25 @@ static void test_ends_unwritten(void)
 	CHECK_EQ(look(&store).segments, 0);
 }
 
-/* Opening a FIFO to write waits for a reader, so the sealing takes as long as the test wants. */
+/*
+ * The writer removes what has the name of its new file. If that is a FIFO, this function takes the
+ * place of unlinkat() and hangs until the test opens the FIFO, as a call on a dead disk hangs. It
+ * leaves a folder, so that the write fails once; the next try removes the folder.
+ */
+int unlinkat(int folder, const char *name, int flags)
+{
+	struct stat about = { 0 };
+
+	fstatat(folder, name, &about, AT_SYMLINK_NOFOLLOW);
+	if (S_ISFIFO(about.st_mode)) {
+		close(openat(folder, name, O_WRONLY | O_CLOEXEC));
+		syscall(SYS_unlinkat, folder, name, 0);
+		return mkdirat(folder, name, 0700);
+	}
+	return syscall(SYS_unlinkat, folder, name, S_ISDIR(about.st_mode) ? AT_REMOVEDIR : flags);
+}
+
+/* The sealing hangs at this FIFO for as long as the test wants. */
 static void make_fifo(const struct tapes_store *store, const struct tape *tape, char path[256])
 {
 	char name[64];
@@ -363,7 +381,7 @@ static void test_spools_meanwhile(void)
 	}
 	reader = open(fifo, O_RDONLY | O_NONBLOCK);
 	CHECK(reader >= 0);
-	wait_for_stall(sealer); /* a FIFO cannot be synced */
+	wait_for_stall(sealer); /* a folder cannot be written */
 	put_second(sealer, &spooling);
 	CHECK_EQ(sealer_put(sealer, take_ptr(spooling.tape)), 0);
 	sealer_stop(sealer, &status);
