@@ -103,7 +103,8 @@ def run(*words):
 def hide(store):
     """PrivateDevices, ProtectProc, ProtectSystem: what the unit hides, and what it makes read-only."""
     run("mount", "--make-rprivate", "/")
-    run("mount", "-t", "tracefs", "none", "/sys/kernel/tracing")
+    if not os.path.ismount("/sys/kernel/tracing"):
+        run("mount", "-t", "tracefs", "none", "/sys/kernel/tracing")
     run("mount", "-t", "tmpfs", "none", "/mnt")
     for name in ("null", "zero", "full", "random", "urandom", "kmsg"):
         pathlib.Path("/mnt", name).touch()

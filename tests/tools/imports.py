@@ -124,9 +124,11 @@ def compare(name, text, stacks):
     explained = sum(int(found[1]) for found in map(EXPLAINED.match, lines) if found)
     there, all_, equal = map(int, counts.groups()) if counts else (0, 1, 0)
     same_samples = there == all_ and not any("that perf does not have" in line for line in lines)
+    # a short recording has so few stacks that one of them is more than 0.1 %
+    enough = min(0.999 * all_, all_ - 1)
     return expect(
-        f"{name}: the samples and 99.9 % of the stacks are those of perf script",
-        same_samples and equal + explained >= 0.999 * all_,
+        f"{name}: the samples and 99.9 % of the stacks, or all but one, are those of perf script",
+        same_samples and equal + explained >= enough,
         lines[-1] if lines else "nothing",
         done.stdout,
         done.stderr,
