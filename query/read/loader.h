@@ -18,7 +18,7 @@
  * The limit of the memory for segments that are read at the same time. Without it, a store that an
  * attacker made could fill our memory.
  */
-#define LOADER_MEMORY_BYTES (160ull << 20)
+#define LOADER_MEMORY_BYTES (112ull << 20)
 
 /* The common part of all queries. The caller keeps the filter and `context` alive. */
 struct question {

@@ -51,7 +51,6 @@ READERS = (
     ["top", *ALL],
     ["heatmap", *ALL],
     ["spikes", *ALL],
-    ["explain", *ALL],
     ["diff", *ALL],
     ["gauges", *ALL],
     ["gauges", "--csv", *ALL],
