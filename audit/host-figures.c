@@ -12,7 +12,7 @@
 
 #define MOUNTS_MAX (4 << 20)
 #define STEP_NS NSEC_PER_SEC
-/* Larger numbers are damaged: no host runs for a hundred years. */
+/* A larger number is damage, because no host runs for a hundred years. */
 #define UPTIME_MAX_S 3e9
 
 void host_done(struct host *host)
