@@ -165,8 +165,8 @@ int pipeline_add(struct pipeline *pipeline, uint32_t source, const struct perf_r
  */
 int pipeline_flush(struct pipeline *pipeline, uint64_t before_ns);
 /*
- * Ends the present tape at at_ns; all records before at_ns must be applied. Returns 0 or a negative
- * errno.
+ * Ends the present tape at at_ns, or after its last record if that record is later. All records
+ * before at_ns must be applied. Returns 0 or a negative errno.
  */
 int pipeline_rotate(struct pipeline *pipeline, uint64_t at_ns);
 /*

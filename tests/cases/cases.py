@@ -12,6 +12,7 @@ The stores:
 - `wrong`, a copy with a wrong row in its index;
 - `cut`, a copy with an empty segment and one without its end;
 - `taken`, a copy without the file of its second segment;
+- `killed`, a copy with the last report of a recorder that was killed;
 - `spiky`, with saturated CPUs;
 - `shared`, ten stores of hosts whose incidents have two causes, for the cases of that name;
 - `torn.tape`, the first segment of `recorded` without its end.
@@ -52,6 +53,7 @@ NUMBERS = (
     (re.compile(r" +(kB(?=  segment)|-(?=  \())"), r" \1"),
     (re.compile(r"\bN [kMGTP]?B(?= (of the disk|stay))"), "N B"),
     (re.compile(r"^(perftape_(?:\w+_bytes|metrics_timestamp_seconds)) [0-9.]+$", re.MULTILINE), r"\1 N"),
+    (re.compile(r"\b\d+ d(?: \d+ h)? ago$", re.MULTILINE), "N d ago"),
     (re.compile(r'("(?:now|[a-z_]*bytes)":)("[^"]*"|[0-9]+)'), r"\1N"),
 )
 
@@ -87,7 +89,7 @@ def put_shared(fixture, folder):
 
 
 def put_stores(fixture, folder):
-    copies = ("wrong", "cut", "taken")
+    copies = ("wrong", "cut", "taken", "killed")
     for name in ("recorded", "spiky", *copies):
         shutil.rmtree(f"{folder}/{name}", ignore_errors=True)
     subprocess.run([fixture, f"{folder}/recorded"], check=True)
@@ -101,6 +103,7 @@ def put_stores(fixture, folder):
     os.truncate(f"{folder}/torn.tape", segments[0].stat().st_size - 1)
     os.truncate(segments[0], 0)
     os.truncate(segments[1], segments[1].stat().st_size - 1)
+    subprocess.run([fixture, f"{folder}/killed", "report"], check=True)
     sorted(pathlib.Path(folder, "taken", "segments").glob("*.tape"))[1].unlink()
 
 

@@ -2,14 +2,17 @@
 /*
  * Makes the store of the cases: two segments of one boot with 20 s between them, the second with
  * losses; a minute later a segment of another boot; and a truncated one. With `spiky`: a store at
- * 97 Hz with saturated CPUs. With `readers`: names on which readers of the text break. With `words
- * FILE`: three samples for each NUL-terminated word of a file. Each word is a comm, a function and
- * a file, of a separate process each. With `shared`: in DIR the stores of ten hosts whose incidents
- * have two causes. Usage: fixture DIR [spiky|readers|shared|words FILE]
+ * 97 Hz with saturated CPUs. With `report`: adds the last report of a killed recorder to a store.
+ * With `readers`: names on which readers of the text break. With `words FILE`: three samples for
+ * each NUL-terminated word of a file. Each word is a comm, a function and a file, of a separate
+ * process each. With `shared`: in DIR the stores of ten hosts whose incidents have two causes.
+ * Usage: fixture DIR [spiky|report|readers|shared|words FILE]
  */
 #include <fcntl.h>
 
 #include "base/file.h"
+#include "store/disk/files.h"
+#include "store/disk/notes.h"
 #include "tape/tape-events.h"
 #include "tests/hostile.h"
 #include "tests/shared-stores.h"
@@ -309,6 +312,20 @@ static void make_words_store(const char *path, const char *file)
 }
 
 /* The stores of a study (tests/shared-stores.h). */
+/* Writes a report as of the time of the store, so that the answers do not depend on today. */
+static void put_report(const char *path)
+{
+	static const struct notes_field fields[] = { { "pid", "4711" }, { "text", "{}" } };
+	const struct note note = { .kind = NOTES_STATUS,
+				   .realtime_ns = BEGIN_NS + 240 * NSEC_PER_SEC,
+				   .fields = fields,
+				   .field_count = ARRAY_SIZE(fields) };
+	_cleanup_(buffer_done) struct buffer bytes = { 0 };
+
+	CHECK_EQ(notes_encode(&note, &bytes), 0);
+	CHECK_EQ(file_replace(path, STORE_STATUS, bytes.data, bytes.size), 0);
+}
+
 static void make_shared_stores(const char *folder)
 {
 	struct shared_stores shared;
@@ -326,6 +343,8 @@ int main(int argc, char **argv)
 		make_words_store(argv[1], argv[3]);
 	else if (argc == 3 && strcmp(argv[2], "readers") == 0)
 		put_into(argv[1], readers_tape());
+	else if (argc == 3 && strcmp(argv[2], "report") == 0)
+		put_report(argv[1]);
 	else if (argc == 3 && strcmp(argv[2], "shared") == 0)
 		make_shared_stores(argv[1]);
 	else if (argc == 3)

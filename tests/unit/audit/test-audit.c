@@ -347,6 +347,42 @@ static void test_who_leaks(void)
 	}
 }
 
+/*
+ * The events of one count lie within a second. A later count replaces them, and after the wall
+ * clock was set back, an event may seem to be earlier.
+ */
+static void test_leaks_of_one_count(void)
+{
+	static const struct {
+		unsigned int second_s, back_s;
+		bool has_first, has_second;
+	} cases[] = { { 3571, 0, true, true },
+		      { 3572, 0, false, true },
+		      { 3572, 3, true, true },
+		      { 3572, 5, true, false } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_(audits_done) struct audits audits;
+		struct tape *tape = tapes_new(0, 3600);
+		const char *text;
+
+		audits_init(&audits);
+		put_usual(&audits.tree);
+		tree_put(&audits.tree, "/cg/cgroup.stat",
+			 "nr_descendants 239\nnr_dying_descendants 68440\n");
+		tapes_anchor(tape, TAPES_PERF + 3570500 * NSEC_PER_MSEC,
+			     TAPES_REALTIME + 3570500 * NSEC_PER_MSEC -
+				     cases[i].back_s * NSEC_PER_SEC);
+		add_point(tape, "memory_cgroups/dying", 3599, 68440);
+		add_dying(tape, 3570, "/docker/*", "60000");
+		add_dying(tape, cases[i].second_s, "/user.slice", "8301");
+		run_with_store(&audits, tape, 60);
+		text = audits_text(&audits);
+		CHECK_EQ(!!strstr(text, "under /docker/*: 60,000"), cases[i].has_first);
+		CHECK_EQ(!!strstr(text, "under /user.slice: 8,301"), cases[i].has_second);
+	}
+}
+
 static void test_story(void)
 {
 	static const struct systemds_unit units[] = {
@@ -385,5 +421,6 @@ CHECK_MAIN({ "a healthy host has no findings", test_healthy },
 	   { "hostile names of units do no harm", test_hostile_names },
 	   { "the recorder's state is a finding", test_recorder },
 	   { "the cgroup that leaks is named", test_who_leaks },
+	   { "all cgroups of one count are named", test_leaks_of_one_count },
 	   { "reads that hang are reported", test_hanging_reads },
 	   { "kubelet on the CPU of a queue is found", test_story })

@@ -189,6 +189,50 @@ static void test_whole(void)
 	CHECK(!file.unfinished && !file.pipe);
 }
 
+/* Sets the fields of the samples of an event, 0 or 1. */
+static void set_sample_type(struct buffer *file, int event, uint64_t sample_type)
+{
+	size_t at = HEADER_SIZE + 16 + event * ENTRY_SIZE + 24;
+
+	CHECK(at + sizeof(sample_type) <= file->size);
+	memcpy(file->data + at, &sample_type, sizeof(sample_type));
+}
+
+/*
+ * Each event has fields of its own, as of `perf record -e A -e B` with different settings. The time
+ * of a sample stands where the layout of its own event has it.
+ */
+static void test_two_layouts(void)
+{
+	_cleanup_(buffer_done) struct buffer records = { 0 }, bytes = { 0 };
+	_cleanup_(perf_data_done) struct perf_data file = { 0 };
+	struct perf_record_place place;
+	struct seen seen;
+
+	/* identifier, pid and tid, time */
+	put_header(&records, PERF_TYPE_SAMPLE, 32);
+	buffer_u64(&records, 11);
+	buffer_u64(&records, 7);
+	buffer_u64(&records, 100);
+	/* identifier, ip, pid and tid, time */
+	put_header(&records, PERF_TYPE_SAMPLE, 40);
+	buffer_u64(&records, 12);
+	buffer_u64(&records, 0x1000);
+	buffer_u64(&records, 7);
+	buffer_u64(&records, 200);
+	make_file(&bytes, &records, NULL, 0);
+	set_sample_type(&bytes, 0, 1 << 16 | 0x2 | 0x4);
+	set_sample_type(&bytes, 1, 1 << 16 | 0x1 | 0x2 | 0x4);
+	CHECK_EQ(read_file(bytes.data, bytes.size, &file, &seen), 0);
+	CHECK_EQ(seen.samples, 2);
+	place = perf_data_place(&file, records.data, 32);
+	CHECK_EQ(place.id, 11);
+	CHECK_EQ(place.time_ns, 100);
+	place = perf_data_place(&file, records.data + 32, 40);
+	CHECK_EQ(place.id, 12);
+	CHECK_EQ(place.time_ns, 200);
+}
+
 /*
  * From a truncated file, everything that was whole before the end is read. The same holds for a
  * file that perf did not finish.
@@ -410,8 +454,10 @@ static void test_changed(void)
 		buffer_done(&features[i].bytes);
 }
 
-CHECK_MAIN({ "a whole file is read", test_whole }, { "a file truncated at any byte", test_cut },
-	   { "a header that lies", test_header_lies }, { "features that lie", test_feature_lies },
+CHECK_MAIN({ "a whole file is read", test_whole },
+	   { "each event has a layout of its own", test_two_layouts },
+	   { "a file truncated at any byte", test_cut }, { "a header that lies", test_header_lies },
+	   { "features that lie", test_feature_lies },
 	   { "compressed records are read", test_compressed },
 	   { "other records inside are damage", test_odd_inside },
 	   { "compressed records that expand absurdly are refused", test_bomb },

@@ -179,6 +179,32 @@ static void test_marked_again(void)
 	CHECK_EQ(marks[1], 0);
 }
 
+/*
+ * A recorder runs for weeks. It keeps the marks of an earlier recorder in mind, but not those of
+ * its own tapes.
+ */
+static void test_marks_of_weeks(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	size_t before;
+
+	tapes_store_init(&store);
+	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
+	before = strings_count(&writer->marked);
+	for (int i = 0; i < 100; i++) {
+		_cleanup_(cleanup_tape) struct tape *tape = tapes_bare(0, NSEC_PER_SEC);
+
+		tape->sequence = store_writer_number(writer);
+		tape->facts.count = 0;
+		CHECK_EQ(tape_add_fact(tape, "boot_id", writer->boot_id), 0);
+		CHECK_EQ(store_writer_mark_naming(writer, tape, NULL), 0);
+		CHECK_EQ(store_writer_mark_naming(writer, tape, NULL), 0);
+	}
+	CHECK_EQ(strings_count(&writer->marked), before);
+}
+
 CHECK_MAIN({ "beyond the limit a tape waits in the spool", test_defers },
 	   { "a tape is not named again after a recorder died over it", test_marked },
-	   { "the mark of a recorder that died counts at each try", test_marked_again })
+	   { "the mark of a recorder that died counts at each try", test_marked_again },
+	   { "a recorder does not remember its own marks", test_marks_of_weeks })

@@ -201,6 +201,32 @@ static void test_owner(void)
 	unlink(link);
 }
 
+/*
+ * Somebody's folder stands in the place of the store's. The recorder says so when it begins, not
+ * when it has the first samples to write.
+ */
+static void test_foreign_folders(void)
+{
+	static const char *const folders[] = { STORE_SEGMENTS, STORE_SPOOLS };
+
+	for (size_t i = 0; geteuid() == 0 && i < ARRAY_SIZE(folders); i++) {
+		_cleanup_(tapes_store_done) struct tapes_store store;
+		struct store_writer *writer = NULL;
+		struct error error = { 0 };
+		char path[PATH_MAX], expected[PATH_MAX + 64];
+
+		tapes_store_init(&store);
+		CHECK_EQ(store_file(store.path, folders[i], path, NULL), 0);
+		CHECK_EQ(mkdir(path, 0755), 0);
+		CHECK_EQ(chown(store.path, NOBODY, NOBODY), 0);
+		CHECK_EQ(seteuid(NOBODY), 0);
+		CHECK_EQ(store_writer_open(store.path, &writer, &error), -EACCES);
+		CHECK_EQ(seteuid(0), 0);
+		snprintf(expected, sizeof(expected), "cannot write into its %s", folders[i]);
+		CHECK(strstr(error.text, expected));
+	}
+}
+
 static int check_in(const struct tapes_store *top, const char *way)
 {
 	char path[PATH_MAX];
@@ -252,4 +278,5 @@ CHECK_MAIN({ "files open without links and without waiting", test_open },
 	   { "rights of others go once", test_tighten }, { "a group keeps its rights", test_group },
 	   { "a group of a store that was there", test_later_group },
 	   { "a store of another user is read but not written", test_owner },
+	   { "a folder of another user in the store is refused", test_foreign_folders },
 	   { "no stranger can put something else there", test_strangers })

@@ -9,6 +9,8 @@
 #include <fcntl.h>
 #include <sys/wait.h>
 
+#include "store/disk/files.h"
+#include "store/disk/index.h"
 #include "tests/tapes.h"
 
 #define AT(seconds) (TAPES_REALTIME + (seconds)*NSEC_PER_SEC)
@@ -91,8 +93,22 @@ static bool holds(const char *path, size_t count)
 	return good;
 }
 
-/* Makes the same checks as user nobody, who may only read. */
-static bool holds_for_nobody(const char *path, size_t count)
+/* Returns whether the index alone says that its content is out of date. */
+static bool has_old_index(const char *path, size_t unused)
+{
+	_cleanup_(cleanup_index) struct index *index = NULL;
+	struct error error = { 0 };
+	char file[PATH_MAX];
+
+	(void)unused;
+	return store_file(path, STORE_INDEX, file, NULL) == 0 &&
+	       index_open(file, false, &index, &error) == -ESTALE &&
+	       strstr(error.text, "index.sqlite-wal: its changes can only be read");
+}
+
+/* Makes a check as user nobody, who may only read. */
+static bool check_as_nobody(bool (*check)(const char *path, size_t count), const char *path,
+			    size_t count)
 {
 	int status;
 	pid_t pid;
@@ -103,12 +119,17 @@ static bool holds_for_nobody(const char *path, size_t count)
 	if (pid == 0) {
 		if (geteuid() == 0 && (setgid(65534) < 0 || setuid(65534) < 0))
 			_exit(2);
-		status = holds(path, count) ? 0 : 1;
+		status = check(path, count) ? 0 : 1;
 		fflush(stdout);
 		_exit(status);
 	}
 	CHECK_EQ(waitpid(pid, &status, 0), pid);
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static bool holds_for_nobody(const char *path, size_t count)
+{
+	return check_as_nobody(holds, path, count);
 }
 
 /* Makes a copy of the store to which nobody can write. */
@@ -148,6 +169,7 @@ static void test_wal_in_a_copy(void)
 	copy_store(&store, &copy);
 	shell("test -s '%s/index.sqlite-wal' && rm -f '%s/index.sqlite-shm'", copy.path, copy.path);
 	lock_store(&copy);
+	CHECK(check_as_nobody(has_old_index, copy.path, 0));
 	CHECK(holds_for_nobody(copy.path, 5));
 	CHECK(holds(copy.path, 5));
 	/* without the WAL, the index is an old one */

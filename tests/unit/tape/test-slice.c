@@ -2,10 +2,13 @@
 /* Each sample of a tape is in exactly one of its windows. */
 #include "tape/slice.h"
 
+#include <errno.h>
+
 #include "tape/clocks.h"
 #include "tape/tape-events.h"
 #include "tests/check.h"
 #include "tests/random.h"
+#include "tests/scarce.h"
 #include "tests/tape-sound.h"
 #include "tests/tapes.h"
 
@@ -436,7 +439,28 @@ static void test_losses_behind(void)
 	CHECK_EQ(kept, 14);
 }
 
+/* Each allocation fails once. A part of a slice would be a wrong answer, so there is none. */
+static void test_scarce(void)
+{
+	_cleanup_(cleanup_tape) struct tape *tape = random_tape();
+	unsigned int number = 0;
+	bool failed;
+
+	do {
+		_cleanup_(cleanup_tape) struct tape *part = NULL;
+		int r;
+
+		scarce_begin(++number);
+		r = tape_slice(tape, TAPES_REALTIME, TAPES_REALTIME + 2 * NSEC_PER_SEC, &part);
+		failed = scarce_end();
+		CHECK_EQ(r, failed ? -ENOMEM : 0);
+		CHECK(!part == failed);
+	} while (failed);
+	CHECK(number > 20);
+}
+
 CHECK_MAIN({ "windows partition a tape", test_partition },
+	   { "without memory there is no slice", test_scarce },
 	   { "a slice has only the rows that it needs", test_only_what_it_needs },
 	   { "a window without samples", test_nothing },
 	   { "only the last window has the recording's end", test_ended },

@@ -409,6 +409,17 @@ static void test_bare_leaf(void)
 	CHECK_WALK(&scene, STACK_CUT_NO_RULE, BARE);
 }
 
+/* The interrupted thread runs generated code, and the sample lacks the frame pointer. */
+static void test_bare_without_frame(void)
+{
+	_cleanup_(scene_done) struct scene scene = { 0 };
+
+	begin(&scene, 0);
+	set(&scene, X86_64_RIP, BARE);
+	CHECK_WALK(&scene, STACK_CUT_NO_RULE, BARE);
+	CHECK_EQ(scene.walk.needed, 0);
+}
+
 /* After code without rules, only the frame pointer is known: RBX may be anything. */
 static void test_unknown_after_bare(void)
 {
@@ -521,6 +532,7 @@ CHECK_MAIN({ "a whole stack", test_whole },
 	   { "a stack that is too deep", test_deep },
 	   { "frame pointers of generated code", test_frame_pointers },
 	   { "a leaf without a rule and without a frame pointer", test_bare_leaf },
+	   { "a leaf without a rule in a sample without the register", test_bare_without_frame },
 	   { "registers are unknown after code without rules", test_unknown_after_bare },
 	   { "arm64: a leaf's return address in the link register", test_link },
 	   { "arm64: only a leaf has a link register", test_link_of_caller },
