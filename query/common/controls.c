@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Incidents of a host share no control if there are segments enough: each segment of a stratum
+ * belongs to one of its incidents, by chance. Two incidents beside the same controls would look
+ * more unusual together than they are.
+ */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -7,82 +12,74 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "query/common/common-internal.h"
+#include "query/common/strata.h"
 
 /* All controls together, and those of one incident. */
 #define ALL_MOST 240
 #define EACH_LEAST 3
 #define EACH_MOST 40
-/* The places in a host's recording that are tried: at least and at most. */
+/* The places in a stratum that are tried. */
 #define PLACES_LEAST 400
-#define PLACES_MOST 4000
-/* These differences are equally bad: hours of the day, and part of the machine's CPUs. */
-#define HOURS_ALIKE 2.0
-#define LOAD_ALIKE 0.04
-#define LOAD_UNKNOWN 0.3
-/* Controls that are about as alike are taken by chance. */
-#define BY_CHANCE 0.5
 #define DAY_S 86400
 
 struct controls_place {
 	size_t segment;
+	/* the segment is another incident's */
+	bool foreign;
 	/* the number of the place in its segment */
 	size_t slot;
 	uint64_t at_ns;
-	double hours, load, distance;
+	/* chooses among the places */
+	uint64_t chance;
+};
+
+/* How the segments of a host are shared out. */
+struct controls_host {
+	struct strata strata;
+	/* for each segment: the number of the case that it belongs to + 1; 0: nobody needs it */
+	uint32_t *owners;
 };
 
 struct controls {
 	struct common_run *run;
 	unsigned int each;
+	/* by case: the incident's window; it ends at 0 if the incident is not recorded */
+	struct common_window *own;
+	/* by case: the next one of its stratum, in a ring */
+	uint32_t *next;
+	struct controls_host *hosts;
 	array_of(struct controls_place) places;
 	/* differences of all chosen controls */
 	array_of(double) hours, loads;
 };
 
+static double controls_hour(uint64_t at_ns)
+{
+	return (double)(at_ns / NSEC_PER_SEC % DAY_S) / 3600;
+}
+
 static double controls_hours_apart(uint64_t a_ns, uint64_t b_ns)
 {
-	double apart = fabs((double)(a_ns / NSEC_PER_SEC % DAY_S) -
-			    (double)(b_ns / NSEC_PER_SEC % DAY_S)) /
-		       3600;
+	double apart = fabs(controls_hour(a_ns) - controls_hour(b_ns));
 
 	return MIN(apart, 24 - apart);
 }
 
-/* Adds a place of a segment, if a window of the length fits there. */
-static int controls_add_place(struct controls *controls, const struct common_host *host,
-			      const struct common_case *of, size_t segment, size_t slot,
-			      uint64_t at_ns, uint64_t length_ns)
-{
-	const struct common_segment *in = &host->segments.items[segment];
-	const struct common_segment *own = common_hosts_at(host, of->stall_to_ns - 1);
-	double own_load = own ? own->load : NAN;
-	struct controls_place place = {
-		.segment = segment,
-		.slot = slot,
-		.at_ns = at_ns,
-		.hours = controls_hours_apart(at_ns, of->stall_to_ns),
-		.load = fabs(in->load - own_load),
-	};
-
-	if (at_ns + length_ns > in->about.end_ns || *in->about.damage)
-		return 0;
-	place.distance = place.hours / HOURS_ALIKE +
-			 (isnan(place.load) ? LOAD_UNKNOWN : place.load) / LOAD_ALIKE +
-			 BY_CHANCE * (hash_u64(at_ns ^ of->stall_to_ns) % 1000) / 1000;
-	return array_push(&controls->places, place);
-}
-
+/* Adds the places of a segment where a window of the length fits. */
 static int controls_add_segment(struct controls *controls, const struct common_host *host,
-				const struct common_case *of, size_t segment, size_t slots,
-				uint64_t length_ns)
+				const struct common_case *of, size_t segment, bool foreign,
+				size_t slots, uint64_t length_ns)
 {
 	const struct store_segment *about = &host->segments.items[segment].about;
-	uint64_t slot_ns = (about->end_ns - MIN(about->begin_ns, about->end_ns)) / slots;
+	uint64_t all_ns = about->end_ns - MIN(about->begin_ns, about->end_ns);
+	uint64_t slot_ns = all_ns / slots;
 	int r = 0;
 
+	if (*about->damage)
+		return 0;
 	if (slot_ns < length_ns) {
 		slot_ns = length_ns;
-		slots = (about->end_ns - MIN(about->begin_ns, about->end_ns)) / length_ns;
+		slots = all_ns / length_ns;
 	}
 	for (size_t i = 0; r == 0 && i < slots; i++) {
 		/* the first place varies, too */
@@ -92,7 +89,9 @@ static int controls_add_segment(struct controls *controls, const struct common_h
 		/* at a place that varies, so that work of the same period is not in all */
 		if (slot_ns > length_ns)
 			at_ns += hash_u64(at_ns) % (slot_ns - length_ns);
-		r = controls_add_place(controls, host, of, segment, i, at_ns, length_ns);
+		r = array_push(&controls->places,
+			       (struct controls_place){ segment, foreign, i, at_ns,
+							hash_u64(at_ns ^ of->stall_to_ns) });
 	}
 	return r;
 }
@@ -101,13 +100,26 @@ static int controls_compare(const void *a, const void *b)
 {
 	const struct controls_place *left = a, *right = b;
 
+	if (left->foreign != right->foreign)
+		return left->foreign ? 1 : -1;
 	/*
 	 * Windows of one segment are alike. If they came first, each incident would differ from its
 	 * controls for that reason alone.
 	 */
 	if (left->slot != right->slot)
 		return left->slot < right->slot ? -1 : 1;
-	return (left->distance > right->distance) - (left->distance < right->distance);
+	return (left->chance > right->chance) - (left->chance < right->chance);
+}
+
+static int controls_note_differences(struct controls *controls, const struct common_host *host,
+				     const struct common_case *of,
+				     const struct controls_place *place)
+{
+	double load = fabs(host->segments.items[place->segment].load - of->load);
+
+	if (array_push(&controls->hours, controls_hours_apart(place->at_ns, of->stall_to_ns)) < 0)
+		return -ENOMEM;
+	return array_push(&controls->loads, isnan(load) ? 0 : load);
 }
 
 static int controls_take(struct controls *controls, const struct common_host *host, size_t set,
@@ -116,8 +128,9 @@ static int controls_take(struct controls *controls, const struct common_host *ho
 	struct common_run *run = controls->run;
 	const struct common_case *of = &run->answer->cases.items[set];
 	uint32_t taken = 0;
+	int r = 0;
 
-	for (size_t i = 0; i < controls->places.count && taken < controls->each; i++) {
+	for (size_t i = 0; r == 0 && i < controls->places.count && taken < controls->each; i++) {
 		const struct controls_place *place = &controls->places.items[i];
 		struct common_window window = { .set = set,
 						.rank = taken + 1,
@@ -126,15 +139,129 @@ static int controls_take(struct controls *controls, const struct common_host *ho
 						.from_ns = place->at_ns,
 						.to_ns = place->at_ns + length_ns };
 
+		if (place->foreign && taken >= EACH_LEAST)
+			break;
 		if (quiet_overlaps(&host->excluded, window.from_ns, window.to_ns))
 			continue;
 		taken++;
-		if (array_push(&run->windows, window) < 0 ||
-		    array_push(&controls->hours, place->hours) < 0 ||
-		    array_push(&controls->loads, isnan(place->load) ? 0 : place->load) < 0)
-			return -ENOMEM;
+		r = array_push(&run->windows, window);
+		if (r == 0)
+			r = controls_note_differences(controls, host, of, place);
+	}
+	return r;
+}
+
+/*
+ * Returns how many segments a stratum has at least. If most segments have incidents, a stratum
+ * needs more of them to have enough others.
+ */
+static size_t controls_stratum_least(const struct controls *controls, uint32_t number)
+{
+	const struct common_run *run = controls->run;
+	size_t count = run->hosts.items[number].segments.count, cases = 0;
+
+	for (size_t i = 0; i < run->answer->cases.count; i++)
+		cases += run->answer->cases.items[i].host == number;
+	return (controls->each + 1) * count / MAX(count - MIN(cases, count), (size_t)1);
+}
+
+static int controls_divide(struct controls *controls, uint32_t number)
+{
+	const struct common_host *host = &controls->run->hosts.items[number];
+	size_t count = host->segments.count;
+	_cleanup_free_ struct strata_segment *segments = calloc(count + 1, sizeof(*segments));
+
+	if (!segments)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		segments[i] = (struct strata_segment){
+			controls_hour(host->segments.items[i].about.begin_ns),
+			host->segments.items[i].load,
+		};
+	return strata_make(segments, count, controls_stratum_least(controls, number),
+			   &controls->hosts[number].strata);
+}
+
+static int controls_compare_chances(const void *a, const void *b)
+{
+	uint64_t left = hash_u64(*(const uint32_t *)a), right = hash_u64(*(const uint32_t *)b);
+
+	return (left > right) - (left < right);
+}
+
+/*
+ * Makes a ring of the incidents of each stratum. Sets the last incident of each stratum, plus 1,
+ * and gives each incident its own segment.
+ */
+static void controls_link(struct controls *controls, uint32_t number, uint32_t *last)
+{
+	struct controls_host *shared = &controls->hosts[number];
+
+	for (size_t i = 0; i < controls->run->answer->cases.count; i++) {
+		const struct common_window *own = &controls->own[i];
+		uint32_t *in;
+
+		if (!own->to_ns || own->host != number)
+			continue;
+		in = &last[shared->strata.of[own->segment]];
+		controls->next[i] = *in ? controls->next[*in - 1] : i;
+		if (*in)
+			controls->next[*in - 1] = i;
+		*in = i + 1;
+		if (!shared->owners[own->segment])
+			shared->owners[own->segment] = i + 1;
+	}
+}
+
+/* Lets the incidents of each stratum take its other segments in turn, by chance. */
+static int controls_share_out(struct controls *controls, uint32_t number)
+{
+	struct controls_host *shared = &controls->hosts[number];
+	size_t count = controls->run->hosts.items[number].segments.count;
+	_cleanup_free_ uint32_t *order = calloc(count + 1, sizeof(*order));
+	_cleanup_free_ uint32_t *last = calloc(count + 1, sizeof(*last));
+	int r = controls_divide(controls, number);
+
+	shared->owners = calloc(count + 1, sizeof(*shared->owners));
+	if (r < 0 || !order || !last || !shared->owners)
+		return -ENOMEM;
+	controls_link(controls, number, last);
+	for (size_t i = 0; i < count; i++)
+		order[i] = i;
+	qsort(order, count, sizeof(*order), controls_compare_chances);
+	for (size_t i = 0; i < count; i++) {
+		uint32_t *in = &last[shared->strata.of[order[i]]];
+
+		if (shared->owners[order[i]] || !*in)
+			continue;
+		*in = controls->next[*in - 1] + 1;
+		shared->owners[order[i]] = *in;
 	}
 	return 0;
+}
+
+/* Lists the places in the stratum of an incident's window, in the order of choice. */
+static int controls_list_places(struct controls *controls, size_t set)
+{
+	const struct common_case *of = &controls->run->answer->cases.items[set];
+	const struct common_host *host = &controls->run->hosts.items[of->host];
+	const struct common_window *own = &controls->own[set];
+	const struct controls_host *shared = &controls->hosts[of->host];
+	const struct strata *strata = &shared->strata;
+	uint32_t stratum = strata->of[own->segment];
+	size_t from = strata->firsts[stratum], to = strata->firsts[stratum + 1];
+	size_t slots = 1 + PLACES_LEAST / (to - from);
+	int r = 0;
+
+	controls->places.count = 0;
+	for (size_t i = from; r == 0 && i < to; i++)
+		r = controls_add_segment(controls, host, of, strata->order[i],
+					 shared->owners[strata->order[i]] != set + 1, slots,
+					 own->to_ns - own->from_ns);
+	if (controls->places.count)
+		qsort(controls->places.items, controls->places.count,
+		      sizeof(*controls->places.items), controls_compare);
+	return r;
 }
 
 /* Returns the window of an incident: the end of its stall, as far as one segment has it. */
@@ -171,26 +298,36 @@ static bool controls_own(const struct common_run *run, size_t set, struct common
 static int controls_choose_set(struct controls *controls, size_t set)
 {
 	struct common_run *run = controls->run;
-	struct common_case *of = &run->answer->cases.items[set];
-	const struct common_host *host = &run->hosts.items[of->host];
-	size_t count = host->segments.count;
-	size_t stride = MAX(count / PLACES_MOST, (size_t)1);
-	size_t slots = 1 + PLACES_LEAST / MAX(count, (size_t)1);
-	struct common_window own = { 0 };
+	const struct common_window *own = &controls->own[set];
 	int r;
 
-	if (!controls_own(run, set, &own))
+	if (!own->to_ns)
 		return 0;
-	of->uptime_s = common_hosts_uptime_s(&host->segments.items[own.segment], of->stall_to_ns);
-	of->load = host->segments.items[own.segment].load;
-	r = array_push(&run->windows, own);
-	controls->places.count = 0;
-	for (size_t i = hash_u64(set) % stride; r == 0 && i < count; i += stride)
-		r = controls_add_segment(controls, host, of, i, slots, own.to_ns - own.from_ns);
-	if (controls->places.count)
-		qsort(controls->places.items, controls->places.count,
-		      sizeof(*controls->places.items), controls_compare);
-	return r < 0 ? r : controls_take(controls, host, set, own.to_ns - own.from_ns);
+	r = array_push(&run->windows, *own);
+	if (r == 0)
+		r = controls_list_places(controls, set);
+	return r < 0 ? r
+		     : controls_take(controls, &run->hosts.items[own->host], set,
+				     own->to_ns - own->from_ns);
+}
+
+static void controls_find_own(struct controls *controls)
+{
+	struct common_run *run = controls->run;
+
+	for (size_t set = 0; set < run->answer->cases.count; set++) {
+		struct common_case *of = &run->answer->cases.items[set];
+		struct common_window *own = &controls->own[set];
+		const struct common_segment *segment;
+
+		if (!controls_own(run, set, own)) {
+			*own = (struct common_window){ 0 };
+			continue;
+		}
+		segment = &run->hosts.items[of->host].segments.items[own->segment];
+		of->uptime_s = common_hosts_uptime_s(segment, of->stall_to_ns);
+		of->load = segment->load;
+	}
 }
 
 static int controls_compare_numbers(const void *a, const void *b)
@@ -208,20 +345,47 @@ static double controls_median(double *values, size_t count)
 	return values[count / 2];
 }
 
+static int controls_init(struct controls *controls)
+{
+	const struct common_run *run = controls->run;
+	size_t cases = run->answer->cases.count;
+
+	controls->each = MAX(EACH_LEAST, MIN(EACH_MOST, ALL_MOST / MAX(cases, (size_t)1)));
+	controls->own = calloc(cases + 1, sizeof(*controls->own));
+	controls->next = calloc(cases + 1, sizeof(*controls->next));
+	controls->hosts = calloc(run->hosts.count + 1, sizeof(*controls->hosts));
+	return controls->own && controls->next && controls->hosts ? 0 : -ENOMEM;
+}
+
+static void controls_done(struct controls *controls)
+{
+	for (size_t i = 0; controls->hosts && i < controls->run->hosts.count; i++) {
+		strata_done(&controls->hosts[i].strata);
+		free(controls->hosts[i].owners);
+	}
+	free(controls->own);
+	free(controls->next);
+	free(controls->hosts);
+	array_done(&controls->places);
+	array_done(&controls->hours);
+	array_done(&controls->loads);
+}
+
 int common_controls_choose(struct common_run *run)
 {
 	struct common_answer *answer = run->answer;
 	struct controls controls = { .run = run };
-	int r = 0;
+	int r = controls_init(&controls);
 
-	controls.each = MAX(EACH_LEAST, MIN(EACH_MOST, ALL_MOST / MAX(answer->cases.count, 1u)));
+	if (r == 0)
+		controls_find_own(&controls);
+	for (size_t host = 0; r == 0 && host < run->hosts.count; host++)
+		r = controls_share_out(&controls, host);
 	for (size_t set = 0; r == 0 && set < answer->cases.count; set++)
 		r = controls_choose_set(&controls, set);
 	answer->time_of_day_ns =
 		controls_median(controls.hours.items, controls.hours.count) * 3600 * NSEC_PER_SEC;
 	answer->load_apart = controls_median(controls.loads.items, controls.loads.count);
-	array_done(&controls.places);
-	array_done(&controls.hours);
-	array_done(&controls.loads);
+	controls_done(&controls);
 	return r;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Plants causes in the incidents of ten hosts, and asks what the incidents share. Without
- * arguments, one seed; `bench/explain --all` runs `test-common FIRST LAST` and prints how often the
- * cause came first, and how often an answer claimed one without a cause.
+ * arguments, one seed; `bench/explain --all` runs `test-common FIRST LAST [SITUATION]` and prints
+ * how often the cause came first, and how often an answer claimed one without a cause.
  */
 #include <stdlib.h>
 
@@ -202,24 +202,20 @@ static void test_sign(void)
 	study_done(&study);
 }
 
-/* Prints the score of many seeds. */
-static void bench(uint64_t first, uint64_t last)
+/* Prints the score of many seeds of a situation. */
+static void bench(enum shared kind, uint64_t first, uint64_t last)
 {
-	unsigned int of = last - first + 1;
+	unsigned int of = last - first + 1, right = 0;
 
-	for (int kind = 0; kind < SHARED_KINDS; kind++) {
-		unsigned int right = 0;
-
-		for (uint64_t seed = first; seed <= last; seed++)
-			right += try_seed(kind, seed);
-		if (kind == SHARED_NONE)
-			printf("%-26s claimed in %u of %u (%.1f %%)\n", shared_names[kind],
-			       of - right, of, 100.0 * (of - right) / of);
-		else
-			printf("%-26s the cause first in %u of %u (%.1f %%)\n", shared_names[kind],
-			       right, of, 100.0 * right / of);
-		fflush(stdout);
-	}
+	for (uint64_t seed = first; seed <= last; seed++)
+		right += try_seed(kind, seed);
+	if (kind == SHARED_NONE)
+		printf("%-26s claimed in %u of %u (%.1f %%)\n", shared_names[kind], of - right, of,
+		       100.0 * (of - right) / of);
+	else
+		printf("%-26s the cause first in %u of %u (%.1f %%)\n", shared_names[kind], right,
+		       of, 100.0 * right / of);
+	fflush(stdout);
 }
 
 static const struct check_test tests[] = { { "planted causes come first", test_causes },
@@ -229,10 +225,13 @@ static const struct check_test tests[] = { { "planted causes come first", test_c
 int main(int argc, char **argv)
 {
 	is_verbose = getenv("VERBOSE");
-	if (argc == 3) {
+	if (argc >= 3) {
 		if (setjmp(check_failed))
 			return 1;
-		bench(strtoull(argv[1], NULL, 10), strtoull(argv[2], NULL, 10));
+		for (int kind = 0; kind < SHARED_KINDS; kind++)
+			if (argc == 3 || strcmp(argv[3], shared_names[kind]) == 0)
+				bench(kind, strtoull(argv[1], NULL, 10),
+				      strtoull(argv[2], NULL, 10));
 		return 0;
 	}
 	return check_run(tests, ARRAY_SIZE(tests));
