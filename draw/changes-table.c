@@ -95,24 +95,6 @@ static void changes_table_put_load(const struct changes_drawing *drawing, double
 	terminal_style(drawing->terminal, STYLE_PLAIN, drawing->text);
 }
 
-/*
- * Puts a call path from the leaf to its callers, so that a long line loses its outermost callers.
- */
-static void changes_table_put_path(const char *path, struct buffer *text)
-{
-	const char *end = path + strlen(path);
-
-	while (end > path) {
-		const char *begin = end;
-
-		while (begin > path && begin[-1] != ';')
-			begin--;
-		buffer_bytes(text, begin, end - begin);
-		buffer_text(text, begin > path ? " < " : "");
-		end = MAX(begin - 1, path);
-	}
-}
-
 /* Puts the whole name of a row, NUL-terminated. */
 static void changes_table_put_whole_name(const struct changes_drawing *drawing,
 					 const struct change *row, struct buffer *name)
@@ -120,7 +102,7 @@ static void changes_table_put_whole_name(const struct changes_drawing *drawing,
 	if (!row->name)
 		buffer_printf(name, "CPU %u", row->cpu);
 	else if (drawing->changes->by == CHANGES_BY_PATH)
-		changes_table_put_path(row->name, name);
+		text_put_path(row->name, name);
 	else
 		buffer_text(name, row->name);
 	if (row->kernel)

@@ -7,6 +7,9 @@
 #include "base/cleanup.h"
 #include "base/foreign.h"
 
+/* The columns of "..". */
+#define DOTS 2u
+
 struct range {
 	uint32_t first, last;
 };
@@ -63,34 +66,84 @@ unsigned int text_width(const struct terminal *terminal, const char *text)
 	return width;
 }
 
-unsigned int text_put_short(const struct terminal *terminal, const char *text, unsigned int width,
-			    struct buffer *to)
+/* Puts at most `size` bytes of the text, and at most `width` columns. Returns the columns used. */
+static unsigned int text_put_part(const struct terminal *terminal, const char *text, size_t size,
+				  unsigned int width, struct buffer *to)
 {
-	bool truncated = text_width(terminal, text) > width;
-	unsigned int dots = truncated ? MIN(width, 2u) : 0, used = 0;
+	const char *end = text + size;
+	unsigned int used = 0;
 
-	while (*text) {
+	while (text < end) {
 		struct shown shown;
 		const char *next = take_character(terminal, text, &shown);
 
-		if (used + shown.width > width - dots)
+		if (used + shown.width > width)
 			break;
 		buffer_bytes(to, shown.text, shown.size);
 		used += shown.width;
 		text = next;
 	}
-	buffer_bytes(to, "..", dots);
-	return used + dots;
+	return used;
+}
+
+/* Returns the size of the words that fit, without the blanks behind them. */
+static size_t text_fitting(const struct terminal *terminal, const char *text, unsigned int width)
+{
+	const char *at = text, *end = text;
+	unsigned int used = 0;
+
+	while (*at && used <= width) {
+		struct shown shown;
+
+		if (*at == ' ' && at[-(at > text)] != ' ')
+			end = at;
+		at = take_character(terminal, at, &shown);
+		used += shown.width;
+	}
+	return end - text;
+}
+
+static unsigned int text_put_first_word(const struct terminal *terminal, const char *text,
+					unsigned int width, struct buffer *to)
+{
+	size_t blanks = strspn(text, " ");
+	_cleanup_free_ char *word = strndup(text, blanks + strcspn(text + blanks, " "));
+
+	if (word)
+		return text_put_middle(terminal, word, width, to);
+	to->failed = true;
+	return 0;
+}
+
+unsigned int text_put_short(const struct terminal *terminal, const char *text, unsigned int width,
+			    struct buffer *to)
+{
+	size_t size;
+
+	if (text_width(terminal, text) <= width)
+		return text_put_part(terminal, text, strlen(text), width, to);
+	size = width > DOTS + 1 ? text_fitting(terminal, text, width - DOTS - 1) : 0;
+	if (!size)
+		return text_put_first_word(terminal, text, width, to);
+	width = text_put_part(terminal, text, size, width, to);
+	buffer_text(to, " ..");
+	return width + 1 + DOTS;
 }
 
 unsigned int text_put_middle(const struct terminal *terminal, const char *text, unsigned int width,
 			     struct buffer *to)
 {
 	unsigned int all = text_width(terminal, text), at = 0, used = 0;
-	unsigned int tail = width > 4 ? (width - 2) / 2 : 0, head = width - 2 - tail, dots = 2;
+	unsigned int tail = width > 4 ? (width - DOTS) / 2 : 0, head = width - DOTS - tail;
+	unsigned int dots = MIN(width, DOTS);
 
-	if (all <= width || !tail)
-		return text_put_short(terminal, text, width, to);
+	if (all <= width)
+		return text_put_part(terminal, text, strlen(text), width, to);
+	if (!tail) {
+		used = text_put_part(terminal, text, strlen(text), width - dots, to);
+		buffer_bytes(to, "..", dots);
+		return used + dots;
+	}
 	for (struct shown shown; *text; at += shown.width) {
 		text = take_character(terminal, text, &shown);
 		if (at + shown.width > head && at < all - tail) {
@@ -110,4 +163,19 @@ void text_put(const struct terminal *terminal, const char *text, unsigned int wi
 {
 	for (unsigned int used = text_put_short(terminal, text, width, to); used < width; used++)
 		buffer_u8(to, ' ');
+}
+
+void text_put_path(const char *path, struct buffer *to)
+{
+	const char *end = path + strlen(path);
+
+	while (end > path) {
+		const char *begin = end;
+
+		while (begin > path && begin[-1] != ';')
+			begin--;
+		buffer_bytes(to, begin, end - begin);
+		buffer_text(to, begin > path ? " < " : "");
+		end = MAX(begin - 1, path);
+	}
 }

@@ -11,10 +11,13 @@
 #include "draw/terminal.h"
 
 unsigned int text_width(const struct terminal *terminal, const char *text);
-/* Puts exactly `width` columns: pads with blanks, or truncates and ends with "..". */
+/* Puts exactly `width` columns: pads with blanks, or shortens as text_put_short() does. */
 void text_put(const struct terminal *terminal, const char *text, unsigned int width,
 	      struct buffer *to);
-/* Puts at most `width` columns; a truncated text ends with "..". Returns the columns used. */
+/*
+ * Puts at most `width` columns. ".." replaces the last words. If the first word does not fit, puts
+ * only this word, and ".." replaces its middle. Returns the columns used.
+ */
 unsigned int text_put_short(const struct terminal *terminal, const char *text, unsigned int width,
 			    struct buffer *to);
 /*
@@ -23,3 +26,8 @@ unsigned int text_put_short(const struct terminal *terminal, const char *text, u
  */
 unsigned int text_put_middle(const struct terminal *terminal, const char *text, unsigned int width,
 			     struct buffer *to);
+/*
+ * Puts the functions of a path such as "main;serve;read", the leaf first. A text that is too wide
+ * then loses its outermost callers.
+ */
+void text_put_path(const char *path, struct buffer *to);

@@ -19,6 +19,8 @@
 #define ROWS_USUAL 20
 #define BAR_WIDTH 10
 #define SHARE_WIDTH 7
+/* "  kernel" */
+#define MODE_WIDTH 8
 /* A narrower terminal does not show the parts of the load. */
 #define WIDTH_FULL 72
 #define WIDTH_NARROW 40
@@ -26,30 +28,48 @@
 #define WIDTH_BARS 92
 /* A narrower terminal does not show the usual values. */
 #define WIDTH_USUAL 32
+/* A function that does not fit keeps this many columns. */
+#define FUNCTION_LEAST 10
+/* The fields behind a name, and the size of one. */
+#define FIELDS_MAX 4
+#define FIELD_SIZE 40
+
+/* The columns that leave for long names, each of them only if the ones before it have left. */
+enum leaving {
+	LEAVING_NONE,
+	LEAVING_BARS,
+	/* The parts of the load, or the mode of functions. */
+	LEAVING_PARTS,
+};
 
 struct drawing {
 	const struct ranking *ranking;
 	const struct terminal *terminal;
 	struct buffer *text;
+	enum leaving leaving;
+	/* The number of digits of the largest CPU. */
+	int cpu_digits;
 };
-
-static bool top_is_full(const struct drawing *drawing)
-{
-	return drawing->terminal->width >= WIDTH_FULL;
-}
 
 struct section {
 	const char *title;
 	bool functions;
 	void (*put)(const struct drawing *drawing, size_t row);
+	/* Puts the name of a row that must stay whole. */
+	void (*put_name)(const struct drawing *drawing, size_t row, struct buffer *name);
 	/* The number of rows with a value. */
 	size_t count;
 	size_t shown;
 };
 
+static bool top_is_full(const struct drawing *drawing)
+{
+	return drawing->terminal->width >= WIDTH_FULL && drawing->leaving < LEAVING_PARTS;
+}
+
 static bool has_bars(const struct drawing *drawing)
 {
-	return drawing->terminal->width >= WIDTH_BARS;
+	return drawing->terminal->width >= WIDTH_BARS && drawing->leaving < LEAVING_BARS;
 }
 
 /* Returns the columns of the line that are left for names. */
@@ -148,13 +168,6 @@ static unsigned int top_put_shares(const struct drawing *drawing, bool stands_ou
 	return used + 3 * SHARE_WIDTH;
 }
 
-static void top_put_name(const struct drawing *drawing, const char *name, unsigned int used)
-{
-	buffer_text(drawing->text, "  ");
-	text_put_short(drawing->terminal, name, top_room_left(drawing, used + 2), drawing->text);
-	buffer_u8(drawing->text, '\n');
-}
-
 /* Puts the names of the columns; a narrow terminal has fewer columns. */
 static void put_heading(const struct drawing *drawing, const struct section *section)
 {
@@ -176,90 +189,127 @@ static void put_heading(const struct drawing *drawing, const struct section *sec
 	buffer_u8(drawing->text, '\n');
 }
 
-static void top_put_core(const struct drawing *drawing, size_t row)
+/* Puts the CPU and its thread, as "CPU 5 kubelet: ", which the function follows. */
+static void top_name_thread(const struct drawing *drawing, const struct ranking_core *core,
+			    struct buffer *name)
+{
+	buffer_printf(name, "CPU %-*u ", drawing->cpu_digits, core->cpu);
+	buffer_text(name, core->group ? core->group : "idle");
+	buffer_text(name, core->function ? ": " : "");
+}
+
+static void top_name_core(const struct drawing *drawing, size_t row, struct buffer *name)
 {
 	const struct ranking_core *core = &drawing->ranking->cores.items[row];
+
+	top_name_thread(drawing, core, name);
+	buffer_text(name, core->function ? core->function : "");
+}
+
+static void top_put_core(const struct drawing *drawing, size_t row)
+{
+	const struct terminal *terminal = drawing->terminal;
+	const struct ranking_core *core = &drawing->ranking->cores.items[row];
 	unsigned int used =
-		top_put_shares(drawing, core->stands_out, drawing->ranking->cpus_compared,
-			       &core->now, &core->usual);
-	char name[600];
+		2 + top_put_shares(drawing, core->stands_out, drawing->ranking->cpus_compared,
+				   &core->now, &core->usual);
+	unsigned int room = top_room_left(drawing, used), width;
+	_cleanup_(buffer_done) struct buffer thread = { 0 }, name = { 0 };
 
-	snprintf(name, sizeof(name), "CPU %-3u %.64s%s%.500s", core->cpu,
-		 core->group ? core->group : "idle", core->function ? ": " : "",
-		 core->function ? core->function : "");
-	top_put_name(drawing, name, used);
-}
-
-/*
- * Puts a call path from the leaf to its callers, so that a long line loses its outermost callers.
- */
-static void top_put_path(const char *path, struct buffer *text)
-{
-	const char *end = path + strlen(path);
-
-	while (end > path) {
-		const char *begin = end;
-
-		while (begin > path && begin[-1] != ';')
-			begin--;
-		buffer_bytes(text, begin, end - begin);
-		buffer_text(text, begin > path ? " < " : "");
-		end = MAX(begin - 1, path);
+	top_name_thread(drawing, core, &thread);
+	buffer_u8(&thread, 0);
+	top_name_core(drawing, row, &name);
+	buffer_u8(&name, 0);
+	if (buffer_failed(&thread) || buffer_failed(&name)) {
+		drawing->text->failed = true;
+		return;
 	}
+	buffer_text(drawing->text, "  ");
+	width = text_width(terminal, (const char *)thread.data);
+	if (core->function && width + FUNCTION_LEAST <= room) {
+		text_put_short(terminal, (const char *)thread.data, room, drawing->text);
+		text_put_middle(terminal, core->function, room - width, drawing->text);
+	} else {
+		text_put_short(terminal, (const char *)name.data, room, drawing->text);
+	}
+	buffer_u8(drawing->text, '\n');
 }
 
-/* Puts the text behind a group's name: its IDs, or its busiest thread. */
-static void put_group_remark(const struct ranking_group *group, struct buffer *text)
+static void top_name_group(const struct drawing *drawing, size_t row, struct buffer *name)
 {
-	char share[SHARE_TEXT_SIZE];
+	const struct ranking_group *group = &drawing->ranking->groups.items[row];
 
-	if (group->threads == 1)
-		buffer_printf(text, " %d/%d on CPU %u", group->pid, group->tid, group->cpu);
+	if (drawing->ranking->by == TALLY_BY_PATH)
+		text_put_path(group->name, name);
 	else
-		buffer_printf(text, ", %llu threads; busiest %d on CPU %u, %s",
-			      (unsigned long long)group->threads, group->tid, group->cpu,
-			      share_format(group->thread_share, share));
+		buffer_text(name, group->name);
 }
 
-/* Puts the whole name of a group, NUL-terminated. */
-static void put_group_name(const struct drawing *drawing, const struct ranking_group *group,
-			   struct buffer *text)
+struct fields {
+	char texts[FIELDS_MAX][FIELD_SIZE];
+	size_t count;
+};
+
+#define add_field(fields, ...) snprintf((fields)->texts[(fields)->count++], FIELD_SIZE, __VA_ARGS__)
+
+/* Makes the fields behind a group's name: its IDs, or its busiest thread. */
+static void top_make_fields(const struct drawing *drawing, const struct ranking_group *group,
+			    struct fields *ret_fields)
 {
 	enum tally_by by = drawing->ranking->by;
+	char share[SHARE_TEXT_SIZE];
 
+	ret_fields->count = 0;
 	if (by == TALLY_BY_PATH)
-		top_put_path(group->name, text);
-	else
-		buffer_text(text, group->name);
-	if (by == TALLY_BY_THREAD)
-		buffer_printf(text, " on CPU %u", group->cpu);
-	else if (by == TALLY_BY_NAME)
-		put_group_remark(group, text);
-	else if (by != TALLY_BY_PATH)
-		buffer_printf(text, ", %llu thread%s", (unsigned long long)group->threads,
-			      plural(group->threads));
-	buffer_u8(text, 0);
+		return;
+	if (by == TALLY_BY_NAME && group->threads == 1)
+		add_field(ret_fields, " %d/%d", group->pid, group->tid);
+	else if (by != TALLY_BY_THREAD)
+		add_field(ret_fields, ", %llu thread%s", (unsigned long long)group->threads,
+			  plural(group->threads));
+	if (by == TALLY_BY_NAME && group->threads != 1)
+		add_field(ret_fields, "; busiest %d", group->tid);
+	if (by == TALLY_BY_NAME || by == TALLY_BY_THREAD)
+		add_field(ret_fields, " on CPU %u", group->cpu);
+	if (by == TALLY_BY_NAME && group->threads != 1)
+		add_field(ret_fields, ", %s", share_format(group->thread_share, share));
 }
 
 static void top_put_group(const struct drawing *drawing, size_t row)
 {
 	const struct ranking_group *group = &drawing->ranking->groups.items[row];
-	unsigned int used = top_put_shares(drawing, group->stands_out, drawing->ranking->compared,
-					   &group->now, &group->usual);
+	unsigned int used =
+		2 + top_put_shares(drawing, group->stands_out, drawing->ranking->compared,
+				   &group->now, &group->usual);
+	unsigned int room = top_room_left(drawing, used), count = 0;
 	_cleanup_(buffer_done) struct buffer name = { 0 };
-	/* the ends of cgroups differ, and the number of threads stands there */
-	bool middle = drawing->ranking->by == TALLY_BY_CGROUP;
+	struct fields fields;
 
-	put_group_name(drawing, group, &name);
+	top_name_group(drawing, row, &name);
+	top_make_fields(drawing, group, &fields);
+	buffer_u8(&name, 0);
 	if (buffer_failed(&name)) {
 		drawing->text->failed = true;
 		return;
 	}
 	buffer_text(drawing->text, "  ");
-	(middle ? text_put_middle : text_put_short)(drawing->terminal, (const char *)name.data,
-						    top_room_left(drawing, used + 2),
-						    drawing->text);
+	/* a cgroup keeps the number of its threads */
+	if (drawing->ranking->by == TALLY_BY_CGROUP && strlen(fields.texts[0]) < room)
+		count = text_put_middle(drawing->terminal, (const char *)name.data,
+					room - strlen(fields.texts[0]), drawing->text);
+	else
+		count = text_put_short(drawing->terminal, (const char *)name.data, room,
+				       drawing->text);
+	for (size_t i = 0; i < fields.count && strlen(fields.texts[i]) <= room - count; i++) {
+		buffer_text(drawing->text, fields.texts[i]);
+		count += strlen(fields.texts[i]);
+	}
 	buffer_u8(drawing->text, '\n');
+}
+
+static void top_name_function(const struct drawing *drawing, size_t row, struct buffer *name)
+{
+	buffer_text(name, drawing->ranking->functions.items[row].name);
 }
 
 static void top_put_function(const struct drawing *drawing, size_t row)
@@ -280,9 +330,12 @@ static void top_put_function(const struct drawing *drawing, size_t row)
 			       drawing->text);
 		buffer_text(drawing->text, function->kernel ? "  kernel" : "  user  ");
 		terminal_style(drawing->terminal, STYLE_PLAIN, drawing->text);
-		used += 8;
+		used += MODE_WIDTH;
 	}
-	top_put_name(drawing, function->name, used);
+	buffer_text(drawing->text, "  ");
+	text_put_middle(drawing->terminal, function->name, top_room_left(drawing, used + 2),
+			drawing->text);
+	buffer_u8(drawing->text, '\n');
 }
 
 #define count_rows(rows, share)                                                   \
@@ -329,12 +382,6 @@ static void top_plan(const struct drawing *drawing, unsigned int other_lines,
 	}
 }
 
-static void add_section(struct sections *sections, const char *title, bool functions,
-			void (*put)(const struct drawing *drawing, size_t row), size_t count)
-{
-	sections->list[sections->count++] = (struct section){ title, functions, put, count, 0 };
-}
-
 static void choose_sections(const struct ranking *ranking, struct sections *sections)
 {
 	static const char *const titles[] = {
@@ -347,14 +394,82 @@ static void choose_sections(const struct ranking *ranking, struct sections *sect
 	};
 
 	if (ranking->by == TALLY_BY_NAME)
-		add_section(sections, "% of the CPU  busiest thread: its function", false,
-			    top_put_core, count_rows(&ranking->cores, now.all));
+		sections->list[sections->count++] = (struct section){
+			"% of the CPU  busiest thread: its function",
+			.put = top_put_core,
+			.put_name = top_name_core,
+			.count = count_rows(&ranking->cores, now.all),
+		};
 	if (ranking->by != TALLY_BY_FUNCTION)
-		add_section(sections, titles[ranking->by], false, top_put_group,
-			    count_rows(&ranking->groups, now.all));
+		sections->list[sections->count++] = (struct section){
+			titles[ranking->by],
+			.put = top_put_group,
+			.put_name = top_name_group,
+			.count = count_rows(&ranking->groups, now.all),
+		};
 	if (tally_by_has_sums(ranking->by))
-		add_section(sections, "% of one CPU   function", true, top_put_function,
-			    count_rows(&ranking->functions, total));
+		sections->list[sections->count++] = (struct section){
+			"% of one CPU   function",
+			.functions = true,
+			.put = top_put_function,
+			.put_name = top_name_function,
+			.count = count_rows(&ranking->functions, total),
+		};
+}
+
+/* Returns the width of the widest name that the section shows. */
+static unsigned int top_widest(const struct drawing *drawing, const struct section *section)
+{
+	unsigned int widest = 0;
+
+	for (size_t row = 0; row < section->shown; row++) {
+		_cleanup_(buffer_done) struct buffer name = { 0 };
+
+		section->put_name(drawing, row, &name);
+		buffer_u8(&name, 0);
+		if (buffer_failed(&name))
+			drawing->text->failed = true;
+		else
+			widest =
+				MAX(widest, text_width(drawing->terminal, (const char *)name.data));
+	}
+	return widest;
+}
+
+/* Returns the columns of a row in front of its name. */
+static unsigned int top_columns(const struct drawing *drawing, const struct section *section)
+{
+	unsigned int width = drawing->terminal->width;
+	unsigned int used = 1 + SHARE_WIDTH + 2 + (width < WIDTH_USUAL ? 0 : SHARE_WIDTH);
+
+	if (section->functions)
+		return used + (width < WIDTH_NARROW ? 0 : 2 * SHARE_WIDTH) +
+		       (top_is_full(drawing) ? MODE_WIDTH : 0);
+	return used + (has_bars(drawing) ? 2 + BAR_WIDTH : 0) +
+	       (top_is_full(drawing) ? 3 * SHARE_WIDTH : 0);
+}
+
+/* Columns leave if all names of the section fit then; otherwise all columns stay. */
+static void top_choose_columns(const struct section *section, struct drawing *drawing)
+{
+	unsigned int widest = top_widest(drawing, section);
+
+	for (int i = LEAVING_NONE; drawing->terminal->wrap && i <= LEAVING_PARTS; i++) {
+		drawing->leaving = i;
+		if (top_columns(drawing, section) + widest <= drawing->terminal->width)
+			return;
+	}
+	drawing->leaving = LEAVING_NONE;
+}
+
+/* Returns the number of digits of the largest CPU. */
+static int top_cpu_digits(const struct ranking *ranking)
+{
+	uint32_t most = 0;
+
+	for (size_t i = 0; i < ranking->cores.count; i++)
+		most = MAX(most, ranking->cores.items[i].cpu);
+	return snprintf(NULL, 0, "%u", most);
 }
 
 static unsigned int top_put_lines(const struct terminal *terminal, const char *lines,
@@ -365,7 +480,8 @@ static unsigned int top_put_lines(const struct terminal *terminal, const char *l
 
 void top_draw(const struct top_screen *screen, const struct terminal *terminal, struct buffer *text)
 {
-	const struct drawing drawing = { screen->ranking, terminal, text };
+	struct drawing drawing = { screen->ranking, terminal, text, LEAVING_NONE,
+				   top_cpu_digits(screen->ranking) };
 	struct sections sections = { .count = 0 };
 	unsigned int lines;
 
@@ -379,6 +495,7 @@ void top_draw(const struct top_screen *screen, const struct terminal *terminal, 
 	else
 		top_plan(&drawing, lines + screen->lines_below, &sections);
 	for (size_t i = 0; i < sections.count; i++) {
+		top_choose_columns(&sections.list[i], &drawing);
 		put_heading(&drawing, &sections.list[i]);
 		for (size_t row = 0; row < sections.list[i].shown; row++)
 			sections.list[i].put(&drawing, row);

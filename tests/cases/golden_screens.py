@@ -103,12 +103,18 @@ def known_words(texts):
     return words
 
 
+def is_shortened(word, known):
+    """Whether ".." replaces the middle of a known word."""
+    begin, dots, end = word.partition("..")
+    return begin and dots and end and any(whole.startswith(begin) and whole.endswith(end) for whole in known)
+
+
 def broken(text, known):
-    """The words of a screen that are broken: only a part of a known word."""
+    """The words of a screen that are broken: only a part of a known word, unless only its middle is missing."""
     return [
         f"no whole word: {word}"
         for word in plain_words(text)
-        if word not in known and ".." not in word and not re.fullmatch(r"(\d\d:){2}\d\d|[.]\d+", word)
+        if word not in known and not is_shortened(word, known) and not re.fullmatch(r"(\d\d:){2}\d\d|[.]\d+", word)
     ]
 
 

@@ -168,7 +168,8 @@ static void test_names(void)
 {
 	check_put(&ascii, "read_zero", 12, "read_zero   ");
 	check_put(&ascii, "read_zero", 9, "read_zero");
-	check_put(&ascii, "read_zero", 6, "read..");
+	check_put(&ascii, "read_zero", 6, "re..ro");
+	check_put(&ascii, "read_zero", 4, "re..");
 	check_put(&ascii, "read_zero", 1, ".");
 	check_put(&ascii, "read_zero", 0, "");
 	check_put(&ascii, "\033[2J\n\x80\xff", 8, "?[2J??? ");
@@ -182,6 +183,18 @@ static void test_names(void)
 	check_put(&unicode, "e\u0301x", 3, "e\u0301x ");
 	check_put(&unicode, "a\u202eb\xc2\x9b", 5, "a?b? ");
 	CHECK_EQ(text_width(&unicode, "\u65e5\u672c\u8a9e"), 6);
+}
+
+static void test_words_of_texts(void)
+{
+	check_put(&ascii, "busiest 21592 on CPU 7", 22, "busiest 21592 on CPU 7");
+	check_put(&ascii, "busiest 21592 on CPU 7", 21, "busiest 21592 on ..  ");
+	check_put(&ascii, "busiest 21592 on CPU 7", 17, "busiest 21592 .. ");
+	check_put(&ascii, "busiest 21592 on CPU 7", 10, "busiest ..");
+	check_put(&ascii, "busiest 21592 on CPU 7", 9, "busiest  ");
+	check_put(&ascii, "busiest 21592 on CPU 7", 6, "bu..st");
+	check_put(&ascii, "    self  usual", 13, "    self ..  ");
+	check_put(&unicode, "\u65e5\u672c \u65e5\u672c", 8, "\u65e5\u672c .. ");
 }
 
 static void check_middle(const char *name, unsigned int width, const char *expected)
@@ -207,4 +220,5 @@ CHECK_MAIN({ "output that is not a terminal", test_no_terminal },
 	   { "how many colours a terminal has", test_depths },
 	   { "colours that are forced", test_forced }, { "styles in basic colours", test_styles },
 	   { "words of --color", test_words }, { "names fit their columns", test_names },
+	   { "no word of a text is broken", test_words_of_texts },
 	   { "long text loses its middle", test_middle })
