@@ -10,7 +10,10 @@
 
 #include "base/bytes.h"
 
-/* In the order in which they are sent: a window says that its samples are there. */
+/*
+ * In the order in which they are sent: the row of a window comes last, because it promises that the
+ * samples are there.
+ */
 enum fleet_table {
 	FLEET_STACKS,
 	FLEET_FACTS,

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* What belongs to a segment beside its samples: figures of the host per minute, and losses. */
+/* Puts the rows of a segment that are not samples: figures of the host per minute, and losses. */
 
 #include "base/error.h"
 #include "fleet/batch-rows.h"
 #include "store/read/store-reader.h"
 
-/* Kinds of rows that tapes do not have: a time that the host never shipped. */
+/* Kinds of losses that only a fleet has: the host never shipped this time. */
 #define LOSS_ROW_REMOVED 1000
 #define LOSS_ROW_DAMAGED 1001
 
-/* Puts a row of a time that is not there. */
+/* Puts a row for a time that was lost. */
 void loss_row_put(struct batch_rows *rows, const char *host, uint64_t from_ns, uint64_t to_ns,
 		  uint32_t kind, uint32_t cpu, uint64_t count);
 /* Puts the losses that a segment notes. Returns 0 or the errors of store_reader_load(). */

@@ -5,7 +5,7 @@
  * Ships a store to the server of a fleet, round by round. A round is one segment, what the kernel
  * complained about, and the windows that are complete. Its batches go into the outbox, then to the
  * server, byte for byte until the server acknowledges each; then the state moves on. So each row
- * arrives once, whatever ends in between.
+ * arrives once, even if the exporter or the server ends in between.
  */
 
 #include <stdbool.h>

@@ -72,7 +72,7 @@ static char *host_labels_read(const struct host_labels *labels, const char *path
 	return file_read(full, max, &text, NULL) < 0 ? NULL : text;
 }
 
-/* Reads "NAME = VALUE" lines. With an error, a line that is not one is refused. */
+/* Reads "NAME = VALUE" lines. If `error` is not NULL, refuses any other line. */
 static int host_labels_take_lines(struct host_labels *labels, const char *path, const char *prefix,
 				  const char *const *only, struct error *error)
 {

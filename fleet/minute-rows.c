@@ -161,7 +161,10 @@ static void minute_rows_put_all(struct minute_rows *sums, const struct minute_wr
 	}
 }
 
-/* Numbers of strings, stacks and frames hold for all slices of a segment that did not change. */
+/*
+ * All slices of a segment have the same numbers of strings, stacks and frames, unless the segment
+ * has changed.
+ */
 static int minute_rows_check(struct minute_rows *sums, const struct tape *tape)
 {
 	uint32_t strings = strings_count(&tape->strings);
@@ -217,7 +220,10 @@ int minute_rows_put(struct store_reader *reader, const struct store_segment *seg
 
 	for (uint64_t i = 0; r == 0 && i < slices; i++) {
 		const struct segment_want want = {
-			/* the first and the last slice have what is beside the segment, too */
+			/*
+			 * the first and the last slice also have samples outside of the segment's
+			 * times
+			 */
 			.from_ns = i ? segment->begin_ns + i * length_ns : 0,
 			.to_ns = i + 1 < slices ? segment->begin_ns + (i + 1) * length_ns
 						: UINT64_MAX,

@@ -11,7 +11,7 @@
 #include "fleet/stack-names.h"
 #include "store/read/store-reader.h"
 
-/* Stacks of a minute with rows of their own. */
+/* The number of stacks of a minute that have rows of their own. */
 #define MINUTE_ROWS_HEAVIEST 200
 
 /*

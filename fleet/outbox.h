@@ -25,7 +25,7 @@ struct outbox;
 /* Begins a round in the folder. Numbers batches from `first_batch` on. */
 int outbox_new(const char *folder, uint64_t first_batch, struct outbox **ret_outbox,
 	       struct error *error);
-/* Takes the rows of tables that have a batch full, or with `all` of each table. */
+/* Makes batches of the rows of each table that fill a batch; with `all`, of all rows. */
 int outbox_take(struct outbox *outbox, struct batch_rows *rows, bool all, struct error *error);
 /* Returns the number of the next batch. */
 uint64_t outbox_next(const struct outbox *outbox);

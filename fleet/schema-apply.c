@@ -10,7 +10,7 @@
 #include "fleet/schema.h"
 #include "fleet/sql-text.h"
 
-/* The first servers with all that a current one needs are of 2020; those of 2018 lack it. */
+/* Servers from this year (2020) on can store the current tables; those of 2018 cannot. */
 #define SCHEMA_CURRENT_MAJOR 20
 
 /* Fills a statement, runs it, and reads a single number of its answer. */

@@ -115,7 +115,10 @@ static void schema_put_engine(struct schema_maker *maker, const char *arguments)
 		      has ? arguments + 1 : "");
 }
 
-/* Times for which the server knows a batch again: a week, which a host may be cut off. */
+/*
+ * Makes the server recognise a repeated batch for a week, because a host may be cut off for that
+ * time.
+ */
 static void schema_put_settings(struct schema_maker *maker, const char *line)
 {
 	if (maker->target->cluster)

@@ -23,7 +23,7 @@ struct schema_target {
 	const char *cluster;
 	/* The server knows codecs, TTL and the deduplication of tables that are not replicated. */
 	bool current;
-	/* The server takes LowCardinality. Older ones have to be told so in their settings. */
+	/* The server takes LowCardinality. Older ones need a setting for it. */
 	bool low_cardinality;
 	uint32_t samples_days;
 	uint32_t sums_days;

@@ -50,7 +50,10 @@ static const char *server_take_user(const char *text, struct server_address *add
 	return at + 1;
 }
 
-/* Only what a host and a port consist of, so that the rest of the URL is what we append. */
+/*
+ * Accepts only the characters of a host and a port, so that nothing but our own text follows in the
+ * URL.
+ */
 static bool server_is_authority(const char *text, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
@@ -133,7 +136,7 @@ void server_limit(struct server *server, uint64_t bytes_per_second)
 	server->bytes_per_second = bytes_per_second;
 }
 
-/* The numbers of ClickHouse for what a person must mend elsewhere than in the statement. */
+/* Maps ClickHouse's codes of errors that a person must mend, but not in the statement. */
 static int server_errno(unsigned int status, unsigned int code)
 {
 	switch (code) {

@@ -17,7 +17,7 @@
 #include "store/read/store-reader.h"
 
 #define DAY_NS (86400 * NSEC_PER_SEC)
-/* A window whose segment does not come is shipped with what there is. */
+/* After this time, a window is shipped even if one of its segments has not come. */
 #define WINDOW_PATIENCE_NS (900 * NSEC_PER_SEC)
 /* A round ships at most this much of one window, so that its outbox fits into memory. */
 #define WINDOW_PART_NS (60 * NSEC_PER_SEC)
@@ -80,7 +80,7 @@ static int ship_keep_marks(struct ship_maker *maker)
 	return r;
 }
 
-/* What retention removed after the last segment that was shipped never was. */
+/* Puts losses for the times that retention removed before they were shipped. */
 static int ship_put_removed(struct ship_maker *maker, uint64_t to_ns)
 {
 	const char *host = maker->round->host;
@@ -125,7 +125,7 @@ static int ship_put_segment(struct ship_maker *maker, const struct store_segment
 
 	if (r == 0)
 		r = *segment->damage ? -EBADMSG : ship_put_segment_rows(maker, segment);
-	/* the segment went meanwhile: the next round says so; these rows may never be sent */
+	/* the segment was removed meanwhile: the next round reports it, so drop these rows */
 	if (r == -ENOENT || r == -ESTALE) {
 		sent_stacks_done(maker->round->sent);
 		return error_forget(maker->error);
@@ -206,7 +206,7 @@ static int ship_put_window(struct ship_maker *maker, const struct ship_window *w
 			continue;
 		r = sample_rows_put(&samples, segment, window->from_ns, window->to_ns,
 				    maker->error);
-		/* what cannot be read is a row of losses of its own */
+		/* a segment that cannot be read has a row of losses */
 		if (r == -ENOENT || r == -EBADMSG || r == -EPROTONOSUPPORT)
 			r = error_forget(maker->error);
 	}

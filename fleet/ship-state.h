@@ -35,7 +35,7 @@ struct ship_state {
 	uint64_t shipped_to_ns;
 	/* The last day whose facts were shipped. */
 	uint64_t facts_day;
-	/* What the store still has of what was shipped. */
+	/* The shipped segments and incidents that the store still has. */
 	struct ship_marks segments, incidents;
 	array_of(struct ship_window) windows;
 };

@@ -84,7 +84,7 @@ int import_file_open(const char *path, const struct import_options *options,
 void import_file_done(struct import_file *file);
 /*
  * Finds the times of a file that continues `before`. If `before` continues a file, too, `*stream`
- * must be the stream that the call for `before` left. Afterwards `*stream` is the stream of `file`.
+ * must still be the result of the call for `before`. Afterwards `*stream` is the stream of `file`.
  * Returns -EBADMSG with an error when `file` does not continue `before` (NULL: none).
  */
 int import_file_follow(struct import_file *file, struct import_file *before,

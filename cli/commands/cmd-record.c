@@ -286,7 +286,7 @@ static int record_into_store(struct recording *recording, struct recorder_option
 		    store_path(invocation));
 	if (store_writer_shortened(writer))
 		say(invocation,
-		    "%s: moved notes of more than 128 MB to notes.long; their end stays",
+		    "%s: moved notes of more than 128 MB to notes.long, and kept their end",
 		    store_path(invocation));
 	r = settle_limits(invocation, writer, &settings->limits);
 	if (r != EXIT_DONE)

@@ -29,9 +29,9 @@ struct common_segment {
 /* All stores of one host. */
 struct common_host {
 	uint32_t name;
-	/* in the order of their begin */
+	/* sorted by begin */
 	array_of(struct common_segment) segments;
-	/* incidents, with a margin: no control lies here */
+	/* the times of incidents, each with a margin: controls lie elsewhere */
 	struct quiet_spans excluded;
 	uint64_t recorded_ns;
 	/* the time of a sample, and the number of CPUs; 0: not known */
@@ -127,5 +127,5 @@ int common_signs_find(struct common_run *run, const struct common_matrix *matrix
  * Returns 0 or a negative errno.
  */
 int common_full_sign_find(struct common_run *run, struct error *error);
-/* Adds the full CPUs to the signs, if they are one. Returns 0 or -ENOMEM. */
+/* Adds the sign "a full CPU" if full CPUs preceded most incidents. Returns 0 or -ENOMEM. */
 int common_full_sign_set(struct common_run *run);

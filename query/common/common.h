@@ -20,9 +20,9 @@
 #include "store/read/store-reader.h"
 
 /*
- * Claims are wrong in at most one of 20 answers about incidents without a cause. The test spends
- * less than that, because windows without a cause are rarely alike in all: this for rows, and this
- * for all patterns of times and places together.
+ * Claims are wrong in at most one of 20 answers about incidents without a cause. The test uses
+ * less than that, because windows without a cause rarely agree in everything: the first share is
+ * for rows, the second one for all patterns of times and places together.
  */
 #define COMMON_ROW_CHANCE 0.02
 #define COMMON_PATTERN_CHANCE 0.01
@@ -63,13 +63,13 @@ struct common_case {
 
 enum common_kind {
 	COMMON_THREAD,
-	/* the threads of a name on the CPU where they had most */
+	/* the threads of a name on the CPU where they had most time */
 	COMMON_THREAD_ON_CPU,
 	COMMON_FUNCTION,
 	COMMON_PATH,
 	COMMON_CGROUP,
 	COMMON_GAUGE,
-	/* the rest never leads a trait if another row does */
+	/* rows of the kinds below lead a trait only if no other row can */
 	COMMON_CPU,
 	COMMON_MACHINE,
 };
@@ -81,7 +81,10 @@ struct common_row {
 	uint32_t name;
 	/* for a gauge: enum series_unit */
 	int unit;
-	/* elevated (or lowered) from this level on, in k incidents and m controls */
+	/*
+	 * the least value (with `below` the greatest) that counts, and how many windows have such a
+	 * value
+	 */
 	double level;
 	bool below;
 	unsigned int cases, controls;
@@ -98,7 +101,7 @@ struct common_trait {
 	struct common_row lead;
 	struct common_row companions[COMMON_COMPANIONS];
 	size_t companion_count;
-	/* incidents and controls that were compared: those that no trait before explains */
+	/* the number of compared incidents and controls; earlier traits explain the others */
 	unsigned int of_cases, of_controls;
 };
 
@@ -116,11 +119,13 @@ enum common_pattern_kind {
 
 /* A pattern of places or times that chance does not explain. */
 struct common_pattern {
-	/* the incidents allow the test */
+	/* there are enough incidents for the test */
 	bool tested;
 	/* allows for the number of patterns that were tried */
 	double p;
-	/* incidents of the host, CPU or queue with most; incidents in the fullest hours */
+	/*
+	 * the number of incidents of the host, CPU or queue that has most, or in the fullest hours
+	 */
 	unsigned int cases, of;
 	/* the host; or the number of the CPU or queue; or the first of the fullest hours (UTC) */
 	uint32_t name;
@@ -138,11 +143,14 @@ struct common_sign {
 	bool below;
 	/* incidents and controls that had the sign */
 	unsigned int cases, of_cases, controls, of_controls;
-	/* how long before the incident's line it was there: median, least */
+	/* how long the sign precedes the incident's line: the median and the least */
 	uint64_t before_ns, least_ns;
 	/* the recording begins with the sign in at least one of them */
 	bool at_least;
-	/* the part of the recorded time with the sign that no incident followed; NAN: unknown */
+	/*
+	 * the part of the recorded time that has the sign although no incident follows; NAN:
+	 * unknown
+	 */
 	double vain;
 };
 

@@ -14,7 +14,10 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 
-/* The levels of a row let this many windows reach them, in parts of the number of sets. */
+/*
+ * The number of windows that reach a level, for each level of a row, as multiples of the number of
+ * sets.
+ */
 static const double parts[] = { 0.25, 0.4, 0.55, 0.7, 0.85, 1, 1.2, 1.5, 2, 3 };
 /* A level that fewer windows reach is not shared. */
 #define REACH_LEAST 2
@@ -28,7 +31,7 @@ struct contrast_level {
 	float level;
 	bool below;
 	unsigned int reach;
-	/* the first of the words of its bits, and of its scores */
+	/* the index of its first word in `bits`, and of its first score in `scores` */
 	size_t bits, scores;
 };
 
@@ -39,7 +42,7 @@ struct contrast {
 	array_of(uint64_t) bits;
 	/* for each level and number of incidents: the score */
 	array_of(float) scores;
-	/* the windows that are the incidents' */
+	/* the windows of incidents, as bits */
 	uint64_t *cases;
 	/* sorted values of one row */
 	float *sorted;
@@ -82,8 +85,8 @@ static void contrast_sort(struct contrast *contrast, uint32_t row, bool below)
 }
 
 /*
- * Returns how much `cases` incidents say against the expectation: each incident reaches the level
- * with the mean chance of its set.
+ * Returns the score of a level that `cases` incidents reach. Without a cause, each incident would
+ * reach the level with the mean chance of its set.
  */
 static float contrast_score(double expected, double sets, double cases)
 {
@@ -97,7 +100,7 @@ static float contrast_score(double expected, double sets, double cases)
 	return sets * score;
 }
 
-/* Sets the bits of a level. Returns how many incidents the sets let expect. */
+/* Sets the bits of a level. Returns the expected number of incidents that reach it. */
 static double contrast_fill(const struct contrast *contrast, const struct contrast_level *level,
 			    uint64_t *bits)
 {

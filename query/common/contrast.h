@@ -7,10 +7,10 @@
  * be the incident's.
  *
  * A row is elevated in a window if its value reaches a level. The test tries several levels of each
- * row. The score of a level is how much more often incidents reach it than the sets let expect (a
- * logarithm of a likelihood ratio). The p-value of a row is the share of permutations whose highest
- * score over all rows and levels is at least the row's. So it allows for the number of rows and
- * levels, and rows may depend on each other in any way.
+ * row. The score of a level says how much more often incidents reach it than all windows of their
+ * sets do. It is a logarithm of a likelihood ratio. The p-value of a row is the share of
+ * permutations whose highest score over all rows and levels is at least the row's. So it allows for
+ * the number of rows and levels, and rows may depend on each other in any way.
  */
 
 #include <stdbool.h>
@@ -26,11 +26,11 @@ struct contrast_input {
 	const uint32_t *firsts;
 	/* by row, then by window; not NAN */
 	const float *values;
-	/* for each row: levels below it never count */
+	/* for each row: the least level that counts */
 	const float *least;
 	/* for each row: low values count, too */
 	const bool *both;
-	/* for each set: it is left out; NULL: none is */
+	/* for each set: whether it is left out; NULL: no set is */
 	const bool *left_out;
 	/* 0: no p-values, which are then 1 */
 	unsigned int permutations;

@@ -11,10 +11,10 @@
 #include "tape/outline.h"
 #include "tape/tape.h"
 
-/* What precedes an incident is not a control, and not what follows it. */
+/* No control lies this close to an incident, before or after it. */
 #define APART_LEAST_NS (10 * NSEC_PER_SEC)
 #define APART_MOST_NS (60 * NSEC_PER_SEC)
-/* A recording of this many times that distance can spare it. */
+/* The distance is this part of the recorded time, within the limits above. */
 #define APART_PART 240
 
 /* Reads what the first readable segment says about its host. */

@@ -7,9 +7,9 @@
 #include "query/common/common-internal.h"
 #include "query/read/series.h"
 
-/* CPU time below this is no level, in CPUs. */
+/* The least level of CPU time, in CPUs. */
 #define TIME_LEAST 0.05f
-/* A figure of a gauge below this is no level. */
+/* The least level of a gauge. */
 #define GAUGE_LEAST 1e-3f
 /* A row that fewer windows have is not shared. */
 #define HAVE_LEAST 2
@@ -24,7 +24,7 @@ void common_matrix_done(struct common_matrix *matrix)
 	free(matrix->keys);
 }
 
-/* Gives each window that counts a column: those of sets whose incident and a control were read. */
+/* Gives a column to each window of a set whose incident and at least one control were read. */
 static size_t matrix_set_columns(const struct common_run *run, struct common_matrix *matrix,
 				 uint32_t *columns)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Patterns of places and times. Each is compared with moments that are drawn from the recorded
- * time: without a pattern, incidents come at any moment of it alike.
+ * time: without a pattern, incidents are equally likely at each of them.
  */
 #include <errno.h>
 #include <math.h>
@@ -17,7 +17,7 @@
 /* Fewer incidents, or intervals, show no pattern. */
 #define CASES_LEAST 4
 #define DAY_S 86400.0
-/* The recording must cover the hours of the day alike. */
+/* The recording must cover all hours of the day about equally. */
 #define DAYS_LEAST 2
 /* The fullest hours: this number of them. */
 #define HOURS 4
@@ -140,7 +140,7 @@ static double patterns_draw_number(struct patterns *patterns,
 	return floor(patterns_random(patterns) * numbers->values);
 }
 
-/* Counts how often the most frequent number is drawn as often. */
+/* Counts the draws in which the most frequent number is at least as frequent. */
 static unsigned int patterns_as_frequent(struct patterns *patterns,
 					 const struct patterns_numbers *numbers, unsigned int most)
 {
@@ -248,7 +248,10 @@ static void patterns_index(struct patterns *patterns)
 	}
 }
 
-/* How far the host with most incidents exceeds what its recorded time lets expect. */
+/*
+ * Returns by how many standard deviations a host has more incidents than its recorded time
+ * predicts; the most of all hosts.
+ */
 static double patterns_host_score(const struct patterns *patterns, const double *expected,
 				  const unsigned int *counts, size_t *ret_host)
 {
@@ -371,7 +374,7 @@ static size_t patterns_uptimes(struct patterns *patterns, const struct patterns_
 	return patterns->count;
 }
 
-/* Do incidents come at like uptimes? */
+/* Do incidents come at similar uptimes? */
 static void patterns_uptime(struct patterns *patterns)
 {
 	struct common_pattern *pattern = &patterns->run->answer->patterns[COMMON_OF_UPTIME];
@@ -416,7 +419,7 @@ static size_t patterns_intervals(struct patterns *patterns, struct patterns_mome
 	return count;
 }
 
-/* Do incidents follow each other after like intervals? */
+/* Do incidents follow each other at similar intervals? */
 static void patterns_interval(struct patterns *patterns)
 {
 	struct common_pattern *pattern = &patterns->run->answer->patterns[COMMON_OF_INTERVAL];

@@ -23,10 +23,12 @@
 #define VAIN_NS (48 * 3600 * NSEC_PER_SEC)
 /* A gauge may need this long to fall after an incident. */
 #define FALL_NS (3600 * NSEC_PER_SEC)
-/* The levels that are tried. A warning may be in vain for this part of the time. */
+/*
+ * The number of levels to try, and the largest part of the time for which a gauge may warn in vain.
+ */
 #define LEVELS 48
 #define VAIN_MOST 0.01
-/* A warning before fewer incidents than the gauge shows is worth less. */
+/* A level that warns before less than this part of the incidents is worth less. */
 #define REACHED_LEAST 0.9
 
 /* A segment that is read, and the figures of the signs in it. */

@@ -2,8 +2,8 @@
 /*
  * Incidents may have several causes. The search takes the row that fits best, puts it aside with
  * its incidents, and looks at the others. A row that all incidents share may only be what several
- * causes look like, such as a system call. So two rows that divide the incidents come before one
- * that more of the controls have, too.
+ * causes look like, such as a system call. So two rows that divide the incidents between them come
+ * first if fewer controls have them than have the single row.
  */
 #include <errno.h>
 #include <math.h>
@@ -36,9 +36,9 @@ struct traits {
 	/* by set: a trait has it already */
 	bool *left_out;
 	struct contrast_row *rows;
-	/* for each row its score, less for what controls have */
+	/* for each row its score, reduced by the time that controls have in it */
 	double *pure;
-	/* the highest p-value that is no chance */
+	/* a row with a higher p-value may be due to chance */
 	double chance;
 };
 
@@ -131,7 +131,7 @@ static int traits_describe(const struct traits *traits, size_t number, struct co
 	return r < 0 ? r : traits_medians(traits, number, row);
 }
 
-/* Returns the part of a row's usual time in its time in the incidents that have it. */
+/* Returns a row's usual time, as a part of its time in the incidents that have it. */
 static double traits_impurity(const struct traits *traits, size_t number)
 {
 	const struct contrast_input *input = &traits->matrix->input;
@@ -268,7 +268,7 @@ static int traits_score_rest(const struct traits *traits, size_t lead, size_t fi
 
 /*
  * Looks for a row that, with another one, explains the incidents better than the best row alone.
- * Only rows that fewer incidents have come into question.
+ * Considers only rows that fewer incidents have.
  */
 static int traits_divide(const struct traits *traits, size_t *lead)
 {
@@ -292,7 +292,7 @@ static int traits_divide(const struct traits *traits, size_t *lead)
 		r = traits_score_rest(traits, *lead, row, &rest);
 		if (r < 0)
 			return r;
-		/* a part that chance may give does not divide */
+		/* ignore a row whose part of the incidents may be due to chance */
 		if (MIN(rest, traits->pure[row]) < PART_LEAST * alone ||
 		    traits->pure[row] + rest <= most)
 			continue;
@@ -303,7 +303,7 @@ static int traits_divide(const struct traits *traits, size_t *lead)
 	return 0;
 }
 
-/* Returns the part of the incidents of two rows that have both. */
+/* Returns which part of the incidents that have one of two rows have both. */
 static double traits_alike(const struct traits *traits, size_t a, size_t b)
 {
 	size_t both = 0, any = 0;

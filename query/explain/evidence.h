@@ -234,7 +234,10 @@ struct evidence_quiet {
 };
 
 struct evidence {
-	/* its note says how the time of a pasted line became the window's, else it is empty */
+	/*
+	 * for a pasted line, the note says how the line's time became the window's; otherwise the
+	 * note is empty
+	 */
 	struct window window;
 	struct evidence_incident incident;
 	/* what the answer is about */

@@ -14,7 +14,10 @@
 
 #define BUSY 95
 #define MIN_NS (2 * NSEC_PER_SEC)
-/* A CPU may be full for hours, so only this much beside the stall is left out for it. */
+/*
+ * Excludes at most this much time beside the stall in which a CPU was full, because a CPU may be
+ * full for hours.
+ */
 #define NEAR_NS (60 * NSEC_PER_SEC)
 /* The divisor of the time limit for quiet windows. */
 #define SINCE_PART 3

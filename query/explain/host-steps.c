@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
-/* The host_ends and host_begins of the names that matter. */
+/* How the names begin and end that matter. */
 static const char throttled_end[] = "/throttled_ms";
 static const char starts_end[] = "/starts";
 static const char made_end[] = "/made";
@@ -236,8 +236,8 @@ bool host_steps_wants_cpu(void *context, const char *name)
 }
 
 /*
- * The kernel adds a wait when it host_ends, so the step's growth is a wait that host_ends with the
- * step and may have begun before it.
+ * The kernel adds a wait when it ends, so the step's growth is a wait that ends with the step and
+ * may have begun before it.
  */
 static int host_see_wait(struct host_steps *steps, const struct series_step *step)
 {

@@ -13,7 +13,7 @@
 
 /* The two tests of a core: the rows of its threads and functions, and the search for full CPUs. */
 #define CORE_TESTS 2
-/* A CPU that such a thread fills so often at other times is hardly the cause. */
+/* A full CPU is hardly the cause if threads of this name filled a CPU this often at other times. */
 #define RECURS_MANY 3
 
 const char *confidence_name(enum confidence confidence)
@@ -74,7 +74,7 @@ struct standing core_standing(const struct evidence *evidence, const struct evid
 	unsigned int places = MAX(evidence->quiet.places, 1u);
 	const struct evidence_chance *thread = &core->threads[0].row.chance;
 	const struct evidence_chance *leaf = &core->leaf_row.chance;
-	/* p of the full CPUs allows for the kinds of work already */
+	/* the p-value of the full CPUs already allows for the number of kinds of work */
 	double rows = standing_p(leaf->p < thread->p && leaf->windows ? leaf : thread,
 				 CORE_TESTS * places);
 	struct standing standing = {

@@ -33,7 +33,10 @@ struct verdict {
 	int core;
 	/* what supports the verdict, and what to do next */
 	char evidence[384], next[256];
-	/* it names a cause; a program that computes does not keep others from running */
+	/*
+	 * the verdict names a cause; a program that only computes is not one, because others can
+	 * still run
+	 */
 	bool accuses;
 };
 

@@ -177,7 +177,7 @@ static void stall_add_machine(const struct stall_cores *cores, struct evidence *
 	}
 }
 
-/* Takes from the coverage of the strips what describes samples instead of time. */
+/* Copies the facts about samples, but not those about time, from the coverage of the strips. */
 static void stall_take_samples(const struct coverage *strips, struct coverage *coverage)
 {
 	coverage->frames = strips->frames;

@@ -25,7 +25,7 @@ struct stall_tape {
 
 struct stall_samples {
 	struct selection *selection;
-	/* as the tapes of the selection */
+	/* in the order of the selection's tapes */
 	array_of(struct stall_tape) tapes;
 };
 

@@ -18,7 +18,7 @@
 #define ROW_LEAST 0.05
 /* The deviation that is added to that of each row, in CPUs. */
 #define FLOOR 0.1
-/* From this part of a row's time on, the row is the core's. */
+/* A row belongs to the core if the core has at least this part of its time. */
 #define OF_CORE 0.6
 
 /* The first letter of a row's key. A name follows. */
@@ -326,7 +326,7 @@ static int usual_choose(struct usual_run *run, struct evidence *evidence, struct
 	return usual_add_items(run);
 }
 
-/* The values as a matrix, of the windows that were read. */
+/* Makes a matrix of the values in the windows that were read. */
 struct usual_matrix {
 	struct chance_input input;
 	double *values;

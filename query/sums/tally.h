@@ -6,7 +6,7 @@
  * only for the CPUs.
  *
  * Groups are threads of one name, unless `by` says otherwise. A tally distinguishes threads by
- * name, because other processes run in the two times of a comparison. "kworker/3:1" and
+ * name, because a comparison of two times would find other processes in each. "kworker/3:1" and
  * "kworker/u8:2" are one group, shown as kworker/ and a star. query/sums/tally-tape adds a tape.
  *
  * A tape is a part of a segment. For `places`, `spots` and `led_ns`, each tape adds only the time

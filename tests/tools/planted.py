@@ -89,7 +89,7 @@ class Copy:
                 path.unlink()
 
     def adapted(self, name, data):
-        """Adds to the copy: planted() in a library that all others use, and warnings that are not errors."""
+        """Adds planted() to a library that all others use, and keeps warnings from being errors."""
         if name == "base/meson.build":
             text, count = re.subn(r"(static_library\(\s*'base',)", r"\1 'planted.c',", data.decode())
             if count != 1:

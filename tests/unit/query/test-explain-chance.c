@@ -83,7 +83,7 @@ static void test_planted_row_stands_out(void)
 	CHECK(found >= 95);
 }
 
-/* A row that is in every tenth window as large as now is usual. */
+/* A row is usual if it is as large as now in every tenth window. */
 static void test_periodic_row_does_not_stand_out(void)
 {
 	static double values[2 * WINDOWS];

@@ -74,7 +74,7 @@ static void test_ledger(void)
 	third = give(&losses, 2000, 3000);
 	CHECK_EQ(count(third, TAPE_LOSS_SAMPLES, 1), 3);
 	CHECK_EQ(count(third, TAPE_LOSS_OFFLINE, 1), 1);
-	/* a kernel without such a count does not reduce what it reported in records */
+	/* a kernel without such a count must not reduce the number that its records reported */
 	CHECK_EQ(losses_counted(&losses, 1, 2600, 2700, 0), 0);
 	CHECK_EQ(losses.counts.lost, 160);
 	CHECK_EQ(losses_lost(&losses, false, 1, 10, 20, 5), 0);

@@ -154,7 +154,7 @@ static void test_by_bytes(void)
 	CHECK(!ten.retained.starved && !store_space_describe(&ten.limits, &ten.retained, &error));
 }
 
-/* The message states all sizes: what the store uses includes what it removed so far. */
+/* The message states all sizes. The used size includes the segments that were removed so far. */
 static void test_space_text(void)
 {
 	const struct store_limits limits = { .keep_free_bytes = 5000000000 };
