@@ -225,7 +225,7 @@ static void ship_sleep(uint64_t ns)
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
-/* A failure is said once, and that it is over. */
+/* Reports a failure once, and once that it is over. */
 static int ship_serve(struct ship *ship)
 {
 	struct error said = { 0 };

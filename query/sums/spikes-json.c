@@ -84,7 +84,7 @@ static void spikes_json_put_count(struct buffer *json, const char *key, uint64_t
 	json_u64(json, count);
 }
 
-/* Puts the number of spikes, and the number of spikes that are not shown. */
+/* Puts the number of spikes, and how many of them the output omits. */
 static void put_counts(const struct spikes *spikes, struct buffer *json)
 {
 	json_open(json, '{');

@@ -4,7 +4,10 @@
 #include "base/clock.h"
 
 #define DEAD_NS (60 * NSEC_PER_SEC)
-/* With this number of dead files of an owner, or of owners with one, a file system is dead. */
+/*
+ * A file system is dead if one owner has this number of dead files on it, or if this number of
+ * owners have one.
+ */
 #define DEAD_FILES 2
 
 static bool dead_files_is_first_of_owner(const struct dead_files *dead, size_t at, uint64_t now)

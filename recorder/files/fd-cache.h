@@ -57,7 +57,10 @@ struct fd_cache_file {
 	uint64_t hash;
 	/* FINDER_JIT: the pid is part of the identity */
 	struct fd_cache_asker asker;
-	/* another payer, whose process mapped the file while the file was not open; pid 0: none */
+	/*
+	 * another process that mapped the file while the file was not open, and may pay, too; pid
+	 * 0: none
+	 */
 	struct fd_cache_asker next_asker;
 	/* the process that mapped the file first, as an index of `owned` */
 	uint32_t owner;

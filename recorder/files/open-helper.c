@@ -66,7 +66,10 @@ static uint64_t links_right(void)
  * identity of a file takes some ten.
  */
 static const struct account_bucket open_share = { .burst = 50000, .rate = 2000 };
-/* A host with thousands of mounts takes some milliseconds more for each file, which nobody pays. */
+/*
+ * A host with thousands of mounts takes some milliseconds more for each file. No owner pays for
+ * them.
+ */
 #define FREE_NS (20 * NSEC_PER_MSEC)
 
 struct open_server {

@@ -264,7 +264,7 @@ static bool is_due(const struct fd_cache_file *file, uint64_t now)
 
 static void try_again(struct opener *opener, struct fd_cache_file *file)
 {
-	/* a payer without a share says nothing of the file */
+	/* an error of the payer's share says nothing about the file */
 	file->tries += file->result != -EDQUOT;
 	opener_enqueue(opener, file);
 }

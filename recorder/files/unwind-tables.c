@@ -301,7 +301,10 @@ static void settle(struct unwind_tables *tables, struct table_entry *entry,
 		tables->counts.without++;
 		return;
 	case -EDQUOT:
-		/* it says nothing of the file, so other owners need not wait longer each time */
+		/*
+		 * a lack of time says nothing about the file, so the delay of the next request does
+		 * not grow
+		 */
 		break;
 	case -EFBIG:
 		/* it stays too large, and each further request would delay those of other files */

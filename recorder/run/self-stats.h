@@ -19,9 +19,9 @@
  */
 #define SELF_STATS_SAMPLE_BYTES 56
 
-/* Distance of two marks. The recent past is one to two of these long. */
+/* Time between two marks. The "recent" figures cover the last one to two of these times. */
 #define SELF_STATS_RECENT_NS (30 * 1000000000ull)
-/* Distance of two marks for "now". */
+/* Time between two marks for "now". */
 #define SELF_STATS_NOW_NS (3 * 1000000000ull)
 
 struct self_stats_mark {

@@ -248,10 +248,10 @@ static void verify_compare_bytes(struct rows *rows, const struct bytes_rows byte
 				 const char *name)
 {
 	if (!same_bytes(&rows->bytes[INDEX_BUSY], &bytes[INDEX_BUSY], name))
-		report_stale(rows, "its busy CPUs differ from those of a segment");
+		report_stale(rows, "its busy CPUs differ from the busy CPUs in a segment");
 	else if (find_bytes(&rows->bytes[INDEX_OUTLINES], name) &&
 		 !same_bytes(&rows->bytes[INDEX_OUTLINES], &bytes[INDEX_OUTLINES], name))
-		report_stale(rows, "its outline differs from that of a segment");
+		report_stale(rows, "its outline differs from the outline in a segment");
 }
 
 /* Compares two lists, both sorted by name. An entry in only one of them is stale. */

@@ -86,7 +86,7 @@ def link(shared, secret):
 
 
 def use_rights(folder, programs, secret):
-    """The program that the host gave capabilities of files to."""
+    """The program to which the host gave file capabilities."""
     with open(folder / "said", "wb") as said:
         for words in (["status", "--config"], ["import"], ["incidents", "scan"], ["segments", "--store"]):
             command = [programs / "perftape", *words, secret]

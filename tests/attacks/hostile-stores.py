@@ -112,7 +112,7 @@ def recorded(folder):
 
 
 def test_answers(folder, store):
-    """-o over links, files and pipes that nobody put into a shared folder."""
+    """Writes with -o to names in a shared folder where the user nobody has put links, files and pipes."""
     shared, secret = folder / "shared", folder / "secret"
     shared.mkdir()
     shared.chmod(0o1777)
@@ -151,7 +151,7 @@ def test_answers(folder, store):
 
 
 def test_foreign_store(folder, _store):
-    """Root writes into a store that nobody prepared with links to root's files."""
+    """Root writes into a store in which the user nobody has put links to root's files."""
     names = "lock notes last-words status gone kernel-log snapshots index.sqlite notes.damaged".split()
     targets = folder / "targets"
     targets.mkdir(mode=0o700)
@@ -197,7 +197,7 @@ def test_moved_store(folder, _store):
 
 
 def test_modes(folder, store):
-    """A reader of the store cannot be anybody, and cannot hold its lock."""
+    """Other users can neither read a store nor hold its lock. A recorder takes these rights from an old store."""
     for path in (store, *store.rglob("*")):
         about = path.lstat()
         if stat.S_IMODE(about.st_mode) & 0o077:

@@ -75,7 +75,7 @@ def lines_of(done):
 
 
 def test_window(server, folder):
-    """A window of the fleet is that of the host's own store, line by line; sums alone are said."""
+    """A window of the fleet is that of the host's own store, line by line. If only sums came, the answer says so."""
     store = make_store(folder / "store", 12, 20, 2)
     perftape("fleet", "init", "--to", server.url + "/window")
     shipped = ship(server.url + "/window", store, folder / "state")
@@ -166,13 +166,13 @@ def test_once(server, folder):
 
 
 def forget_index(store):
-    """The index would know of segments that are hidden."""
+    """Removes the index, which would still list hidden segments."""
     for path in store.glob("index*"):
         path.unlink()
 
 
 def test_away(server, folder):
-    """A server that is away loses nothing but what retention removes meanwhile; that is a row."""
+    """While a server is away, only segments that retention removes are lost, and each of them becomes a row of losses."""
     store = make_store(folder / "store", 6, 10, 1)
     perftape("fleet", "init", "--to", server.url + "/away")
     port = servers.free_port()

@@ -210,7 +210,7 @@ def is_lost(tool, path):
 
 
 def deaf_tool(tool, path):
-    """Whether a tool shows all of a text in which it must lose something, beside a sample that it can read."""
+    """Whether a tool shows all of a text. The text has what the tool must lose, beside a sample that it can read."""
     fine = EVENT.replace("7/8", "9/9").replace("1.000001", "2.500001") % ("fine", "main", "/x")
     for name, *names in FAULTS_OF_TOOLS:
         if name == tool.name:

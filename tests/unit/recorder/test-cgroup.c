@@ -429,7 +429,7 @@ static void test_forks_keep_owner(void)
 	apply_comm(&tracker, 10, 10, "sh", false);
 	shell = tracker_owner(&tracker, 10);
 	CHECK(shell != TRACKER_OWNER_UNKNOWN);
-	/* the records of the forks are not applied yet, and then they are */
+	/* each process has its owner before the record of its fork is applied, and afterwards */
 	for (int pid = 100; pid < 100 + 2 * EXEC_FORKS; pid++) {
 		tell_fork(&tracker, pid, pid, pid == 100 ? 10 : pid - 1);
 		CHECK_EQ(tracker_owner(&tracker, pid), shell);

@@ -106,7 +106,7 @@ static void test_too_large(void)
 	uint64_t damaged;
 
 	memset(text, 'x', 65536);
-	text[65534] = 0; /* two bytes less, because of a NUL for each text */
+	text[65534] = 0; /* two bytes less: each text has a NUL */
 	CHECK_EQ(notes_encode(&note, &bytes), 0);
 	CHECK_EQ(decode(bytes.data, bytes.size, &damaged).count, 1);
 	text[65534] = 'x';
