@@ -172,7 +172,7 @@ def forget_index(store):
 
 
 def test_away(server, folder):
-    """While a server is away, only segments that retention removes are lost, and each of them becomes a row of losses."""
+    """While a server is away, only segments that retention removes are lost. Each of them becomes a row of losses."""
     store = make_store(folder / "store", 6, 10, 1)
     perftape("fleet", "init", "--to", server.url + "/away")
     port = servers.free_port()
