@@ -180,8 +180,9 @@ static int take_outer(struct stream *stream, const uint8_t *record, size_t size)
 	if (type == PERF_DATA_COMPRESSED2 && size >= 16) {
 		memcpy(&payload, record + 8, sizeof(payload));
 		if (payload > size - 16)
-			return perf_data_stream_damaged(stream,
-							"a compressed record that claims too much");
+			return perf_data_stream_damaged(
+				stream,
+				"a compressed record that claims to unpack to too many bytes");
 		return take_compressed(stream, record + 16, payload);
 	}
 	note_payload(stream, type, record, size);

@@ -239,7 +239,10 @@ static inline int64_t caused_spent(const struct caused_host *host, enum caused c
 	return second <= from ? 0 : MIN(second, to) - from;
 }
 
-/* Returns how near the zombies are: their number grows before their cause, and falls after it. */
+/*
+ * Returns whether the zombies still exist: their number grows up to their cause, and falls after
+ * it.
+ */
 static inline bool caused_has_zombies(const struct caused_host *host, uint64_t second)
 {
 	uint64_t slot = host->slots[CAUSED_ZOMBIES].to_ns / NSEC_PER_SEC;
@@ -305,7 +308,10 @@ static inline int64_t caused_idle(const struct caused_host *host, uint32_t cpu, 
 	return 1000 * second - caused_system(host, cpu, second) - caused_stolen(host, cpu, second);
 }
 
-/* Figures of each CPU take room, so only two minutes around the causes that need them have them. */
+/*
+ * Adds the figures of each CPU. They take room, so only two minutes around the causes that need
+ * them have figures.
+ */
 static inline void caused_cpu_gauges(struct tape *tape, const struct caused_host *host)
 {
 	static int64_t (*const values[])(const struct caused_host *, uint32_t,
@@ -393,7 +399,7 @@ static inline void caused_store_make(struct tapes_store *store, struct caused_ho
 		struct tape *tape = tapes_new(at, MIN(at + CAUSED_SEGMENT_S, CAUSED_LENGTH_S));
 
 		CHECK_EQ(tape_add_fact(tape, "cpus", cpus), 0);
-		/* what was planted last comes first, and hides what the CPU did otherwise */
+		/* add the work that was planted last first: it hides what the CPU did otherwise */
 		for (size_t i = host->work.count; i-- > 0;)
 			caused_sample(tape, &host->work.items[i]);
 		CHECK_EQ(tape_sort_samples(tape), 0);

@@ -284,7 +284,7 @@ static inline void shared_put(struct store_writer *writer, const struct shared_s
 	shared_usual(&host, shared, number, segment->from_ns);
 	if (segment->incident)
 		shared_plant(&host, segment->incident);
-	/* what was planted last comes first, and hides what the CPU did otherwise */
+	/* add the work that was planted last first: it hides what the CPU did otherwise */
 	for (size_t i = host.work.count; i-- > 0;)
 		caused_sample(tape, &host.work.items[i]);
 	CHECK_EQ(tape_sort_samples(tape), 0);

@@ -11,7 +11,7 @@
 
 #define FULL_BUSY 95
 #define FULL_LEAST_NS NSEC_PER_SEC
-/* A CPU that was full longer ago than this before the stall is not a sign. */
+/* A full CPU is a sign only if it was full at most this long before the stall. */
 #define FULL_BEFORE_NS (60 * NSEC_PER_SEC)
 /* Controls rarely have the sign. */
 #define CONTROLS_MOST 0.2

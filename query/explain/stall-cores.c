@@ -16,7 +16,7 @@
 #define FULL_NS (2 * NSEC_PER_SEC)
 #define FULL_SHARE 0.6
 #define FULL_LEAST_NS NSEC_PER_SEC
-/* The mean load of the whole stretch. */
+/* The least mean load of a full stretch. */
 #define FULL_MEAN 0.92
 
 struct candidate {

@@ -311,7 +311,6 @@ static void make_words_store(const char *path, const char *file)
 	put_into(path, tape);
 }
 
-/* The stores of a study (tests/shared-stores.h). */
 /* Writes a report as of the time of the store, so that the answers do not depend on today. */
 static void put_report(const char *path)
 {

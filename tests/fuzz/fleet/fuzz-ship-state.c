@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Reads any bytes as the state of a exporter. A state that is read is written as the same bytes. */
+/*
+ * Reads any bytes as the state of an exporter. Writing a state that was read gives the same bytes.
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -204,7 +204,10 @@ static const struct flame_frame *frame_of(const struct flame *flame, const char 
 	return NULL;
 }
 
-/* A frame has the widths of both sides, each scaled; what vanished is there. */
+/*
+ * A frame is as wide as both sides together, each scaled. A frame that only the earlier side has is
+ * there, too.
+ */
 static void test_flame_pair(void)
 {
 	_cleanup_(cleanup_folded) struct folded *before = folded_of("a;b", 3, "gone"),

@@ -171,7 +171,9 @@ static void test_causes(void)
 			CHECK_FAIL("%s: the cause does not come first", shared_names[kinds[i]]);
 }
 
-/* A wrong claim has a chance of 1 in 20; the seed is one without. bench/explain counts them. */
+/*
+ * One seed in 20 may make a wrong claim; this seed does not. bench/explain counts the wrong claims.
+ */
 static void test_no_cause(void)
 {
 	CHECK(try_seed(SHARED_NONE, 3));

@@ -69,7 +69,10 @@ static void test_accounts_are_bounded(void)
 	for (uint64_t key = 0; key < 100000; key++)
 		accounts_take(&accounts, key, 0);
 	CHECK_EQ(accounts.list.count, ACCOUNTS_MAX);
-	/* an exhausted account is that of few others, although the first one may be anybody's */
+	/*
+	 * few other keys share the exhausted account, except its first account, which any key may
+	 * share
+	 */
 	take_all(&accounts, accounts.list.items[0].key);
 	for (uint64_t key = 100000; key < 101000; key++)
 		refused += !accounts_take(&accounts, key, 0);
@@ -104,7 +107,7 @@ static void test_work_share(void)
 		work_share_spend(&share, 1, 10 * NSEC_PER_MSEC);
 	CHECK_EQ(spent, 25);
 	CHECK(work_share_admits(&share, 2, BEGIN_NS));
-	/* a second brings a hundredth of it */
+	/* each second gives 10 ms of the share back */
 	CHECK(!work_share_admits(&share, 1, BEGIN_NS + NSEC_PER_SEC - 1));
 	CHECK(work_share_admits(&share, 1, BEGIN_NS + NSEC_PER_SEC));
 	work_share_spend(&share, 1, 10 * NSEC_PER_MSEC);
