@@ -3,16 +3,15 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/number.h"
+#include "draw/labelled-lines.h"
 #include "draw/lines.h"
 #include "query/explain/incident-words.h"
 
-#define LABEL 9
 /* Functions of a path that are shown: the outermost ones, and those at the end. */
 #define PATH_HEAD 2
 #define PATH_TAIL 6
@@ -24,42 +23,8 @@
 struct sheet {
 	const struct explain_screen *screen;
 	const struct evidence *evidence;
-	const struct terminal *terminal;
-	struct buffer *to;
-	/* the text of the line under construction */
-	struct buffer line;
+	struct labelled_lines lines;
 };
-
-static void sheet_say(struct sheet *sheet, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void sheet_say(struct sheet *sheet, const char *format, ...)
-{
-	char text[1024];
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(text, sizeof(text), format, arguments);
-	va_end(arguments);
-	buffer_text(&sheet->line, text);
-}
-
-/* Puts the line behind a label, and empties it. */
-static void sheet_end(struct sheet *sheet, const char *label, enum terminal_style style)
-{
-	const struct lines_shape shape = { .used = LABEL, .indent = LABEL, .prose = true };
-
-	buffer_u8(&sheet->line, 0);
-	if (buffer_failed(&sheet->line)) {
-		sheet->to->failed = true;
-		return;
-	}
-	terminal_style(sheet->terminal, style, sheet->to);
-	buffer_printf(sheet->to, "%-*s", LABEL, label);
-	terminal_style(sheet->terminal, STYLE_PLAIN, sheet->to);
-	lines_put(sheet->terminal, shape, (const char *)sheet->line.data, sheet->to);
-	sheet->line.size = 0;
-}
 
 static const char *explain_name_at(const struct sheet *sheet, uint32_t name)
 {
@@ -83,20 +48,20 @@ static void explain_put_head(struct sheet *sheet)
 	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE], day[TIME_TEXT_SIZE];
 
 	time_format(evidence->stall_from_ns, sheet->screen->utc, 0, day);
-	sheet_say(sheet, "%s%.10s %s to %s", sheet->screen->host, day,
-		  explain_clock_at(sheet, evidence->stall_from_ns, 1, from),
-		  explain_clock_at(sheet, evidence->stall_to_ns, 1, to));
+	labelled_lines_say(&sheet->lines, "%s%.10s %s to %s", sheet->screen->host, day,
+			   explain_clock_at(sheet, evidence->stall_from_ns, 1, from),
+			   explain_clock_at(sheet, evidence->stall_to_ns, 1, to));
 	if (evidence->incident.id)
-		sheet_say(sheet, ", incident %" PRIu64, evidence->incident.id);
+		labelled_lines_say(&sheet->lines, ", incident %" PRIu64, evidence->incident.id);
 	else if (*evidence->incident.kind)
-		sheet_say(sheet, ", %s", evidence->incident.kind);
-	sheet_end(sheet, "explain", STYLE_BOLD);
-	incident_words_put(evidence, &sheet->line);
-	sheet_end(sheet, "happened", STYLE_BOLD);
+		labelled_lines_say(&sheet->lines, ", %s", evidence->incident.kind);
+	labelled_lines_end(&sheet->lines, "explain", STYLE_BOLD);
+	incident_words_put(evidence, &sheet->lines.line);
+	labelled_lines_end(&sheet->lines, "happened", STYLE_BOLD);
 	if (!*evidence->window.note)
 		return;
-	sheet_say(sheet, "%s", evidence->window.note);
-	sheet_end(sheet, "line", STYLE_BOLD);
+	labelled_lines_say(&sheet->lines, "%s", evidence->window.note);
+	labelled_lines_end(&sheet->lines, "line", STYLE_BOLD);
 }
 
 static void explain_put_strip(struct sheet *sheet, const struct evidence_core *core)
@@ -108,19 +73,19 @@ static void explain_put_strip(struct sheet *sheet, const struct evidence_core *c
 	for (size_t i = 0; i < EVIDENCE_STRIP; i++) {
 		unsigned int level = core->strip[i] >= FULL ? 8 : core->strip[i] * 8 / 100;
 
-		if (sheet->terminal->unicode)
-			buffer_text(&sheet->line, blocks[level]);
+		if (sheet->lines.terminal->unicode)
+			buffer_text(&sheet->lines.line, blocks[level]);
 		else
-			buffer_u8(&sheet->line, ascii[level]);
+			buffer_u8(&sheet->lines.line, ascii[level]);
 	}
-	buffer_text(&sheet->line, " ");
+	buffer_text(&sheet->lines.line, " ");
 }
 
 /* Says a share of a CPU's time, unless it is negligible. */
 static void explain_say_share(struct sheet *sheet, const char *what, double share)
 {
 	if (share >= 0.005)
-		sheet_say(sheet, ", %s %.0f %%", what, 100 * share);
+		labelled_lines_say(&sheet->lines, ", %s %.0f %%", what, 100 * share);
 }
 
 static void explain_put_core(struct sheet *sheet, const struct evidence_core *core, bool brief)
@@ -130,18 +95,20 @@ static void explain_put_core(struct sheet *sheet, const struct evidence_core *co
 	snprintf(label, sizeof(label), "CPU %u ", core->cpu);
 	explain_put_strip(sheet, core);
 	if (core->full)
-		sheet_say(sheet, "full %s",
-			  duration_format(core->to_ns - core->from_ns, length, sizeof(length)));
+		labelled_lines_say(
+			&sheet->lines, "full %s",
+			duration_format(core->to_ns - core->from_ns, length, sizeof(length)));
 	else
-		sheet_say(sheet, "busy %.0f %%", 100 * core->busy);
+		labelled_lines_say(&sheet->lines, "busy %.0f %%", 100 * core->busy);
 	explain_say_share(sheet, "user", core->user);
 	explain_say_share(sheet, "kernel", core->kernel);
 	explain_say_share(sheet, "irq", core->irq);
 	explain_say_share(sheet, "softirq", core->softirq);
 	explain_say_share(sheet, "steal", core->steal);
 	if (brief && core->thread_count)
-		sheet_say(sheet, ": %s", explain_name_at(sheet, core->threads[0].comm));
-	sheet_end(sheet, label, core->full ? STYLE_ALERT : STYLE_BOLD);
+		labelled_lines_say(&sheet->lines, ": %s",
+				   explain_name_at(sheet, core->threads[0].comm));
+	labelled_lines_end(&sheet->lines, label, core->full ? STYLE_ALERT : STYLE_BOLD);
 }
 
 /* Returns the last part of a unit's path, and other paths as they are. */
@@ -157,14 +124,15 @@ static void explain_put_thread(struct sheet *sheet, const struct evidence_thread
 	const struct evidence *evidence = sheet->evidence;
 	char share[SHARE_TEXT_SIZE], machine[SHARE_TEXT_SIZE];
 
-	sheet_say(sheet, "%s %d/%d: %s of the CPU", explain_name_at(sheet, thread->comm),
-		  thread->pid, thread->tid, share_format(thread->share, share));
+	labelled_lines_say(&sheet->lines, "%s %d/%d: %s of the CPU",
+			   explain_name_at(sheet, thread->comm), thread->pid, thread->tid,
+			   share_format(thread->share, share));
 	if (evidence->cpus)
-		sheet_say(sheet, ", %s of the machine",
-			  share_format(thread->share / evidence->cpus, machine));
+		labelled_lines_say(&sheet->lines, ", %s of the machine",
+				   share_format(thread->share / evidence->cpus, machine));
 	if (thread->cgroup)
-		sheet_say(sheet, "; %s",
-			  explain_short_cgroup(explain_name_at(sheet, thread->cgroup)));
+		labelled_lines_say(&sheet->lines, "; %s",
+				   explain_short_cgroup(explain_name_at(sheet, thread->cgroup)));
 }
 
 /* Puts the functions of the path, without those in the middle if it is long. */
@@ -178,15 +146,16 @@ static void explain_put_path(struct sheet *sheet, const struct evidence_core *co
 	for (size_t i = 0; i < count; i++) {
 		if (i == PATH_HEAD && count > PATH_HEAD + PATH_TAIL + 1) {
 			i = count - PATH_TAIL;
-			sheet_say(sheet, "... > ");
+			labelled_lines_say(&sheet->lines, "... > ");
 		}
-		sheet_say(sheet, "%s%s", explain_name_at(sheet, core->path[i].function),
-			  i + 1 < count ? " > " : "");
+		labelled_lines_say(&sheet->lines, "%s%s",
+				   explain_name_at(sheet, core->path[i].function),
+				   i + 1 < count ? " > " : "");
 	}
 	if (core->path[count - 1].function != core->leaf)
-		sheet_say(sheet, " > .. %s", explain_name_at(sheet, core->leaf));
-	sheet_say(sheet, " (%s)", share_format(core->leaf_share, share));
-	sheet_end(sheet, "path", STYLE_BOLD);
+		labelled_lines_say(&sheet->lines, " > .. %s", explain_name_at(sheet, core->leaf));
+	labelled_lines_say(&sheet->lines, " (%s)", share_format(core->leaf_share, share));
+	labelled_lines_end(&sheet->lines, "path", STYLE_BOLD);
 }
 
 static void explain_put_axis(struct sheet *sheet)
@@ -196,16 +165,18 @@ static void explain_put_axis(struct sheet *sheet)
 
 	if (!evidence->core_count)
 		return;
-	sheet_say(sheet, "%s%.*s%s", explain_clock_at(sheet, evidence->strip_from_ns, 0, from),
-		  EVIDENCE_STRIP - 16, "                ",
-		  explain_clock_at(sheet, evidence->strip_to_ns, 0, to));
+	labelled_lines_say(&sheet->lines, "%s%.*s%s",
+			   explain_clock_at(sheet, evidence->strip_from_ns, 0, from),
+			   EVIDENCE_STRIP - 16, "                ",
+			   explain_clock_at(sheet, evidence->strip_to_ns, 0, to));
 	if (!evidence->full_cpus)
-		sheet_say(sheet, " no CPU was full; the busiest:");
+		labelled_lines_say(&sheet->lines, " no CPU was full; the busiest:");
 	else
-		sheet_say(sheet, " %" PRIu64 " of %" PRIu64 " CPUs without idle time%s",
-			  evidence->full_cpus, evidence->cpus,
-			  evidence->full_cpus > evidence->core_count ? ", the worst:" : ":");
-	sheet_end(sheet, "culprit", STYLE_BOLD);
+		labelled_lines_say(
+			&sheet->lines, " %" PRIu64 " of %" PRIu64 " CPUs without idle time%s",
+			evidence->full_cpus, evidence->cpus,
+			evidence->full_cpus > evidence->core_count ? ", the worst:" : ":");
+	labelled_lines_end(&sheet->lines, "culprit", STYLE_BOLD);
 }
 
 /* The first core has its thread and its path; the others have a line each. */
@@ -221,7 +192,7 @@ static void explain_put_cores(struct sheet *sheet)
 		if (i || !core->thread_count)
 			continue;
 		explain_put_thread(sheet, &core->threads[0]);
-		sheet_end(sheet, "", STYLE_PLAIN);
+		labelled_lines_end(&sheet->lines, "", STYLE_PLAIN);
 		explain_put_path(sheet, core);
 	}
 }
@@ -230,11 +201,12 @@ static void explain_put_row(struct sheet *sheet, const struct evidence_thread *t
 {
 	const struct evidence_row *row = &thread->row;
 
-	sheet_say(sheet, ": %s %.2f CPUs now, usually %.2f, at most %.2f",
-		  explain_name_at(sheet, thread->comm), row->now, row->usual, row->most);
+	labelled_lines_say(&sheet->lines, ": %s %.2f CPUs now, usually %.2f, at most %.2f",
+			   explain_name_at(sheet, thread->comm), row->now, row->usual, row->most);
 	if (row->usual >= 0.005 && row->now >= 1.5 * row->usual)
-		sheet_say(sheet, " (%.0f times)", row->now / row->usual);
-	sheet_say(sheet, "; p = %.3f (%u rows tried)", row->chance.p, row->chance.tried);
+		labelled_lines_say(&sheet->lines, " (%.0f times)", row->now / row->usual);
+	labelled_lines_say(&sheet->lines, "; p = %.3f (%u rows tried)", row->chance.p,
+			   row->chance.tried);
 }
 
 static void explain_put_full_chance(struct sheet *sheet, const struct evidence_core *core)
@@ -245,11 +217,12 @@ static void explain_put_full_chance(struct sheet *sheet, const struct evidence_c
 	if (!chance->windows)
 		return;
 	duration_format(sheet->evidence->quiet.stretch_ns, length, sizeof(length));
-	sheet_say(sheet, ". A CPU was as full in %u of %u other stretch%s of %s", chance->as_much,
-		  chance->windows, chance->windows == 1 ? "" : "es", length);
+	labelled_lines_say(&sheet->lines, ". A CPU was as full in %u of %u other stretch%s of %s",
+			   chance->as_much, chance->windows, chance->windows == 1 ? "" : "es",
+			   length);
 	if (core->recurs)
-		sheet_say(sheet, ", with %s %u times",
-			  explain_name_at(sheet, core->threads[0].comm), core->recurs);
+		labelled_lines_say(&sheet->lines, ", with %s %u times",
+				   explain_name_at(sheet, core->threads[0].comm), core->recurs);
 }
 
 /* Says which functions of the path quiet windows do not have. */
@@ -259,8 +232,8 @@ static void explain_put_new(struct sheet *sheet, const struct evidence_core *cor
 
 	for (size_t i = core->path_count; i-- > 0 && said < NEW_SHOWN;)
 		if (core->path[i].is_new)
-			sheet_say(sheet, "%s%s", said++ ? ", " : ". New: ",
-				  explain_name_at(sheet, core->path[i].function));
+			labelled_lines_say(&sheet->lines, "%s%s", said++ ? ", " : ". New: ",
+					   explain_name_at(sheet, core->path[i].function));
 }
 
 /* Says since when the end of the path takes time. */
@@ -273,15 +246,16 @@ static void explain_put_since(struct sheet *sheet)
 	if (!since->segments)
 		return;
 	if (since->changed)
-		sheet_say(sheet, ". %s takes %.3f CPUs since %s, %.3f before", function,
-			  since->after, explain_clock_at(sheet, since->at_ns, 0, time),
-			  since->before);
+		labelled_lines_say(&sheet->lines, ". %s takes %.3f CPUs since %s, %.3f before",
+				   function, since->after,
+				   explain_clock_at(sheet, since->at_ns, 0, time), since->before);
 	else if (since->before < 0.0005)
-		sheet_say(sheet, ". %s is new: no time since %s", function,
-			  explain_clock_at(sheet, since->first_ns, 0, time));
+		labelled_lines_say(&sheet->lines, ". %s is new: no time since %s", function,
+				   explain_clock_at(sheet, since->first_ns, 0, time));
 	else
-		sheet_say(sheet, ". %s takes %.3f CPUs at least since %s", function, since->before,
-			  explain_clock_at(sheet, since->first_ns, 0, time));
+		labelled_lines_say(&sheet->lines, ". %s takes %.3f CPUs at least since %s",
+				   function, since->before,
+				   explain_clock_at(sheet, since->first_ns, 0, time));
 }
 
 static void explain_put_normal(struct sheet *sheet)
@@ -292,13 +266,13 @@ static void explain_put_normal(struct sheet *sheet)
 	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE], length[32];
 
 	if (!quiet->count) {
-		sheet_say(sheet, "no quiet window to compare with");
+		labelled_lines_say(&sheet->lines, "no quiet window to compare with");
 	} else {
-		sheet_say(sheet, "%u quiet window%s of %s, %s to %s", quiet->count,
-			  plural(quiet->count),
-			  duration_format(quiet->length_ns, length, sizeof(length)),
-			  explain_clock_at(sheet, quiet->from_ns, 0, from),
-			  explain_clock_at(sheet, quiet->to_ns, 0, to));
+		labelled_lines_say(&sheet->lines, "%u quiet window%s of %s, %s to %s", quiet->count,
+				   plural(quiet->count),
+				   duration_format(quiet->length_ns, length, sizeof(length)),
+				   explain_clock_at(sheet, quiet->from_ns, 0, from),
+				   explain_clock_at(sheet, quiet->to_ns, 0, to));
 		if (evidence->core_count && core->thread_count)
 			explain_put_row(sheet, &core->threads[0]);
 	}
@@ -307,8 +281,8 @@ static void explain_put_normal(struct sheet *sheet)
 		explain_put_new(sheet, core);
 	}
 	explain_put_since(sheet);
-	sheet_say(sheet, ".");
-	sheet_end(sheet, "normal", STYLE_BOLD);
+	labelled_lines_say(&sheet->lines, ".");
+	labelled_lines_end(&sheet->lines, "normal", STYLE_BOLD);
 }
 
 static void explain_put_victims(struct sheet *sheet)
@@ -318,41 +292,46 @@ static void explain_put_victims(struct sheet *sheet)
 	char wait[32], from[TIME_TEXT_SIZE];
 
 	for (size_t i = 0; i < evidence->victim_count; i++)
-		sheet_say(sheet, "%s%s waited %s for a CPU from %s on", i ? "; " : "",
-			  explain_name_at(sheet, evidence->victims[i].name),
-			  duration_format(evidence->victims[i].wait_ns, wait, sizeof(wait)),
-			  explain_clock_at(sheet, evidence->victims[i].from_ns, 1, from));
+		labelled_lines_say(
+			&sheet->lines, "%s%s waited %s for a CPU from %s on", i ? "; " : "",
+			explain_name_at(sheet, evidence->victims[i].name),
+			duration_format(evidence->victims[i].wait_ns, wait, sizeof(wait)),
+			explain_clock_at(sheet, evidence->victims[i].from_ns, 1, from));
 	if (!evidence->victim_count)
-		sheet_say(sheet, "no victim seen%s",
-			  evidence->waits_known ? "" : " (waits for a CPU are not recorded)");
+		labelled_lines_say(&sheet->lines, "no victim seen%s",
+				   evidence->waits_known ? ""
+							 : " (waits for a CPU are not recorded)");
 	if (receive->known)
-		sheet_say(sheet, "; CPU %u received packets %.0f times per second, usually %.0f",
-			  receive->cpu, receive->now, receive->usual);
-	sheet_end(sheet, "victim", STYLE_BOLD);
+		labelled_lines_say(&sheet->lines,
+				   "; CPU %u received packets %.0f times per second, usually %.0f",
+				   receive->cpu, receive->now, receive->usual);
+	labelled_lines_end(&sheet->lines, "victim", STYLE_BOLD);
 }
 
 /* Separates parts of a line. */
 static void sheet_and(struct sheet *sheet)
 {
-	if (sheet->line.size)
-		sheet_say(sheet, "; ");
+	if (sheet->lines.line.size)
+		labelled_lines_say(&sheet->lines, "; ");
 }
 
 static void explain_say_cgroups(struct sheet *sheet, const struct evidence_host *host)
 {
 	if (isnan(host->tracked))
 		return;
-	sheet_say(sheet, "memory cgroups: %.0f tracked", host->tracked);
+	labelled_lines_say(&sheet->lines, "memory cgroups: %.0f tracked", host->tracked);
 	if (!isnan(host->in_use))
-		sheet_say(sheet, ", %.0f in use", host->in_use);
+		labelled_lines_say(&sheet->lines, ", %.0f in use", host->in_use);
 	if (!isnan(host->dying))
-		sheet_say(sheet, ", %.0f dying", host->dying);
+		labelled_lines_say(&sheet->lines, ", %.0f dying", host->dying);
 	if (host->grown >= 1)
-		sheet_say(sheet, ", %.0f more than an hour before", host->grown);
+		labelled_lines_say(&sheet->lines, ", %.0f more than an hour before", host->grown);
 	if (host->made_under)
-		sheet_say(sheet, ", under %s", explain_name_at(sheet, host->made_under));
+		labelled_lines_say(&sheet->lines, ", under %s",
+				   explain_name_at(sheet, host->made_under));
 	if (host->made_by)
-		sheet_say(sheet, ", made by %s", explain_name_at(sheet, host->made_by));
+		labelled_lines_say(&sheet->lines, ", made by %s",
+				   explain_name_at(sheet, host->made_by));
 }
 
 /* Says a figure if it moved: at least half as much again as usual, and not negligible. */
@@ -362,9 +341,11 @@ static void explain_say_figure(struct sheet *sheet, const char *what, const char
 	if (!(figure->now >= least) || figure->now < 1.5 * figure->usual)
 		return;
 	sheet_and(sheet);
-	sheet_say(sheet, "%s %.*f%s", what, factor > 1 ? 1 : 0, factor * figure->now, unit);
+	labelled_lines_say(&sheet->lines, "%s %.*f%s", what, factor > 1 ? 1 : 0,
+			   factor * figure->now, unit);
 	if (!isnan(figure->usual))
-		sheet_say(sheet, ", usually %.*f", factor > 1 ? 1 : 0, factor * figure->usual);
+		labelled_lines_say(&sheet->lines, ", usually %.*f", factor > 1 ? 1 : 0,
+				   factor * figure->usual);
 }
 
 static void explain_say_named(struct sheet *sheet, const struct evidence_host *host)
@@ -373,21 +354,22 @@ static void explain_say_named(struct sheet *sheet, const struct evidence_host *h
 
 	for (size_t i = 0; i < host->throttled_count; i++) {
 		sheet_and(sheet);
-		sheet_say(sheet, "quota stopped %s %s of the time",
-			  explain_name_at(sheet, host->throttled[i].name),
-			  share_format(host->throttled[i].figure.now, share));
+		labelled_lines_say(&sheet->lines, "quota stopped %s %s of the time",
+				   explain_name_at(sheet, host->throttled[i].name),
+				   share_format(host->throttled[i].figure.now, share));
 	}
 	for (size_t i = 0; i < host->started_count; i++) {
 		sheet_and(sheet);
-		sheet_say(sheet, "%s started %.0f time%s",
-			  explain_name_at(sheet, host->started[i].name),
-			  host->started[i].figure.now, host->started[i].figure.now == 1 ? "" : "s");
+		labelled_lines_say(&sheet->lines, "%s started %.0f time%s",
+				   explain_name_at(sheet, host->started[i].name),
+				   host->started[i].figure.now,
+				   host->started[i].figure.now == 1 ? "" : "s");
 	}
 	for (size_t i = 0; i < host->message_count; i++) {
 		sheet_and(sheet);
-		sheet_say(sheet, "kernel: %s (%u line%s)",
-			  explain_name_at(sheet, host->messages[i].kind), host->messages[i].lines,
-			  plural(host->messages[i].lines));
+		labelled_lines_say(&sheet->lines, "kernel: %s (%u line%s)",
+				   explain_name_at(sheet, host->messages[i].kind),
+				   host->messages[i].lines, plural(host->messages[i].lines));
 	}
 }
 
@@ -407,16 +389,16 @@ static void explain_put_host(struct sheet *sheet)
 	explain_say_named(sheet, host);
 	for (size_t i = 0; i < sheet->evidence->binary_count; i++) {
 		sheet_and(sheet);
-		sheet_say(sheet, "changed file %s",
-			  explain_name_at(sheet, sheet->evidence->binaries[i]));
+		labelled_lines_say(&sheet->lines, "changed file %s",
+				   explain_name_at(sheet, sheet->evidence->binaries[i]));
 	}
 	if (!host->read)
 		sheet_and(sheet);
 	if (!host->read)
-		sheet_say(sheet, "no figures of the host are recorded");
-	else if (!sheet->line.size)
-		sheet_say(sheet, "no figure of the host moved");
-	sheet_end(sheet, "context", STYLE_BOLD);
+		labelled_lines_say(&sheet->lines, "no figures of the host are recorded");
+	else if (!sheet->lines.line.size)
+		labelled_lines_say(&sheet->lines, "no figure of the host moved");
+	labelled_lines_end(&sheet->lines, "context", STYLE_BOLD);
 }
 
 static void explain_put_verdicts(struct sheet *sheet)
@@ -426,9 +408,11 @@ static void explain_put_verdicts(struct sheet *sheet)
 	for (size_t i = 0; i < MIN(verdicts->count, (size_t)VERDICTS_SHOWN); i++) {
 		const struct verdict *verdict = &verdicts->list[i];
 
-		sheet_say(sheet, "%s: %s: %s. Next: %s.", confidence_name(verdict->confidence),
-			  verdict->title, verdict->evidence, verdict->next);
-		sheet_end(sheet, i ? "" : "verdict", verdict->accuses ? STYLE_ALERT : STYLE_GOOD);
+		labelled_lines_say(&sheet->lines, "%s: %s: %s. Next: %s.",
+				   confidence_name(verdict->confidence), verdict->title,
+				   verdict->evidence, verdict->next);
+		labelled_lines_end(&sheet->lines, i ? "" : "verdict",
+				   verdict->accuses ? STYLE_ALERT : STYLE_GOOD);
 	}
 }
 
@@ -437,18 +421,19 @@ static void explain_put_unknown(struct sheet *sheet)
 	const struct evidence *evidence = sheet->evidence;
 	const struct coverage *coverage = &evidence->coverage;
 
-	coverage_describe(coverage, &sheet->line);
-	sheet_end(sheet, "unknown", STYLE_BOLD);
+	coverage_describe(coverage, &sheet->lines.line);
+	labelled_lines_end(&sheet->lines, "unknown", STYLE_BOLD);
 }
 
 static void explain_put_command(struct sheet *sheet, const char *label, const char *command)
 {
-	const struct lines_shape shape = { .used = LABEL, .indent = LABEL };
+	const struct lines_shape shape = { .used = LABELLED_LINES_INDENT,
+					   .indent = LABELLED_LINES_INDENT };
 
-	terminal_style(sheet->terminal, STYLE_BOLD, sheet->to);
-	buffer_printf(sheet->to, "%-*s", LABEL, label);
-	terminal_style(sheet->terminal, STYLE_PLAIN, sheet->to);
-	lines_put_command(sheet->terminal, shape, command, sheet->to);
+	terminal_style(sheet->lines.terminal, STYLE_BOLD, sheet->lines.to);
+	buffer_printf(sheet->lines.to, "%-*s", LABELLED_LINES_INDENT, label);
+	terminal_style(sheet->lines.terminal, STYLE_PLAIN, sheet->lines.to);
+	lines_put_command(sheet->lines.terminal, shape, command, sheet->lines.to);
 }
 
 /* Writes the options of the same window: the incident's, if the store has it. */
@@ -490,8 +475,7 @@ void explain_screen_draw(const struct explain_screen *screen, const struct termi
 	struct sheet sheet = {
 		.screen = screen,
 		.evidence = &screen->explain->evidence,
-		.terminal = terminal,
-		.to = text,
+		.lines = { .terminal = terminal, .to = text },
 	};
 
 	explain_put_head(&sheet);
@@ -502,5 +486,5 @@ void explain_screen_draw(const struct explain_screen *screen, const struct termi
 	explain_put_verdicts(&sheet);
 	explain_put_unknown(&sheet);
 	explain_put_commands(&sheet);
-	buffer_done(&sheet.line);
+	labelled_lines_done(&sheet.lines);
 }
