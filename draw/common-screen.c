@@ -15,6 +15,7 @@
 /* Functions of a path that are shown, from its end. */
 #define PATH_TAIL 3
 #define KINDS_SHOWN 3
+#define HOSTS_SHOWN 4
 /* Commands: for each group, and for incidents of no group. */
 #define COMMANDS_EACH 2
 #define HOURS 4
@@ -70,14 +71,31 @@ static void common_put_kinds(struct common_sheet *sheet)
 	}
 }
 
+/* Puts the names of the hosts, at most HOSTS_SHOWN. */
+static void common_put_hosts(struct common_sheet *sheet)
+{
+	const struct common_answer *answer = sheet->answer;
+	size_t shown = MIN(answer->hosts.count, (size_t)HOSTS_SHOWN);
+
+	for (size_t i = 0; i < shown; i++)
+		labelled_lines_say(&sheet->lines, "%s%s", i ? ", " : " (",
+				   common_name(answer, answer->hosts.items[i]));
+	if (answer->hosts.count > shown)
+		labelled_lines_say(&sheet->lines, " and %zu more", answer->hosts.count - shown);
+	labelled_lines_say(&sheet->lines, shown ? ")" : "");
+}
+
 static void common_put_head(struct common_sheet *sheet)
 {
 	const struct common_answer *answer = sheet->answer;
 	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE], apart[48], day[48];
 
-	labelled_lines_say(&sheet->lines, "%zu incident%s on %zu host%s, recorded %s to %s",
-			   answer->cases.count, plural(answer->cases.count), answer->hosts,
-			   plural(answer->hosts), common_day(sheet, answer->from_ns, from),
+	labelled_lines_say(&sheet->lines, "%zu incident%s on %zu host%s", answer->cases.count,
+			   plural(answer->cases.count), answer->hosts.count,
+			   plural(answer->hosts.count));
+	common_put_hosts(sheet);
+	labelled_lines_say(&sheet->lines, ", recorded %s to %s",
+			   common_day(sheet, answer->from_ns, from),
 			   common_day(sheet, answer->to_ns, to));
 	common_put_kinds(sheet);
 	labelled_lines_end(&sheet->lines, "explain", STYLE_BOLD);
@@ -85,7 +103,7 @@ static void common_put_head(struct common_sheet *sheet)
 		&sheet->lines,
 		"%u incident%s with %u control window%s of the same host%s, at least %s away",
 		answer->compared, plural(answer->compared), answer->controls,
-		plural(answer->controls), plural(answer->hosts),
+		plural(answer->controls), plural(answer->hosts.count),
 		common_length(answer->apart_ns / 1e9, apart));
 	labelled_lines_say(
 		&sheet->lines,

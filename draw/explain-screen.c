@@ -323,7 +323,9 @@ static void explain_say_cgroups(struct sheet *sheet, const struct evidence_host 
 	if (!isnan(host->in_use))
 		labelled_lines_say(&sheet->lines, ", %.0f in use", host->in_use);
 	if (!isnan(host->dying))
-		labelled_lines_say(&sheet->lines, ", %.0f dying", host->dying);
+		labelled_lines_say(&sheet->lines, ", %.0f dying%s", host->dying,
+				   host->dying_seen ? " (those that the recorder saw removed)"
+						    : "");
 	if (host->grown >= 1)
 		labelled_lines_say(&sheet->lines, ", %.0f more than an hour before", host->grown);
 	if (host->made_under)

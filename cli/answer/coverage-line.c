@@ -241,12 +241,17 @@ static int say_nearest(const struct invocation *invocation, struct store_reader 
 	char before[TIME_TEXT_SIZE], after[TIME_TEXT_SIZE];
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 	uint64_t before_ns, after_ns;
+	struct recorded_facts facts = { 0 };
 	struct error error = { 0 };
 	int r = store_reader_near(reader, window->from_ns, window->to_ns, &before_ns, &after_ns,
 				  &error);
 
+	if (r == 0)
+		r = host_name_find_all(reader, &facts, &error);
 	if (r < 0)
 		return fail(r, &error);
+	if (*facts.host)
+		buffer_printf(&text, "host %s: ", facts.host);
 	buffer_text(&text, removed ? "retention removed the recording of that window"
 				   : "nothing is recorded in that window");
 	if (why)

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/number.h"
 #include "draw/text.h"
 
 /* The number that a running recorder reports. */
@@ -63,12 +64,19 @@ void dying_text_lines(const struct dying_state *state, size_t limit,
 			      state->count - shown, others, others == 1 ? "" : "s");
 }
 
+void dying_text_two_counts(struct buffer *text)
+{
+	buffer_text(text, "these are those that the recorder saw removed; ");
+	buffer_text(text, "memory_cgroups/dying is the kernel's count of all\n");
+}
+
 void dying_text_print(struct field_lines *fields, const struct dying_state *state, bool utc)
 {
 	char time[TIME_TEXT_SIZE];
 
-	field_line(fields, "dying", "%" PRIu64 " cgroup%s removed and not gone at %s", state->count,
-		   state->count == 1 ? "" : "s", time_format(state->at_ns, utc, 0, time));
+	field_line(fields, "dying",
+		   "%" PRIu64 " cgroup%s that the recorder saw removed, not gone at %s",
+		   state->count, plural(state->count), time_format(state->at_ns, utc, 0, time));
 	for (size_t i = 0; i < MIN(state->kinds.count, (size_t)KINDS_PRINTED); i++) {
 		_cleanup_(buffer_done) struct buffer text = { 0 };
 

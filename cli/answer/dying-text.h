@@ -22,6 +22,8 @@ void dying_text_kind(const struct dying_state_kind *kind, const struct terminal 
 /* Appends a line for each of the first `limit` kinds, and one line for all other kinds. */
 void dying_text_lines(const struct dying_state *state, size_t limit,
 		      const struct terminal *terminal, struct buffer *text);
+/* Appends a line that tells the recorder's count from that of the kernel, for a table with both. */
+void dying_text_two_counts(struct buffer *text);
 /* Prints the kinds and their number as fields of `status`. */
 void dying_text_print(struct field_lines *fields, const struct dying_state *state, bool utc);
 /* Appends an object, or null if nothing was dying. */

@@ -148,6 +148,8 @@ int episode_table_end(struct episode_table *table)
 	struct terminal terminal;
 
 	screen_read_lines(table->invocation, &terminal);
+	buffer_bytes(&out, table->head.data, table->head.size);
+	buffer_done(&table->head);
 	columns_put(&table->columns, &terminal, &out);
 	columns_done(&table->columns);
 	if (buffer_failed(&out))

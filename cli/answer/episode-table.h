@@ -17,6 +17,8 @@ struct episode_table {
 	bool by_line;
 	/* The last column is the line of the log. */
 	bool with_text;
+	/* The lines before the table. */
+	struct buffer head;
 	struct columns columns;
 	/* A copy of the columns, because the title of the first one depends on by_line. */
 	struct columns_column list[COLUMNS_MAX];

@@ -2,9 +2,11 @@
 #include "cli/answer/host-name.h"
 
 #include <stdio.h>
+#include <sys/utsname.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "draw/lines.h"
 
 const char *host_name_prefix(const struct recorded_facts *facts, char text[HOST_NAME_SIZE])
 {
@@ -13,6 +15,41 @@ const char *host_name_prefix(const struct recorded_facts *facts, char text[HOST_
 	else
 		*text = 0;
 	return text;
+}
+
+void host_name_own(struct recorded_facts *facts)
+{
+	struct utsname names;
+
+	if (uname(&names) == 0)
+		recorded_facts_add_host(facts, names.nodename);
+}
+
+const char *host_name_own_prefix(char text[HOST_NAME_SIZE])
+{
+	struct recorded_facts facts = { 0 };
+
+	host_name_own(&facts);
+	return host_name_prefix(&facts, text);
+}
+
+unsigned int host_name_put_head(const struct invocation *invocation,
+				const struct recorded_facts *facts, const struct window *window,
+				const struct terminal *terminal, struct buffer *text)
+{
+	_cleanup_(buffer_done) struct buffer line = { 0 };
+	char host[HOST_NAME_SIZE];
+
+	if (!*facts->host && !window)
+		return 0;
+	if (window) {
+		buffer_printf(&line, "%swindow ", host_name_prefix(facts, host));
+		window_describe(window, option_given(invocation, "utc"), &line);
+	} else {
+		buffer_printf(&line, "host %s", facts->host);
+	}
+	return lines_put(terminal, (struct lines_shape){ .indent = HEAD_INDENT },
+			 buffer_shown(&line), text);
 }
 
 void host_name_live(const char *root, char *name, size_t size)
@@ -81,4 +118,12 @@ int host_name_find(struct store_reader *reader, const struct window *window,
 		r = host_name_add_ends(reader, &segments, true, facts, error);
 	array_done(&segments.list);
 	return r;
+}
+
+int host_name_find_all(struct store_reader *reader, struct recorded_facts *facts,
+		       struct error *error)
+{
+	static const struct window all = { .to_ns = UINT64_MAX };
+
+	return host_name_find(reader, &all, facts, error);
 }

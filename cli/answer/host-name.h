@@ -8,6 +8,8 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "cli/options/command.h"
+#include "draw/terminal.h"
 #include "query/coverage/coverage.h"
 #include "query/window/window.h"
 #include "store/read/store-reader.h"
@@ -20,11 +22,26 @@
  * cannot be read. Characters that could change a terminal become a ?.
  */
 void host_name_live(const char *root, char *name, size_t size);
+/* Adds the name of this host. */
+void host_name_own(struct recorded_facts *facts);
+/* Formats the name of this host for the begin of a line, like host_name_prefix(). */
+const char *host_name_own_prefix(char text[HOST_NAME_SIZE]);
 /* Formats "host NAME, " for the begin of a line, or "" if the host is unknown. Returns `text`. */
 const char *host_name_prefix(const struct recorded_facts *facts, char text[HOST_NAME_SIZE]);
+/*
+ * Appends "host NAME, window FROM to TO" as the first line of a table; only a part of it if the
+ * host is unknown or `window` is NULL. It goes to standard output with the table, because a file
+ * that keeps the table must say whose table it is. Returns the number of lines on the terminal.
+ */
+unsigned int host_name_put_head(const struct invocation *invocation,
+				const struct recorded_facts *facts, const struct window *window,
+				const struct terminal *terminal, struct buffer *text);
 /*
  * Adds the host of the first and of the last segment in a window, for an answer that does not read
  * samples. Skips segments that cannot be read. Returns 0, or a negative errno without memory.
  */
 int host_name_find(struct store_reader *reader, const struct window *window,
 		   struct recorded_facts *facts, struct error *error);
+/* The same for a whole store. */
+int host_name_find_all(struct store_reader *reader, struct recorded_facts *facts,
+		       struct error *error);

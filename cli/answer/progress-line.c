@@ -67,16 +67,19 @@ void progress_line_show(void *context, uint64_t done, uint64_t size)
 	struct progress_line *progress = context;
 	char left[32], text[256];
 	double part = size ? (double)done / size : 1;
-	uint64_t now_ns;
+	uint64_t now_ns, left_ns;
 
 	if (!progress->shown)
 		return;
 	now_ns = clock_ns(CLOCK_MONOTONIC);
 	if (now_ns - MAX(progress->last_ns, progress->started_ns) < STEP_NS)
 		return;
+	/* the rest would be replaced before anybody can read it */
+	left_ns = (now_ns - progress->started_ns) * (1 - part) / MAX(part, 0.001);
+	if (left_ns < STEP_NS)
+		return;
 	progress->last_ns = now_ns;
-	duration_format((now_ns - progress->started_ns) * (1 - part) / MAX(part, 0.001), left,
-			sizeof(left));
+	duration_format(left_ns, left, sizeof(left));
 	snprintf(text, sizeof(text), "%3.0f %%  %s left  %s", 100 * part, left, progress->what);
 	progress_line_line(text);
 }

@@ -31,8 +31,8 @@
 /* The time before and after the window whose readings count as usual. */
 #define AROUND_NS (10 * 60 * NSEC_PER_SEC)
 
-/* Lines for the messages about the window and about figures that the table leaves out. */
-#define MESSAGE_LINES 3
+/* Lines for the messages about figures that the table leaves out. */
+#define MESSAGE_LINES 2
 
 static const struct option options[] = {
 	WINDOW_OPTIONS,
@@ -63,6 +63,8 @@ struct gauges_answer {
 	struct filter filter;
 	struct terminal terminal;
 	struct coverage coverage;
+	/* The host, before the coverage is complete. */
+	struct recorded_facts facts;
 	struct globs names;
 	/* Indexed by pattern: true if the pattern matches some figure. */
 	bool found[GLOBS_MAX];
@@ -154,15 +156,16 @@ static int see_for_csv(void *context, const struct series_step *step)
 	char time[TIME_TEXT_SIZE];
 
 	if (!answer->steps++)
-		buffer_text(text, "time,name,value,figure,unit\n");
+		buffer_text(text, "time,name,value,figure,unit,host\n");
 	buffer_printf(text, "%s,",
 		      time_format(step->to_ns, option_given(answer->invocation, "utc"), 6, time));
 	foreign_put_cell(text, step->name);
 	buffer_printf(text, ",%lld,", (long long)step->value);
 	if (step->has_figure)
-		buffer_printf(text, "%.6g,%s", figure_of(step), units[step->unit]);
+		buffer_printf(text, "%.6g,%s,", figure_of(step), units[step->unit]);
 	else
-		buffer_u8(text, ',');
+		buffer_text(text, ",,");
+	foreign_put_cell(text, answer->facts.host);
 	buffer_u8(text, '\n');
 	return text->size > FLUSH_SIZE ? gauges_flush(answer) : 0;
 }
@@ -258,11 +261,7 @@ struct left_out {
 
 static void put_covered(const struct gauges_answer *answer, struct buffer *text)
 {
-	char host[HOST_NAME_SIZE];
-
-	buffer_printf(text, "%s%" PRIu64 " reading%s; ",
-		      host_name_prefix(&answer->coverage.facts, host), answer->steps,
-		      plural(answer->steps));
+	buffer_printf(text, "%" PRIu64 " reading%s; ", answer->steps, plural(answer->steps));
 	coverage_describe(&answer->coverage, text);
 }
 
@@ -283,9 +282,9 @@ static unsigned int gauges_message_lines(const struct gauges_answer *answer)
 /*
  * Returns the number of lines for the table; 0: no limit. With --name, the user asks for all rows.
  */
-static unsigned int gauges_lines(const struct gauges_answer *answer, size_t below)
+static unsigned int gauges_lines(const struct gauges_answer *answer, size_t around)
 {
-	unsigned int used = 1 + below + gauges_message_lines(answer);
+	unsigned int used = 1 + around + gauges_message_lines(answer);
 
 	if (!answer->terminal.height || answer->names.count)
 		return 0;
@@ -293,7 +292,7 @@ static unsigned int gauges_lines(const struct gauges_answer *answer, size_t belo
 	return answer->terminal.height > used ? answer->terminal.height - used : 1;
 }
 
-static int put_table(struct gauges_answer *answer, size_t below, struct buffer *text,
+static int put_table(struct gauges_answer *answer, size_t around, struct buffer *text,
 		     struct left_out *ret_left_out)
 {
 	const struct gauge_rows *figures = &answer->figures;
@@ -305,7 +304,7 @@ static int put_table(struct gauges_answer *answer, size_t below, struct buffer *
 		.marks = answer->marks.list.items,
 		.mark_count = answer->marks.list.count,
 		.at_ns = figures->window.at_ns,
-		.lines = gauges_lines(answer, below),
+		.lines = gauges_lines(answer, around),
 	};
 	struct chart_row *rows = calloc(figures->rows.count, sizeof(*rows));
 	struct left_out left_out = { 0 };
@@ -347,55 +346,51 @@ static void gauges_say_left_out(const struct gauges_answer *answer, const struct
 		    once, once == 1 ? " was" : "s were");
 }
 
-/* Returns whether the table has figures of dying cgroups. */
-static bool has_dying(const struct gauges_answer *answer)
+/* Returns whether the table has a figure whose name begins so. */
+static bool gauges_has(const struct gauges_answer *answer, const char *begin)
 {
 	bool has = false;
 
 	for (size_t i = 0; !has && i < answer->figures.rows.count; i++) {
 		const struct gauge_rows_row *row = &answer->figures.rows.items[i];
 
-		has = strncmp(row->name, TAPE_GAUGE_DYING, strlen(TAPE_GAUGE_DYING)) == 0 &&
-		      gauges_is_shown(answer, row);
+		has = strncmp(row->name, begin, strlen(begin)) == 0 && gauges_is_shown(answer, row);
 	}
 	return has;
 }
 
-static void put_dying(const struct gauges_answer *answer, struct buffer *text)
+/* Returns the number of lines on the terminal. */
+static unsigned int put_dying(const struct gauges_answer *answer, struct buffer *text)
 {
 	_cleanup_(buffer_done) struct buffer lines = { 0 };
 
-	if (!answer->dying.at_ns || !has_dying(answer))
-		return;
+	if (!answer->dying.at_ns || !gauges_has(answer, TAPE_GAUGE_DYING))
+		return 0;
 	dying_text_lines(&answer->dying, DYING_TEXT_KINDS, &answer->terminal, &lines);
+	if (gauges_has(answer, "memory_cgroups/dying"))
+		dying_text_two_counts(&lines);
 	buffer_u8(&lines, 0);
-	if (buffer_failed(&lines))
-		text->failed = true;
-	else
-		lines_put(&answer->terminal, (struct lines_shape){ .indent = HEAD_INDENT },
-			  (const char *)lines.data, text);
-}
-
-static size_t count_newlines(const struct buffer *text)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < text->size; i++)
-		count += text->data[i] == '\n';
-	return count;
+	if (!buffer_failed(&lines))
+		return lines_put(&answer->terminal, (struct lines_shape){ .indent = HEAD_INDENT },
+				 (const char *)lines.data, text);
+	text->failed = true;
+	return 0;
 }
 
 static int gauges_print_table(struct gauges_answer *answer)
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 }, onces = { 0 }, below = { 0 };
 	struct left_out left_out;
+	unsigned int around;
 	int r;
 
 	gauge_rows_finish(&answer->figures);
 	gauge_rows_finish(&answer->usual);
 	gauge_usual_compare(&answer->figures, &answer->usual);
-	put_dying(answer, &below);
-	if (put_table(answer, count_newlines(&below), &text, &left_out) < 0)
+	around = put_dying(answer, &below) +
+		 host_name_put_head(answer->invocation, &answer->coverage.facts,
+				    &answer->question.window, &answer->terminal, &text);
+	if (put_table(answer, around, &text, &left_out) < 0)
 		return fail(-ENOMEM, NULL);
 	if (answer->names.count)
 		gauges_onces_put(&answer->onces, option_given(answer->invocation, "utc"), &onces);
@@ -446,8 +441,10 @@ static int read_series(struct gauges_answer *answer, struct store_reader *reader
 		.progress = progress_line_show,
 		.progress_context = &progress,
 	};
-	int r;
+	int r = host_name_find(reader, &answer->question.window, &answer->facts, &error);
 
+	if (r < 0)
+		return fail(r, &error);
 	progress_line_start(&progress, "segments", option_given(invocation, "quiet"));
 	r = series_run(reader, &of, &answer->coverage, &error);
 	progress_line_end(&progress);
@@ -486,12 +483,6 @@ static int read_for_table(struct gauges_answer *answer, struct store_reader *rea
 	return r < 0 ? fail(r, &error) : EXIT_DONE;
 }
 
-static bool has_table(const struct gauges_answer *answer)
-{
-	return !option_given(answer->invocation, "json") &&
-	       !option_given(answer->invocation, "csv");
-}
-
 static int say_unknown(const struct gauges_answer *answer, struct store_reader *reader,
 		       const char *name)
 {
@@ -517,8 +508,16 @@ static int say_all_unknown(const struct gauges_answer *answer, struct store_read
 	return r;
 }
 
+static bool has_table(const struct gauges_answer *answer)
+{
+	return !option_given(answer->invocation, "json") &&
+	       !option_given(answer->invocation, "csv");
+}
+
 static int answer_none(const struct gauges_answer *answer, struct store_reader *reader)
 {
+	if (has_table(answer))
+		say_window(answer->invocation, &answer->question.window);
 	if (!answer->coverage.covered_ns)
 		return coverage_line_nothing(answer->invocation, reader, &answer->question.window,
 					     &answer->coverage);
@@ -551,12 +550,15 @@ static int gauges_run_answer(struct gauges_answer *answer)
 		return fail(r, &error);
 	answer->figures.window = answer->question.window;
 	answer->figures.cells = chart_cells(&answer->terminal);
-	say_window(invocation, &answer->question.window);
+	if (!has_table(answer))
+		say_window(invocation, &answer->question.window);
 	r = read_series(answer, reader);
 	if (r != EXIT_DONE)
 		return r;
 	if (!answer->steps)
 		return answer_none(answer, reader);
+	if (has_table(answer))
+		say_window_note(invocation, &answer->question.window);
 	if (has_table(answer))
 		r = read_for_table(answer, reader);
 	if (r == EXIT_DONE)

@@ -13,6 +13,7 @@
 #include "base/number.h"
 #include "base/size.h"
 #include "cli/options/command.h"
+#include "cli/answer/host-name.h"
 #include "cli/answer/progress-line.h"
 #include "cli/version.h"
 #include "unpacker/unpack-helper.h"
@@ -162,19 +163,22 @@ static void follow_all(struct list *list, const struct import_options *import)
 }
 
 static const char imported_format[] =
-	"%s: %llu sample%s of %s, %llu lost, %s to %s (accurate to %s, %s); %llu segment%s, %s";
+	"%s: %s%llu sample%s of %s, %llu lost, %s to %s (accurate to %s, %s); %llu segment%s, %s";
 
 static void import_print_file(const struct invocation *invocation, const struct import_file *file,
 			      const struct import_result *result)
 {
 	bool utc = option_given(invocation, "utc");
-	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE], error[32], bytes[32];
+	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE], error[32], bytes[32], host[HOST_NAME_SIZE];
+	struct recorded_facts facts = { 0 };
 
+	recorded_facts_add_host(&facts, file->perf.host);
 	if (!result->samples) {
 		say(invocation, "%s: contains no sample of %s", file->path, file->event->name);
 	} else {
-		say(invocation, imported_format, file->path, (unsigned long long)result->samples,
-		    plural(result->samples), file->event->name, (unsigned long long)result->lost,
+		say(invocation, imported_format, file->path, host_name_prefix(&facts, host),
+		    (unsigned long long)result->samples, plural(result->samples), file->event->name,
+		    (unsigned long long)result->lost,
 		    time_format(file->first_ns + file->clock.offset_ns, utc, 3, from),
 		    time_format(file->last_ns + file->clock.offset_ns, utc, 3, to),
 		    duration_format(file->clock.error_ns, error, sizeof(error)),

@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/mutation.h"
+#include "cli/answer/host-name.h"
 #include "cli/options/command.h"
 #include "query/read/uptime.h"
 #include "query/window/when.h"
@@ -69,15 +70,18 @@ static void join_words(const struct invocation *invocation, struct buffer *text)
 }
 
 /* Refuses a store that does not exist, because a mistyped name must not become a new store. */
-static int check_store(const struct invocation *invocation, struct error *error)
+static int check_store(const struct invocation *invocation, struct recorded_facts *facts,
+		       struct error *error)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	int r = store_reader_open(store_path(invocation), &reader, error);
 
-	return store_reader_open(store_path(invocation), &reader, error);
+	return r < 0 ? r : host_name_find_all(reader, facts, error);
 }
 
+/* Also reads the host of the store. */
 static int mark_write(const struct invocation *invocation, const char *text, uint64_t time_ns,
-		      uint64_t *ret_id, struct error *error)
+		      struct recorded_facts *facts, uint64_t *ret_id, struct error *error)
 {
 	char id[24];
 	const struct notes_field fields[] = { { "text", text }, { "id", id } };
@@ -87,7 +91,7 @@ static int mark_write(const struct invocation *invocation, const char *text, uin
 		.fields = fields,
 		.field_count = ARRAY_SIZE(fields),
 	};
-	int r = check_store(invocation, error);
+	int r = check_store(invocation, facts, error);
 
 	if (r == 0)
 		r = incident_notes_reserve(store_path(invocation), 1, 1, ret_id, error);
@@ -102,7 +106,8 @@ static int mark_write(const struct invocation *invocation, const char *text, uin
 static int mark_run(const struct invocation *invocation)
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 };
-	char shown[TIME_TEXT_SIZE];
+	char shown[TIME_TEXT_SIZE], host[HOST_NAME_SIZE];
+	struct recorded_facts facts = { 0 };
 	struct error error = { 0 };
 	uint64_t time_ns, id;
 	bool empty = true;
@@ -120,10 +125,10 @@ static int mark_run(const struct invocation *invocation)
 	join_words(invocation, &text);
 	if (buffer_failed(&text))
 		return fail(-ENOMEM, NULL);
-	r = mark_write(invocation, (const char *)text.data, time_ns, &id, &error);
+	r = mark_write(invocation, (const char *)text.data, time_ns, &facts, &id, &error);
 	if (r < 0)
 		return fail(r, &error);
-	say(invocation, "mark %llu at %s", (unsigned long long)id,
+	say(invocation, "%smark %llu at %s", host_name_prefix(&facts, host), (unsigned long long)id,
 	    time_format(time_ns, option_given(invocation, "utc"), 3, shown));
 	return EXIT_DONE;
 }

@@ -35,7 +35,7 @@ static const struct option options[] = {
 	  "default: by the name after -o, else flamescope; json is a line for each sample" },
 	{ "json", 0, NULL, "the same as --format json" },
 	{ "weight", 0, "samples|period", "with folded: what to count (default: samples)" },
-	{ "mark", 0, "LIST", "with folded: add _[k] to kernel names, _[j] to jit" },
+	{ "mark", 0, "LIST", "with folded: host, as first frame; kernel, as _[k]; jit, as _[j]" },
 	{ "no-header", 0, NULL, "with flamescope: begin with the first event" },
 	{ "thread-frame", 0, NULL, "with flamescope: each stack begins with its thread" },
 	{ "split", 0, "cpu|comm|pid",
@@ -62,6 +62,8 @@ struct query {
 	enum folded_weight weight;
 	/* A set of enum folded_marks. */
 	unsigned int marks;
+	/* The host is the first frame of folded stacks. */
+	bool mark_host;
 	bool split;
 	enum parts_by split_by;
 };
@@ -133,21 +135,23 @@ static int parse_format(const struct invocation *invocation, enum format *ret_fo
 	return format_by_name(option_value(invocation, "output"), ret_format);
 }
 
-/* Reads a list such as "kernel,jit". */
-static int parse_marks(const struct invocation *invocation, unsigned int *ret_marks)
+/* Reads a list such as "host,kernel,jit". */
+static int parse_marks(const struct invocation *invocation, struct query *query)
 {
 	const char *list = option_value(invocation, "mark");
 	_cleanup_free_ char *copy = list ? strdup(list) : NULL;
 	char *rest = copy;
 
-	*ret_marks = 0;
 	for (char *word; (word = strsep(&rest, ","));)
 		if (strcmp(word, "kernel") == 0)
-			*ret_marks |= FOLDED_MARK_KERNEL;
+			query->marks |= FOLDED_MARK_KERNEL;
 		else if (strcmp(word, "jit") == 0)
-			*ret_marks |= FOLDED_MARK_JIT;
+			query->marks |= FOLDED_MARK_JIT;
+		else if (strcmp(word, "host") == 0)
+			query->mark_host = true;
 		else
-			return usage_error("--mark is kernel, jit or kernel,jit, not '%s'", list);
+			return usage_error("--mark is a list of host, kernel and jit, not '%s'",
+					   list);
 	return EXIT_DONE;
 }
 
@@ -162,7 +166,7 @@ static int check_options(const struct invocation *invocation, const struct query
 		return usage_error("--json is --format json; give one");
 	if (option_given(invocation, "weight") && query->format != FORMAT_FOLDED)
 		return usage_error("--weight goes with --format folded");
-	if (query->marks && query->format != FORMAT_FOLDED)
+	if (option_given(invocation, "mark") && query->format != FORMAT_FOLDED)
 		return usage_error("--mark goes with --format folded");
 	if (option_given(invocation, "thread-frame") && query->format != FORMAT_FLAMESCOPE)
 		return usage_error("--thread-frame goes with --format flamescope");
@@ -198,7 +202,7 @@ static int query_parse_options(const struct invocation *invocation, struct query
 	if (r == EXIT_DONE)
 		r = parse_word(invocation, "split", parts, &part);
 	if (r == EXIT_DONE)
-		r = parse_marks(invocation, &ret->marks);
+		r = parse_marks(invocation, ret);
 	ret->weight = weight;
 	ret->split = option_given(invocation, "split");
 	ret->split_by = part;
@@ -358,6 +362,16 @@ static int answer_flamescope(const struct invocation *invocation, const struct q
 	return coverage_line_commit(invocation, &output, r, &selection->coverage);
 }
 
+/* Makes a frame of the names of the hosts. Lists separate them by a comma and a blank. */
+static void query_make_host_frame(const struct recorded_facts *facts,
+				  char frame[sizeof(facts->host)])
+{
+	snprintf(frame, sizeof(facts->host), "%s", *facts->host ? facts->host : "[unknown]");
+	for (; *frame; frame++)
+		if (*frame == ' ' || *frame == ';')
+			*frame = '_';
+}
+
 static int answer_folded(const struct invocation *invocation, const struct query *query,
 			 struct store_reader *reader)
 {
@@ -365,6 +379,7 @@ static int answer_folded(const struct invocation *invocation, const struct query
 	const struct fold_options marked = { .weight = query->weight, .marks = query->marks };
 	_cleanup_(output_done) struct output output = OUTPUT_NONE;
 	struct error error = { 0 };
+	char host[sizeof(fold.coverage.facts.host)];
 	int r = query_open_output(invocation, &output, &error);
 
 	if (r < 0)
@@ -372,6 +387,8 @@ static int answer_folded(const struct invocation *invocation, const struct query
 	r = query_args_fold(invocation, &query->args, reader, marked, &fold);
 	if (r != EXIT_DONE)
 		return r;
+	query_make_host_frame(&fold.coverage.facts, host);
+	fold.folded->host = query->mark_host ? host : NULL;
 	r = folded_write(fold.folded, &output);
 	return coverage_line_commit(invocation, &output, r, &fold.coverage);
 }

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "cli/options/command.h"
 #include "cli/options/limit-options.h"
+#include "cli/answer/host-name.h"
 #include "cli/answer/limit-change.h"
 #include "cli/answer/progress-line.h"
 #include "cli/service/metrics-file.h"
@@ -256,6 +257,7 @@ static int record_into_store(struct recording *recording, struct recorder_option
 	_cleanup_(cleanup_recorder) struct recorder *recorder = NULL;
 	_cleanup_(cleanup_snapshot_keeper) struct snapshot_keeper *keeper = NULL;
 	struct recorder_progress progress = { 0 };
+	char host[HOST_NAME_SIZE];
 	struct error error = { 0 };
 	int r;
 
@@ -300,7 +302,8 @@ static int record_into_store(struct recording *recording, struct recorder_option
 		return r;
 	recording->metrics = metrics;
 	if (recording->live)
-		say(invocation, "recording into %s; Ctrl-C ends it", store_path(invocation));
+		say(invocation, "%srecording into %s; Ctrl-C ends it", host_name_own_prefix(host),
+		    store_path(invocation));
 	capabilities_raise();
 	r = recorder_run(recorder, store_path(invocation), writer, &progress, &error);
 	capabilities_lower();

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/number.h"
+#include "cli/answer/host-name.h"
 #include "cli/answer/screen.h"
 #include "cli/options/command.h"
 #include "cli/window/window-options.h"
@@ -50,6 +51,7 @@ struct resolving {
 	uint64_t gained;
 	/* Number of segments that could not be read or written. */
 	uint64_t failed;
+	struct recorded_facts facts;
 };
 
 static void add_gain(struct resolving *resolving, const struct store_segment *segment,
@@ -135,6 +137,8 @@ static int resolve_window(struct resolving *resolving, const struct window *wind
 	int r = store_reader_find(resolving->reader, window->from_ns, window->to_ns, &segments,
 				  &error);
 
+	if (r == 0)
+		r = host_name_find(resolving->reader, window, &resolving->facts, &error);
 	if (r < 0)
 		fail(r, &error);
 	for (size_t i = 0; r == 0 && i < segments.list.count; i++)
@@ -151,6 +155,7 @@ static int resolve(struct resolving *resolving, const struct window *window)
 		.debug_dir = option_value(invocation, "debug-dir"),
 	};
 	struct error error = { 0 };
+	char host[HOST_NAME_SIZE];
 	int r = store_reader_open(store_path(invocation), &resolving->reader, &error), code;
 
 	if (r == 0)
@@ -165,9 +170,10 @@ static int resolve(struct resolving *resolving, const struct window *window)
 		return EXIT_FAILED;
 	if (code != EXIT_DONE)
 		return code;
-	say(invocation, "%llu name%s gained in %llu segment%s",
-	    (unsigned long long)resolving->gained, plural(resolving->gained),
-	    (unsigned long long)resolving->segments, plural(resolving->segments));
+	say(invocation, "%s%llu name%s gained in %llu segment%s",
+	    host_name_prefix(&resolving->facts, host), (unsigned long long)resolving->gained,
+	    plural(resolving->gained), (unsigned long long)resolving->segments,
+	    plural(resolving->segments));
 	return resolving->failed ? EXIT_FAILED : EXIT_DONE;
 }
 

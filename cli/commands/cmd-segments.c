@@ -233,7 +233,7 @@ static int segments_print_table(const struct invocation *invocation, struct stor
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 	struct terminal terminal;
 	uint64_t bytes = 0;
-	char size[32], host[HOST_NAME_SIZE];
+	char size[32];
 	int code, r;
 
 	if (table.work) {
@@ -244,6 +244,8 @@ static int segments_print_table(const struct invocation *invocation, struct stor
 	for (size_t i = 0; i < segments->list.count; i++)
 		bytes += segments->list.items[i].bytes;
 	screen_read_lines(invocation, &terminal);
+	host_name_put_head(invocation, &coverage->facts, window_given(invocation) ? window : NULL,
+			   &terminal, &text);
 	columns_put(&table.columns, &terminal, &text);
 	columns_done(&table.columns);
 	if (r < 0)
@@ -251,9 +253,9 @@ static int segments_print_table(const struct invocation *invocation, struct stor
 	code = screen_print_drawing(&terminal, &text);
 	if (code != EXIT_DONE)
 		return code;
-	say(invocation, "%s%zu segment%s, %s in %s", host_name_prefix(&coverage->facts, host),
-	    segments->list.count, plural(segments->list.count),
-	    size_format(bytes, size, sizeof(size)), store_path(invocation));
+	say(invocation, "%zu segment%s, %s in %s", segments->list.count,
+	    plural(segments->list.count), size_format(bytes, size, sizeof(size)),
+	    store_path(invocation));
 	say_gone(invocation, reader, window);
 	return EXIT_DONE;
 }
@@ -430,6 +432,9 @@ static int segments_print(const struct invocation *invocation, struct store_read
 	else if (!asked || segments->list.count)
 		code = segments_print_table(invocation, reader, segments, asked ? asked : &all,
 					    &coverage);
+	if (code == EXIT_DONE && asked && !segments->list.count &&
+	    !option_given(invocation, "json"))
+		say_window(invocation, asked);
 	if (code == EXIT_DONE && asked && !segments->list.count)
 		code = coverage_line_nothing(invocation, reader, &window, &coverage);
 	else if (code == EXIT_DONE)
@@ -454,8 +459,10 @@ static int segments_run(const struct invocation *invocation)
 	r = store_reader_open(store_path(invocation), &reader, &error);
 	if (r < 0)
 		return fail(r, &error);
-	if (has_window)
+	if (has_window && option_given(invocation, "json"))
 		say_window(invocation, &window);
+	else
+		say_window_note(invocation, &window);
 	r = store_reader_find(reader, window.from_ns, window.to_ns, &segments, &error);
 	code = r < 0 ? fail(r, &error)
 		     : segments_print(invocation, reader, &segments, has_window ? &window : NULL);

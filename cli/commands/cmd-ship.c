@@ -159,9 +159,10 @@ static void ship_say_sent(const struct ship *ship, const struct exporter_sent *s
 	char bytes[32];
 
 	if (!sent->batches)
-		say(ship->invocation, "the server has all that this store has");
+		say(ship->invocation, "host %s, the server has all that this store has",
+		    ship->host);
 	else
-		say(ship->invocation, "%llu rows in %llu batch%s, %s",
+		say(ship->invocation, "host %s, %llu rows in %llu batch%s, %s", ship->host,
 		    (unsigned long long)sent->rows, (unsigned long long)sent->batches,
 		    sent->batches == 1 ? "" : "es", size_format(sent->bytes, bytes, sizeof(bytes)));
 }

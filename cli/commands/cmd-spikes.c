@@ -144,11 +144,12 @@ static int spikes_print(const struct answer *answer)
 		coverage_put_json(&spikes->coverage, &spikes->window, &text);
 		return screen_print(&text);
 	}
-	if (!spikes->list.count)
-		return EXIT_DONE;
-	spikes_table_draw(&(struct spikes_table){ spikes, answer->incidents.list.items,
-						  option_given(answer->invocation, "utc") },
-			  &answer->terminal, &text);
+	host_name_put_head(answer->invocation, &spikes->coverage.facts, &spikes->window,
+			   &answer->terminal, &text);
+	if (spikes->list.count)
+		spikes_table_draw(&(struct spikes_table){ spikes, answer->incidents.list.items,
+							  option_given(answer->invocation, "utc") },
+				  &answer->terminal, &text);
 	return screen_print_drawing(&answer->terminal, &text);
 }
 
@@ -194,12 +195,11 @@ static void spikes_say_covered(const struct answer *answer, struct store_reader 
 	const struct invocation *invocation = answer->invocation;
 	const struct coverage *coverage = &answer->spikes.coverage;
 	_cleanup_(buffer_done) struct buffer text = { 0 };
-	char host[HOST_NAME_SIZE];
 
 	if (!option_given(invocation, "quiet") || !coverage_is_whole(coverage)) {
 		coverage_describe(coverage, &text);
-		warn("%s%" PRIu64 " segment%s; %s", host_name_prefix(&coverage->facts, host),
-		     answer->spikes.segments, plural(answer->spikes.segments), buffer_shown(&text));
+		warn("%" PRIu64 " segment%s; %s", answer->spikes.segments,
+		     plural(answer->spikes.segments), buffer_shown(&text));
 	}
 	if (!answer->spikes.losses)
 		say(invocation, "skipped samples and offline CPUs are not counted; use --strict");
@@ -249,15 +249,19 @@ static int spikes_run_answer(struct answer *answer)
 	const struct coverage *coverage = &answer->spikes.coverage;
 	struct error error = { 0 };
 	int r = store_reader_open(store_path(invocation), &reader, &error);
+	bool nothing;
 
 	if (r < 0)
 		return fail(r, &error);
 	r = spikes_search(answer, reader);
 	if (r != EXIT_DONE)
 		return r;
-	if (answer->spikes.window.to_ns)
+	nothing = !coverage->covered_ns || (coverage->left_out_all && !answer->found);
+	if (answer->spikes.window.to_ns && (nothing || option_given(invocation, "json")))
 		say_window(invocation, &answer->spikes.window);
-	if (!coverage->covered_ns || (coverage->left_out_all && !answer->found))
+	else
+		say_window_note(invocation, &answer->spikes.window);
+	if (nothing)
 		return screen_nothing(invocation, reader, &answer->spikes.window, coverage);
 	r = spikes_print(answer);
 	say_found(answer);

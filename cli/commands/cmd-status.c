@@ -182,6 +182,10 @@ static int print_status(struct field_lines *fields, const struct store_status *s
 	field_line(fields, "store", "%s", status->path);
 	if (*status->facts.host)
 		field_line(fields, "host", "%s", status->facts.host);
+	/* first, because all that follows leaves it out */
+	if (totals->damaged)
+		field_line(fields, "damaged", "%llu; perftape verify names them",
+			   (unsigned long long)totals->damaged);
 	print_reached(fields, status, utc);
 	recorder_text_print(fields, &status->recorder, is_stop_known(store_status_last_gap(status)),
 			    status->now_ns, utc);
@@ -203,9 +207,6 @@ static int print_status(struct field_lines *fields, const struct store_status *s
 		return -ENOMEM;
 	status_print_gaps(fields, status, utc);
 	print_gone(fields, status, utc);
-	if (totals->damaged)
-		field_line(fields, "damaged", "%llu; perftape verify names them",
-			   (unsigned long long)totals->damaged);
 	return 0;
 }
 

@@ -18,7 +18,7 @@
 static const struct option options[] = {
 	WINDOW_OPTIONS,
 	FILTER_OPTIONS,
-	{ "by", 0, "WHAT", "only: thread, cgroup, pod, function or path (a call path)" },
+	{ "by", 0, "WHAT", "only: name, thread, cgroup, pod, function or path (a call path)" },
 	{ "rows", 0, "N", "rows of each table (default: what fits, 20 in a pipe)" },
 	{ "live", 0, NULL, "redraw the last 10 s every second; h shows the keys" },
 	{ "baseline", 0, "LENGTH",

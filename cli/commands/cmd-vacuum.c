@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "base/size.h"
+#include "cli/answer/host-name.h"
 #include "cli/answer/limit-change.h"
 #include "cli/answer/screen.h"
 #include "cli/options/command.h"
@@ -78,9 +79,10 @@ static void warn_size(const struct store_limits *limits, const struct store_reta
 }
 
 static void vacuum_print_summary(const struct invocation *invocation,
+				 const struct recorded_facts *facts,
 				 const struct store_retained *retained)
 {
-	char removed[32], left[32];
+	char removed[32], left[32], host[HOST_NAME_SIZE];
 
 	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE], range[2 * TIME_TEXT_SIZE + 8] = "";
 	bool utc = option_given(invocation, "utc");
@@ -92,7 +94,8 @@ static void vacuum_print_summary(const struct invocation *invocation,
 		snprintf(range, sizeof(range), ", %s to %s",
 			 time_format(retained->from_ns, utc, 0, from),
 			 time_format(retained->to_ns, utc, 0, to));
-	warn("%s %llu segment%s, %s%s; %llu left; %s with its index %s %s",
+	warn("%s%s %llu segment%s, %s%s; %llu left; %s with its index %s %s",
+	     host_name_prefix(facts, host),
 	     option_given(invocation, "dry-run") ? "would remove" : "removed",
 	     (unsigned long long)retained->removed, plural(retained->removed),
 	     size_format(retained->removed_bytes, removed, sizeof(removed)), range,
@@ -107,7 +110,8 @@ static void vacuum_print_summary(const struct invocation *invocation,
 		    (unsigned long long)retained->pinned);
 }
 
-static int read_limits(const struct invocation *invocation, struct store_limits *limits)
+static int read_limits(const struct invocation *invocation, struct store_limits *limits,
+		       struct recorded_facts *facts)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	_cleanup_(buffer_done) struct buffer text = { 0 };
@@ -116,6 +120,9 @@ static int read_limits(const struct invocation *invocation, struct store_limits 
 
 	if (r == 0)
 		r = store_reader_limits(reader, limits, &error);
+	/* before segments go */
+	if (r == 0)
+		r = host_name_find_all(reader, facts, &error);
 	if (r < 0)
 		return fail(r, &error);
 	r = limit_options_parse(invocation, limits);
@@ -154,6 +161,7 @@ static int vacuum_run(const struct invocation *invocation)
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
 	struct store_retained retained = { 0 };
 	struct store_limits limits = { 0 };
+	struct recorded_facts facts = { 0 };
 	bool dry = option_given(invocation, "dry-run");
 	struct removals removals = {
 		invocation,
@@ -165,7 +173,7 @@ static int vacuum_run(const struct invocation *invocation)
 	int r = limit_options_parse(invocation, &limits);
 
 	if (r == EXIT_DONE)
-		r = read_limits(invocation, &limits);
+		r = read_limits(invocation, &limits, &facts);
 	if (r != EXIT_DONE)
 		return r;
 	r = dry ? store_writer_open_dry(store_path(invocation), &writer, &error)
@@ -184,7 +192,7 @@ static int vacuum_run(const struct invocation *invocation)
 		return fail(r, &error);
 	if (code != EXIT_DONE)
 		return code;
-	vacuum_print_summary(invocation, &retained);
+	vacuum_print_summary(invocation, &facts, &retained);
 	warn_size(&limits, &retained);
 	if (store_space_describe(&limits, &retained, &error))
 		warn("%s", error.text);

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/number.h"
 #include "base/size.h"
+#include "cli/answer/host-name.h"
 #include "cli/answer/screen.h"
 #include "cli/options/command.h"
 #include "cli/answer/progress-line.h"
@@ -145,6 +146,7 @@ static void verify_show_progress(void *context, uint64_t bytes, uint64_t total_b
 }
 
 static void verify_print_coverage(const struct invocation *invocation,
+				  const struct recorded_facts *facts,
 				  const struct store_verified *verified)
 {
 	_cleanup_(buffer_done) struct buffer json = { 0 };
@@ -154,6 +156,7 @@ static void verify_print_coverage(const struct invocation *invocation,
 	json_open(&json, '{');
 	json_key(&json, "store");
 	json_string(&json, store_path(invocation));
+	recorded_facts_put_host(facts, &json);
 	json_key(&json, "segments");
 	json_u64(&json, verified->segments);
 	json_key(&json, "samples");
@@ -171,15 +174,16 @@ static void verify_print_coverage(const struct invocation *invocation,
 }
 
 static int verify_print_summary(const struct invocation *invocation,
+				const struct recorded_facts *facts,
 				const struct store_verified *verified)
 {
-	char size[32], stale[128] = "";
+	char size[32], stale[128] = "", host[HOST_NAME_SIZE];
 
 	if (verified->stale)
 		snprintf(stale, sizeof(stale),
 			 "; the index is behind in %llu row%s, answers are right; use --rebuild",
 			 (unsigned long long)verified->stale, plural(verified->stale));
-	say(invocation, "%llu segment%s, %llu sample%s, %s: %s%s",
+	say(invocation, "%s%llu segment%s, %llu sample%s, %s: %s%s", host_name_prefix(facts, host),
 	    (unsigned long long)verified->segments, plural(verified->segments),
 	    (unsigned long long)verified->samples, plural(verified->samples),
 	    size_format(verified->bytes, size, sizeof(size)),
@@ -191,6 +195,7 @@ static int verify_run(const struct invocation *invocation)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	struct store_verified verified = { 0 };
+	struct recorded_facts facts = { 0 };
 	struct verifying verifying = { .json = option_given(invocation, "json") };
 	struct error error = { 0 };
 	int r = option_given(invocation, "rebuild") ? verify_rebuild_apart(invocation) : EXIT_DONE;
@@ -208,11 +213,13 @@ static int verify_run(const struct invocation *invocation)
 	r = store_reader_verify(reader, print_finding, verify_show_progress, &verifying, &verified,
 				&error);
 	progress_line_end(&verifying.progress);
+	if (r == 0)
+		r = host_name_find_all(reader, &facts, &error);
 	if (r < 0)
 		return fail(r, &error);
 	if (verifying.json)
-		verify_print_coverage(invocation, &verified);
-	return verify_print_summary(invocation, &verified);
+		verify_print_coverage(invocation, &facts, &verified);
+	return verify_print_summary(invocation, &facts, &verified);
 }
 
 const struct command command_verify = {

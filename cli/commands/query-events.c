@@ -22,6 +22,8 @@
 struct events_answer {
 	const struct invocation *invocation;
 	bool json, utc;
+	/* For the first line of the answer; "" if a program reads it. */
+	struct recorded_facts facts;
 	/* Lines wrap only if the answer goes to the terminal. */
 	struct terminal terminal;
 	struct output output;
@@ -69,8 +71,12 @@ static int query_events_make(void *context, const struct event_cursor_row *row, 
 
 static int query_events_take(void *context, const void *text, size_t size)
 {
-	struct output *output = &((struct events_answer *)context)->output;
+	struct events_answer *answer = context;
+	struct output *output = &answer->output;
 
+	if (*answer->facts.host)
+		buffer_printf(&output->text, "# host %s\n", answer->facts.host);
+	*answer->facts.host = 0;
 	buffer_bytes(&output->text, text, size);
 	output_flush(output);
 	if (buffer_failed(&output->text))
@@ -88,7 +94,6 @@ static bool is_short(const struct event_cursor_totals *totals)
 static void say_events(const struct events_answer *answer, const struct event_cursor_totals *totals)
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 };
-	char host[HOST_NAME_SIZE];
 
 	if (option_given(answer->invocation, "quiet") && coverage_is_whole(&totals->coverage) &&
 	    !is_short(totals))
@@ -100,8 +105,8 @@ static void say_events(const struct events_answer *answer, const struct event_cu
 		      totals->lost && option_given(answer->invocation, "name") ? " of any name"
 									       : "");
 	coverage_describe(&totals->coverage, &text);
-	warn("%s%llu event%s, %s", host_name_prefix(&totals->coverage.facts, host),
-	     (unsigned long long)totals->count, plural(totals->count), buffer_shown(&text));
+	warn("%llu event%s, %s", (unsigned long long)totals->count, plural(totals->count),
+	     buffer_shown(&text));
 }
 
 /* Prints the names of the events that were only counted, and when. */
@@ -218,6 +223,8 @@ int query_events(const struct invocation *invocation, const struct question *que
 	if (path && strcmp(path, "-") != 0)
 		answer.terminal.wrap = 0;
 	r = guarded_output_open(&answer.output, path, option_given(invocation, "force"), &error);
+	if (r == 0 && !json)
+		r = host_name_find(reader, &question->window, &answer.facts, &error);
 	if (r == 0)
 		r = event_cursor_run(reader, &options, &answer.totals, &error);
 	if (r == -EPIPE)

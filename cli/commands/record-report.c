@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "base/size.h"
+#include "cli/answer/host-name.h"
 #include "cli/answer/progress-line.h"
 #include "cli/answer/recovered-text.h"
 #include "cli/options/print.h"
@@ -230,7 +231,7 @@ static void record_report_recorded(const struct invocation *invocation,
 				   const struct recorder_progress *progress)
 {
 	uint64_t samples = progress->samples - MIN(progress->samples, progress->unsaved);
-	char elapsed[32], taken[96], sealed[96], bytes[32];
+	char elapsed[32], taken[96], sealed[96], bytes[32], host[HOST_NAME_SIZE];
 
 	snprintf(taken, sizeof(taken), "%llu sample%s, %llu lost%s", (unsigned long long)samples,
 		 plural(samples), (unsigned long long)progress->lost,
@@ -239,9 +240,9 @@ static void record_report_recorded(const struct invocation *invocation,
 		 (unsigned long long)progress->segments, plural(progress->segments),
 		 size_format(progress->bytes, bytes, sizeof(bytes)));
 	duration_format(progress->end_ns - progress->begin_ns, elapsed, sizeof(elapsed));
-	say(invocation, "recorded %s of %llu CPU%s at %s: %s; %s in %s", elapsed,
-	    (unsigned long long)progress->cpus, plural(progress->cpus), progress->event, taken,
-	    sealed, store_path(invocation));
+	say(invocation, "%srecorded %s of %llu CPU%s at %s: %s; %s in %s",
+	    host_name_own_prefix(host), elapsed, (unsigned long long)progress->cpus,
+	    plural(progress->cpus), progress->event, taken, sealed, store_path(invocation));
 }
 
 void record_report_summary(const struct invocation *invocation,

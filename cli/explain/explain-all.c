@@ -208,10 +208,15 @@ static int explain_all_compare(struct explain_all *all, struct error *error)
 /* The recorded time of all hosts, without the details of single gaps. */
 static struct coverage explain_all_coverage(const struct common_answer *answer)
 {
-	uint64_t window_ns = (answer->to_ns - answer->from_ns) * MAX(answer->hosts, (size_t)1);
+	uint64_t window_ns =
+		(answer->to_ns - answer->from_ns) * MAX(answer->hosts.count, (size_t)1);
+	struct coverage coverage = { .window_ns = window_ns,
+				     .covered_ns = MIN(answer->recorded_ns, window_ns) };
 
-	return (struct coverage){ .window_ns = window_ns,
-				  .covered_ns = MIN(answer->recorded_ns, window_ns) };
+	for (size_t i = 0; i < answer->hosts.count; i++)
+		recorded_facts_add_host(&coverage.facts,
+					common_name(answer, answer->hosts.items[i]));
+	return coverage;
 }
 
 static int explain_all_print(struct explain_all *all)

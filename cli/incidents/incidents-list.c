@@ -9,6 +9,7 @@
 #include "base/number.h"
 #include "cli/answer/episode-table.h"
 #include "cli/answer/host-name.h"
+#include "cli/answer/screen.h"
 #include "cli/incidents/kind-choice.h"
 #include "cli/options/print.h"
 #include "cli/window/incident-choice.h"
@@ -141,10 +142,14 @@ static int show_json(struct list *list)
 static int incidents_list_show(struct list *list)
 {
 	struct episode_table table = { .invocation = list->invocation };
+	struct terminal terminal;
 	int r, s;
 
 	if (option_given(list->invocation, "json"))
 		return show_json(list);
+	screen_read_lines(list->invocation, &terminal);
+	host_name_put_head(list->invocation, &list->facts, list->windowed ? &list->window : NULL,
+			   &terminal, &table.head);
 	table.with_text = option_given(list->invocation, "all");
 	r = table.with_text ? show_all(list, NULL, &table) : show_episodes(list, &table);
 	s = episode_table_end(&table);
@@ -154,10 +159,10 @@ static int incidents_list_show(struct list *list)
 static void incidents_list_print_summary(const struct list *list)
 {
 	uint64_t length_ns = list->window.to_ns - list->window.from_ns;
-	char missing[32], host[HOST_NAME_SIZE];
+	char missing[32];
 
-	say(list->invocation, "%s%llu incident%s in %s", host_name_prefix(&list->facts, host),
-	    (unsigned long long)list->shown, plural(list->shown), store_path(list->invocation));
+	say(list->invocation, "%llu incident%s in %s", (unsigned long long)list->shown,
+	    plural(list->shown), store_path(list->invocation));
 	if (list->windowed && list->recorded_ns < length_ns) {
 		duration_format(length_ns - list->recorded_ns, missing, sizeof(missing));
 		warn("%s of that window was not recorded: incidents may be missing", missing);
@@ -261,8 +266,10 @@ int incidents_list(const struct invocation *invocation)
 	if (r != EXIT_DONE)
 		return r;
 	r = store_reader_open(store_path(invocation), &reader, &error);
-	if (r == 0 && list.windowed)
+	if (r == 0 && list.windowed && option_given(invocation, "json"))
 		say_window(invocation, &list.window);
+	else if (r == 0)
+		say_window_note(invocation, &list.window);
 	if (r == 0 && list.windowed)
 		r = measure_window(reader, &list, &error);
 	if (r == 0)

@@ -23,6 +23,12 @@ static void metrics_put_health(struct metrics_text *metrics, const struct store_
 		       "The version of the program that wrote these metrics.");
 	metrics_label(metrics, "version", PERFTAPE_VERSION);
 	metrics_number(metrics, 1);
+	if (*status->facts.host) {
+		metrics_family(metrics, "perftape_host_info", METRICS_GAUGE,
+			       "The host that the store is about.");
+		metrics_label(metrics, "host", status->facts.host);
+		metrics_number(metrics, 1);
+	}
 	metrics_put_seconds(metrics, "perftape_metrics_timestamp_seconds", METRICS_GAUGE,
 			    status->now_ns, "Time at which these metrics were made.");
 	metrics_put_number(metrics, "perftape_recording", METRICS_GAUGE, runs && !stalled,

@@ -72,6 +72,20 @@ static int store_status_read_now(struct store_reader *reader, struct store_statu
 	return MIN(r, 0);
 }
 
+/* Reads the host of the last segment. A store without one is recorded here. */
+static int store_status_read_host(struct store_status *status, struct store_reader *reader,
+				  struct error *error)
+{
+	const struct window last = { .from_ns = status->totals.end_ns - 1,
+				     .to_ns = status->totals.end_ns };
+
+	if (status->totals.end_ns)
+		return host_name_find(reader, &last, &status->facts, error);
+	if (status->recorder.running)
+		host_name_own(&status->facts);
+	return 0;
+}
+
 int store_status_read_figures(struct store_reader *reader, struct store_status *status,
 			      struct error *error)
 {
@@ -83,7 +97,7 @@ int store_status_read_figures(struct store_reader *reader, struct store_status *
 				      error);
 	store_status_add_day(status, &segments);
 	array_done(&segments.list);
-	return r;
+	return r < 0 ? r : store_status_read_host(status, reader, error);
 }
 
 int store_status_read(struct store_reader *reader, struct store_status *status, struct error *error)

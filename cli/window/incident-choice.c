@@ -67,9 +67,11 @@ static int choose_id(const struct book *book, uint64_t id, const struct episode 
 		return error_set(error, -ENOENT,
 				 "no incident has the number %llu; the store has only %llu",
 				 (unsigned long long)id, (unsigned long long)most);
-	return error_set(
-		error, -ENOENT, "no incident has the number %llu; the store has %llu to %llu",
-		(unsigned long long)id, (unsigned long long)least, (unsigned long long)most);
+	/* not "%llu to %llu", because numbers between may be missing */
+	return error_set(error, -ENOENT,
+			 "no incident has the number %llu; the %s is %llu, see perftape incidents",
+			 (unsigned long long)id, id > most ? "last" : "first",
+			 (unsigned long long)(id > most ? most : least));
 }
 
 /* Puts the kinds of the store, such as "a, b, c". */

@@ -293,6 +293,11 @@ void say_window(const struct invocation *invocation, const struct window *window
 
 	window_describe(window, option_given(invocation, "utc"), &text);
 	say(invocation, "window %s", buffer_shown(&text));
+	say_window_note(invocation, window);
+}
+
+void say_window_note(const struct invocation *invocation, const struct window *window)
+{
 	if (window->note[0])
 		say(invocation, "note: %s", window->note);
 }

@@ -67,5 +67,7 @@ int globs_option_parse(const struct invocation *invocation, const char *name,
 /* Parses the filter, which borrows from the invocation. */
 int filter_options_parse(const struct invocation *invocation, struct filter *ret_filter);
 
-/* Prints the window in full. */
+/* Prints the window in full, and its note. */
 void say_window(const struct invocation *invocation, const struct window *window);
+/* Prints only the note, if the window has one, for an answer that begins with its window. */
+void say_window_note(const struct invocation *invocation, const struct window *window);

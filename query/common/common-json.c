@@ -119,6 +119,7 @@ static void common_json_case(struct buffer *json, const struct common_answer *an
 	json_open(json, '{');
 	common_json_count(json, "id", of->id);
 	common_json_text(json, "store", stores[of->store].path);
+	common_json_text(json, "host", common_name(answer, answer->hosts.items[of->host]));
 	common_json_text(json, "kind", common_name(answer, of->kind));
 	common_json_text(json, "device", common_name(answer, of->device));
 	json_key(json, "queue");
@@ -140,7 +141,12 @@ static void common_json_case(struct buffer *json, const struct common_answer *an
 static void common_json_study(struct buffer *json, const struct common_answer *answer)
 {
 	common_json_count(json, "incidents", answer->cases.count);
-	common_json_count(json, "hosts", answer->hosts);
+	common_json_count(json, "hosts", answer->hosts.count);
+	json_key(json, "host_names");
+	json_open(json, '[');
+	for (size_t i = 0; i < answer->hosts.count; i++)
+		json_string(json, common_name(answer, answer->hosts.items[i]));
+	json_close(json, ']');
 	common_json_count(json, "compared", answer->compared);
 	common_json_count(json, "not_recorded", answer->unread);
 	common_json_count(json, "controls", answer->controls);

@@ -46,15 +46,16 @@ const char *common_pattern_name(enum common_pattern_kind kind)
 	return names[kind];
 }
 
-static void common_set_span(struct common_run *run)
+static int common_set_span(struct common_run *run)
 {
 	struct common_answer *answer = run->answer;
 
-	answer->hosts = run->hosts.count;
 	for (size_t i = 0; i < run->hosts.count; i++) {
 		const struct common_host *host = &run->hosts.items[i];
 		size_t count = host->segments.count;
 
+		if (array_push(&answer->hosts, host->name) < 0)
+			return -ENOMEM;
 		answer->recorded_ns += host->recorded_ns;
 		if (!count)
 			continue;
@@ -63,6 +64,7 @@ static void common_set_span(struct common_run *run)
 						  : host->segments.items[0].about.begin_ns;
 		answer->to_ns = MAX(answer->to_ns, host->segments.items[count - 1].about.end_ns);
 	}
+	return 0;
 }
 
 static int common_compare(struct common_run *run, struct common_matrix *matrix, struct error *error)
@@ -90,10 +92,10 @@ int common_run(const struct common_options *options, struct common_answer *answe
 	for (size_t i = 0; i < answer->cases.count; i++)
 		answer->cases.items[i].full_cpu = NO_CPU;
 	r = common_hosts_read(&run, error);
-	if (r == 0) {
-		common_set_span(&run);
+	if (r == 0)
+		r = common_set_span(&run);
+	if (r == 0)
 		r = common_controls_choose(&run);
-	}
 	if (r == 0)
 		r = common_window_rows_read(&run, error);
 	if (r == 0)
@@ -110,5 +112,6 @@ int common_run(const struct common_options *options, struct common_answer *answe
 void common_done(struct common_answer *answer)
 {
 	array_done(&answer->cases);
+	array_done(&answer->hosts);
 	strings_done(&answer->names);
 }

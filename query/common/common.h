@@ -159,8 +159,8 @@ struct common_sign {
 struct common_answer {
 	array_of(struct common_case) cases;
 	struct strings names;
-	/* hosts with incidents */
-	size_t hosts;
+	/* the names of the hosts of all stores; struct common_case has indices of it */
+	array_of(uint32_t) hosts;
 	/* incidents that were read and have controls, and incidents without samples */
 	unsigned int compared, unread;
 	/* controls */

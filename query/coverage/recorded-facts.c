@@ -65,9 +65,14 @@ static void recorded_facts_add_to(char *list, size_t list_size, const char *fact
 	}
 }
 
+void recorded_facts_add_host(struct recorded_facts *facts, const char *host)
+{
+	recorded_facts_add_to(facts->host, sizeof(facts->host), host);
+}
+
 void recorded_facts_add(struct recorded_facts *facts, const struct tape *tape)
 {
-	recorded_facts_add_to(facts->host, sizeof(facts->host), tape_fact(tape, "host"));
+	recorded_facts_add_host(facts, tape_fact(tape, "host"));
 	recorded_facts_add_to(facts->event, sizeof(facts->event), tape_fact(tape, "event"));
 	recorded_facts_add_to(facts->frequency, sizeof(facts->frequency),
 			      tape_fact(tape, "frequency"));

@@ -19,5 +19,7 @@ struct recorded_facts {
 
 /* Adds the facts of a tape. A full list ends in "..." and takes no more values. */
 void recorded_facts_add(struct recorded_facts *facts, const struct tape *tape);
+/* Adds a host alone. */
+void recorded_facts_add_host(struct recorded_facts *facts, const char *host);
 /* Puts the member "host" of a JSON object: the names, or null if the host is unknown. */
 void recorded_facts_put_host(const struct recorded_facts *facts, struct buffer *json);

@@ -155,6 +155,9 @@ struct evidence_host {
 	bool read;
 	/* memory cgroups; NAN: unknown */
 	double tracked, in_use, dying;
+	/* the kernel did not count the dying ones, so they are those that the recorder saw removed
+	 */
+	bool dying_seen;
 	/* growth of the tracked ones in the hour before */
 	double grown;
 	/* the program that made most of the dying cgroups, and the kind of their paths; 0: unknown

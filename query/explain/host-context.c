@@ -88,7 +88,8 @@ static int context_read_makers(struct store_reader *reader, struct evidence *evi
 			r = evidence_add_name(evidence, state.kinds.items[0].prefix,
 					      &evidence->host.made_under);
 	}
-	if (r == 0 && isnan(evidence->host.dying) && state.count)
+	evidence->host.dying_seen = isnan(evidence->host.dying) && state.count;
+	if (r == 0 && evidence->host.dying_seen)
 		evidence->host.dying = state.count;
 	dying_state_done(&state);
 	return r;

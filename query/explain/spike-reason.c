@@ -39,7 +39,7 @@ static const char *spike_reason_of(const struct spikes *spikes, const struct spi
 		return spike_function_is(spikes, spike, CODE_NET_RX) ? "it receives packets"
 								     : "interrupts and softirqs";
 	if (spike->crowded >= MOSTLY)
-		return "most other CPUs were busy, too";
+		return "not a matter of this CPU: the whole machine had work";
 	if (kernel >= NEARLY_ALL && spike->leader.threads <= 1)
 		return "one thread stays in the kernel, which lets nothing else run";
 	if (kernel >= NEARLY_ALL)

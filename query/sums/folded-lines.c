@@ -211,6 +211,8 @@ static void folded_lines_put_line(const struct writer *writer, uint64_t weight,
 		weight /= 10;
 	} while (weight);
 	*--at = ' ';
+	if (writer->folded->host)
+		buffer_printf(&output->text, "%s;", writer->folded->host);
 	buffer_bytes(&output->text, writer->text.data + 1, writer->text.size - 1);
 	buffer_bytes(&output->text, at, end + sizeof(end) - at);
 	output_flush(output);

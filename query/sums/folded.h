@@ -60,6 +60,8 @@ struct folded {
 	bool kinds;
 	/* a set of enum folded_marks; set before anything is added */
 	unsigned int marks;
+	/* the first frame of each line that is written, clean; NULL: lines begin with the comm */
+	const char *host;
 	/* names as they are written; a name in use is never empty */
 	struct strings names;
 	/* hashes of the names' texts */

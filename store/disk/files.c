@@ -168,6 +168,15 @@ int store_check_folder(const char *path, struct error *error)
 			 path, other);
 }
 
+int store_check_file(const char *path, struct error *error)
+{
+	struct stat about;
+
+	if (stat(path, &about) < 0 || !S_ISREG(about.st_mode))
+		return 0;
+	return error_set(error, -ENOTDIR, "%s: it is a file, not a store; give a folder", path);
+}
+
 void store_describe(const struct segment_summary *summary, const char *name, uint64_t bytes,
 		    struct store_segment *ret_segment)
 {

@@ -94,6 +94,9 @@ bool store_same_tape(const char *name, const char *other);
 int store_open_file(const char *path, const char *folder, const char *name, int *ret_fd,
 		    struct error *error);
 
+/* Returns 0, or -ENOTDIR with a message if the store is a file. Such a snapshot never changes. */
+int store_check_file(const char *path, struct error *error);
+
 /*
  * Calls see() with each name in a folder of the store. A negative result of see() ends the walk,
  * and the function returns it.

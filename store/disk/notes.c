@@ -282,8 +282,10 @@ static int notes_lock(const char *store, int *ret_lock, struct error *error)
 static int open_for_append(const char *store, char file[PATH_MAX], int *ret_lock, int *ret_fd,
 			   struct error *error)
 {
-	int r = store_file(store, STORE_NOTES, file, error), fd;
+	int r = store_check_file(store, error), fd;
 
+	if (r == 0)
+		r = store_file(store, STORE_NOTES, file, error);
 	if (r == 0)
 		r = notes_lock(store, ret_lock, error);
 	if (r < 0)

@@ -79,6 +79,9 @@ int store_resealer_open(const char *path, struct store_resealer **ret_resealer, 
 	if (!resealer)
 		return -ENOMEM;
 	resealer->folder = resealer->lock = -1;
+	r = store_check_file(path, error);
+	if (r < 0)
+		return r;
 	r = store_file(path, STORE_SEGMENTS, name, error);
 	if (r < 0)
 		return r;

@@ -194,11 +194,9 @@ static int make_folder(const struct store_writer *writer, const char *folder, co
 {
 	int r = file_make_dirs(folder, STORE_FOLDER_MODE);
 	_cleanup_close_ int fd = -1;
-	struct stat about;
 
-	if (r == -ENOTDIR && stat(writer->path, &about) == 0 && S_ISREG(about.st_mode))
-		return error_set(error, r, "%s: it is a file, not a store; give a folder",
-				 writer->path);
+	if (r == -ENOTDIR && store_check_file(writer->path, error) < 0)
+		return r;
 	if (r < 0)
 		return write_error_set(error, r, writer->path, "make", name);
 	fd = beneath_open(writer->path, name, O_RDONLY | O_DIRECTORY, 0);

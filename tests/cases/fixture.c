@@ -147,6 +147,8 @@ static void add_figures(struct tape *tape)
 		{ "pressure/memory_some_us", 10, 1000000 },
 		{ "pressure/memory_some_us", 20, 2000000 },
 		{ "unit/ecs-agent.service/starts", 10, 12 },
+		{ "memory_cgroups/dying", 10, 2510 },
+		{ "memory_cgroups/dying", 20, 2511 },
 		{ TAPE_GAUGE_DYING "/system.slice/ecs-agent.service", 10, 239 },
 		{ TAPE_GAUGE_DYING "/system.slice/ecs-agent.service", 20, 240 },
 		{ TAPE_GAUGE_DYING "/system.slice/ecs-agent.service" TAPE_GAUGE_OLDEST, 10, 7190 },
