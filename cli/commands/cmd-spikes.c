@@ -23,8 +23,11 @@
 #define BUSY 95
 #define LIMIT 40
 
+/* The length around --at. A spike is found by a rough time, because the index has all of them. */
+#define AROUND "30m"
+
 static const struct option options[] = {
-	MOMENT_OPTIONS,
+	MOMENT_OPTIONS_AROUND(AROUND, AROUND),
 	{ "strict", 0, NULL, "count all losses; exit with 4 if samples are missing" },
 	{ "min", 0, "LENGTH", "only spikes of at least this length (default: 2s)" },
 	{ "kernel", 0, "SHARE",
@@ -113,8 +116,9 @@ static int spikes_parse_options(struct answer *answer)
 	const char *min = option_value(invocation, "min"), *cpus = option_value(invocation, "cpu");
 	struct spikes_options *of = &answer->options;
 	struct error error = { 0 };
-	int r = window_given(invocation) ? window_option_parse(invocation, &of->question.window)
-					 : EXIT_DONE;
+	int r = window_given(invocation)
+			? window_option_parse_around(invocation, AROUND, &of->question.window)
+			: EXIT_DONE;
 
 	if (r == EXIT_DONE && min && duration_parse(min, &of->min_ns) < 0)
 		r = usage_error("--min: \"%.60s\" is not a length of time; use 2s or 1m", min);
@@ -259,11 +263,12 @@ static int spikes_run_answer(struct answer *answer)
 	nothing = !coverage->covered_ns || (coverage->left_out_all && !answer->found);
 	if (answer->spikes.window.to_ns && (nothing || option_given(invocation, "json")))
 		say_window(invocation, &answer->spikes.window);
-	else
-		say_window_note(invocation, &answer->spikes.window);
 	if (nothing)
 		return screen_nothing(invocation, reader, &answer->spikes.window, coverage);
 	r = spikes_print(answer);
+	/* JSON has said it with the window */
+	if (!option_given(invocation, "json"))
+		say_window_note(invocation, &answer->spikes.window);
 	say_found(answer);
 	spikes_say_covered(answer, reader);
 	return r == EXIT_DONE ? coverage_line_code(invocation, coverage) : r;

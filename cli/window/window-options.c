@@ -181,6 +181,12 @@ static int window_options_take_file(const struct invocation *invocation, struct 
 
 int window_option_parse(const struct invocation *invocation, struct window *ret_window)
 {
+	return window_option_parse_around(invocation, NULL, ret_window);
+}
+
+int window_option_parse_around(const struct invocation *invocation, const char *around,
+			       struct window *ret_window)
+{
 	struct uptime_finder finder = { .invocation = invocation };
 	struct window_request request = {
 		.at = option_value(invocation, "at"),
@@ -199,6 +205,10 @@ int window_option_parse(const struct invocation *invocation, struct window *ret_
 		r = parse_incident(invocation, ret_window, &done);
 	if (r != EXIT_DONE || done)
 		return r;
+	if (request.at && !request.before)
+		request.before = around;
+	if (request.at && !request.after)
+		request.after = around;
 	r = window_options_either(invocation, "from", "since", &request.from);
 	if (r == EXIT_DONE)
 		r = window_options_either(invocation, "to", "until", &request.to);

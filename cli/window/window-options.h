@@ -10,11 +10,11 @@
 #include "query/window/glob.h"
 #include "query/window/window.h"
 
-/* Rows of a command's table. */
-#define MOMENT_OPTIONS                                                                            \
+/* Rows of a command's table. BEFORE and AFTER are the lengths around a moment. */
+#define MOMENT_OPTIONS_AROUND(BEFORE, AFTER)                                                      \
 	{ "at", 0, "TIME", "moment in the window" },                                              \
-		{ "before", 0, "LENGTH", "length before the moment (default: 30s)" },             \
-		{ "after", 0, "LENGTH", "length after the moment (default: 5s)" },                \
+		{ "before", 0, "LENGTH", "length before the moment (default: " BEFORE ")" },      \
+		{ "after", 0, "LENGTH", "length after the moment (default: " AFTER ")" },         \
 		{ "from", 0, "TIME", "or: start of the window" },                                 \
 		{ "to", 0, "TIME", "end of the window (default: now)" },                          \
 		{ "since", 0, "TIME", "the same as --from" },                                     \
@@ -25,6 +25,8 @@
 	{                                                                                         \
 		"line", 0, "TEXT", "or: around the incident or time of a pasted log line"         \
 	}
+
+#define MOMENT_OPTIONS MOMENT_OPTIONS_AROUND("30s", "5s")
 
 #define WINDOW_OPTIONS                                                              \
 	MOMENT_OPTIONS,                                                             \
@@ -56,6 +58,9 @@
 bool window_given(const struct invocation *invocation);
 /* Parses the window. Returns EXIT_DONE, or another exit code after a message. */
 int window_option_parse(const struct invocation *invocation, struct window *ret_window);
+/* The same, with another default length before and after the moment of --at. */
+int window_option_parse_around(const struct invocation *invocation, const char *around,
+			       struct window *ret_window);
 /* Checks a pattern (query/window/glob.h). Returns EXIT_DONE, or EXIT_USAGE after a message. */
 int glob_option_check(const struct invocation *invocation, const char *name);
 /*

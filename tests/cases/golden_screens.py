@@ -54,6 +54,15 @@ LISTED = {
     "help": "help",
     "help-top": "help top",
 }
+# The least that somebody knows at night, on a terminal of 80x24: a line of CloudWatch, or a rough time. CPU, thread
+# and function stand in the first lines.
+CLOUDWATCH = "2025-03-01T12:02:30.000Z ip-10-0-3-7 kernel: ena 0000:20:03.0 eth0: TX q 5 is paused for too long"
+AT_NIGHT = {
+    f"top --store story --line '{CLOUDWATCH}'": 1,
+    "top --store story --at 2025-03-01T12:00Z --before 30m --after 30m": 1,
+    "spikes --store story --at 2025-03-01T12:00Z": 5,
+    f"spikes --store story --line '{CLOUDWATCH}'": 5,
+}
 # A host whose kernel tracks 68,680 memory cgroups and uses 240, with a task list that waits for memory.
 ROOT = {
     "proc/self/mountinfo": "30 24 0:26 / /cg rw - cgroup2 cgroup2 rw\n",
@@ -145,11 +154,22 @@ def checks(perftape, folder):
             yield f"{name} on {size}", wrongs + compare(name, size, mask(shown))
 
 
+def at_night(perftape, folder):
+    for command, lines in AT_NIGHT.items():
+        text = terminal.ESCAPES.sub("", terminal.raw_screen(perftape, command, folder, 80, 24))
+        first = " ".join(text.split("\n")[:lines])
+        # the CPU is a number in the column of a table
+        facts = (r"\bCPU\b.*\b5\b", r"\bkubelet\b", r"\bmem_cgroup_iter\b")
+        missing = [fact for fact in facts if not re.search(fact, first)]
+        yield f"{command} says it in {lines} lines", [f"{missing} are missing in: {first}"] if missing else []
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix="pt") as folder:
         subprocess.run([os.path.abspath(sys.argv[2]), f"{folder}/story"], check=True)
         put_root(folder)
-        return tap.run(list(checks(os.path.abspath(sys.argv[1]), folder)))
+        perftape = os.path.abspath(sys.argv[1])
+        return tap.run([*checks(perftape, folder), *at_night(perftape, folder)])
 
 
 if __name__ == "__main__":
