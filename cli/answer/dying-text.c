@@ -66,8 +66,7 @@ void dying_text_lines(const struct dying_state *state, size_t limit,
 
 void dying_text_two_counts(struct buffer *text)
 {
-	buffer_text(text, "these are those that the recorder saw removed; ");
-	buffer_text(text, "memory_cgroups/dying is the kernel's count of all\n");
+	buffer_text(text, "(those that the recorder saw removed; memory_cgroups/dying has all)\n");
 }
 
 void dying_text_print(struct field_lines *fields, const struct dying_state *state, bool utc)

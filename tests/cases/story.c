@@ -138,8 +138,13 @@ static int64_t host_figure(const char *name, uint64_t second)
 		return second * 3000 + dice(second, 3, 900);
 	if (strcmp(name, "net/eth0/tx5_timeouts") == 0)
 		return second >= FULL_TO;
-	if (strcmp(name, "memory_cgroups/used") == 0)
+	if (strcmp(name, "memory_cgroups/in_use") == 0)
 		return 240;
+	if (strcmp(name, "memory_cgroups/dying") == 0)
+		return 68440;
+	/* the recorder began after the first of them were removed */
+	if (strcmp(name, "dying-cgroups/docker/*") == 0)
+		return 68301;
 	return 68680;
 }
 
@@ -147,8 +152,8 @@ static void add_host_figures(struct tape *tape, uint64_t begin, uint64_t end)
 {
 	static const char *const names[] = { "host/running",	      "host/switches",
 					     "pressure/cpu_some_us",  "net/eth0/tx5_timeouts",
-					     "memory_cgroups/used",   "memory_cgroups/tracked",
-					     "dying-cgroups/docker/*" };
+					     "memory_cgroups/in_use", "memory_cgroups/tracked",
+					     "memory_cgroups/dying",  "dying-cgroups/docker/*" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		for (uint64_t at = begin; at < end; at++)
