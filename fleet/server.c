@@ -82,7 +82,7 @@ int server_parse(const char *url, struct server_address *ret_address, struct err
 	if (!server_is_authority(rest, authority))
 		return error_set(
 			error, -EINVAL,
-			"the URL does not name a host and a port; write https://HOST:8443/DATABASE");
+			"the URL lacks a host and a port; write https://HOST:8443/DATABASE");
 	snprintf(address.base, sizeof(address.base), "%.*s%.*s", scheme, url, (int)authority, rest);
 	rest += authority;
 	if (*rest == '/' && rest[1]) {
