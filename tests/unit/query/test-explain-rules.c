@@ -17,7 +17,7 @@ static uint32_t name(struct evidence *evidence, const char *text)
 	return id;
 }
 
-/* Makes a host with one full CPU that stands out, and figures that are unknown. */
+/* Adds a full CPU that stands out. */
 static struct evidence_core *make_core(struct evidence *evidence)
 {
 	struct evidence_core *core = &evidence->cores[evidence->core_count++];
@@ -44,19 +44,20 @@ static struct evidence_core *make_core(struct evidence *evidence)
 	return core;
 }
 
-static void unknown_host(struct evidence *evidence)
+/* Returns the evidence of a host without a full CPU, and with figures that are unknown. */
+static struct evidence unknown_host(void)
 {
-	static const struct evidence_figure unknown = { NAN, NAN };
-
-	evidence->host = (struct evidence_host){ .tracked = NAN,
-						 .in_use = NAN,
-						 .dying = NAN,
-						 .stalls = unknown,
-						 .steal_most = NAN,
-						 .steal_usual = NAN };
-	evidence->incident.napi_scheduled = -1;
-	evidence->samples = 1000;
-	evidence->machine.chance.p = 1;
+	return (struct evidence){
+		.host = { .tracked = NAN,
+			  .in_use = NAN,
+			  .dying = NAN,
+			  .stalls = { NAN, NAN },
+			  .steal_most = NAN,
+			  .steal_usual = NAN },
+		.incident.napi_scheduled = -1,
+		.samples = 1000,
+		.machine.chance.p = 1,
+	};
 }
 
 static struct verdicts judge(struct evidence *evidence)
@@ -80,11 +81,9 @@ static void check_first(struct evidence *evidence, const char *kind, const char 
 
 static void test_zombies(void)
 {
-	struct evidence evidence = { 0 };
-	struct evidence_core *core;
+	struct evidence evidence = unknown_host();
+	struct evidence_core *core = make_core(&evidence);
 
-	unknown_host(&evidence);
-	core = make_core(&evidence);
 	core->kernel = 0.98;
 	core->code[CODE_CGROUP_WALK] = core->leaf_code[CODE_CGROUP_WALK] = 0.9;
 	evidence.host.tracked = 68680;
@@ -95,11 +94,9 @@ static void test_zombies(void)
 
 static void test_walk_without_gauges_is_possible(void)
 {
-	struct evidence evidence = { 0 };
-	struct evidence_core *core;
+	struct evidence evidence = unknown_host();
+	struct evidence_core *core = make_core(&evidence);
 
-	unknown_host(&evidence);
-	core = make_core(&evidence);
 	core->kernel = 0.5;
 	core->code[CODE_CGROUP_WALK] = core->leaf_code[CODE_CGROUP_WALK] = 0.9;
 	check_first(&evidence, "zombie_memory_cgroups", "possible");
@@ -108,11 +105,9 @@ static void test_walk_without_gauges_is_possible(void)
 /* Without zombies, the same path is a thread in a kernel loop. */
 static void test_walk_without_zombies(void)
 {
-	struct evidence evidence = { 0 };
-	struct evidence_core *core;
+	struct evidence evidence = unknown_host();
+	struct evidence_core *core = make_core(&evidence);
 
-	unknown_host(&evidence);
-	core = make_core(&evidence);
 	core->kernel = 0.98;
 	core->code[CODE_CGROUP_WALK] = core->leaf_code[CODE_CGROUP_WALK] = 0.9;
 	evidence.host.tracked = 300;
@@ -123,11 +118,9 @@ static void test_walk_without_zombies(void)
 
 static void test_reclaim(void)
 {
-	struct evidence evidence = { 0 };
-	struct evidence_core *core;
+	struct evidence evidence = unknown_host();
+	struct evidence_core *core = make_core(&evidence);
 
-	unknown_host(&evidence);
-	core = make_core(&evidence);
 	core->kernel = 0.98;
 	core->code[CODE_DIRECT_RECLAIM] = core->code[CODE_RECLAIM] = 0.95;
 	check_first(&evidence, "direct_reclaim", "very likely");
@@ -135,29 +128,25 @@ static void test_reclaim(void)
 
 static void test_interrupts(void)
 {
-	struct evidence evidence = { 0 };
+	struct evidence evidence = unknown_host();
 
-	unknown_host(&evidence);
 	make_core(&evidence)->irq = 0.9;
 	check_first(&evidence, "interrupt_storm", "very likely");
 }
 
 static void test_softirqs(void)
 {
-	struct evidence evidence = { 0 };
+	struct evidence evidence = unknown_host();
 
-	unknown_host(&evidence);
 	make_core(&evidence)->softirq = 0.9;
 	check_first(&evidence, "softirq_flood", "very likely");
 }
 
 static void test_realtime_needs_a_victim(void)
 {
-	struct evidence evidence = { 0 };
-	struct evidence_core *core;
+	struct evidence evidence = unknown_host();
+	struct evidence_core *core = make_core(&evidence);
 
-	unknown_host(&evidence);
-	core = make_core(&evidence);
 	core->user = 0.97;
 	evidence.victims[0] = (struct evidence_victim){ .name = name(&evidence, "ksoftirqd/39"),
 							.wait_ns = 5 * NSEC_PER_SEC,
@@ -167,28 +156,24 @@ static void test_realtime_needs_a_victim(void)
 							.cpu = 39 };
 	evidence.victim_count = 1;
 	check_first(&evidence, "realtime_hog", "very likely");
-	evidence = (struct evidence){ 0 };
-	unknown_host(&evidence);
+	evidence = unknown_host();
 	make_core(&evidence)->user = 0.97;
 	check_first(&evidence, "busy_thread", "likely");
 }
 
 static void test_host_figures(void)
 {
-	struct evidence evidence = { 0 };
+	struct evidence evidence = unknown_host();
 
-	unknown_host(&evidence);
 	evidence.host.steal_most = 0.4;
 	evidence.host.steal_usual = 0.01;
 	check_first(&evidence, "hypervisor_steal", "very likely");
-	evidence = (struct evidence){ 0 };
-	unknown_host(&evidence);
+	evidence = unknown_host();
 	evidence.host.throttled[0] =
 		(struct evidence_named){ name(&evidence, "/kubepods/pod7"), { 0.3, 0.01 }, false };
 	evidence.host.throttled_count = 1;
 	check_first(&evidence, "quota_throttling", "likely");
-	evidence = (struct evidence){ 0 };
-	unknown_host(&evidence);
+	evidence = unknown_host();
 	evidence.host.started[0] =
 		(struct evidence_named){ name(&evidence, "ecs.service"), { 60, NAN }, false };
 	evidence.host.started_count = 1;
@@ -199,9 +184,8 @@ static void test_host_figures(void)
 /* A timer that starts a job every ten minutes is not a loop. */
 static void test_timer_is_no_crash_loop(void)
 {
-	struct evidence evidence = { 0 };
+	struct evidence evidence = unknown_host();
 
-	unknown_host(&evidence);
 	evidence.host.started[0] =
 		(struct evidence_named){ name(&evidence, "sysstat.service"), { 6, NAN }, false };
 	evidence.host.started_count = 1;
@@ -211,15 +195,13 @@ static void test_timer_is_no_crash_loop(void)
 
 static void test_machine_and_hidden(void)
 {
-	struct evidence evidence = { 0 };
+	struct evidence evidence = unknown_host();
 
-	unknown_host(&evidence);
 	evidence.cpus = 96;
 	evidence.machine =
 		(struct evidence_row){ .now = 94, .usual = 20, .chance = { 59, 0, 400, 1 / 60.0 } };
 	check_first(&evidence, "all_cpus_busy", "very likely");
-	evidence = (struct evidence){ 0 };
-	unknown_host(&evidence);
+	evidence = unknown_host();
 	evidence.hidden = (struct evidence_hidden){ true, 3,
 						    0,	  6 * NSEC_PER_SEC,
 						    0.97, { 1000, 0, 2, 2 / 1001.0 } };
@@ -228,9 +210,8 @@ static void test_machine_and_hidden(void)
 
 static void test_device(void)
 {
-	struct evidence evidence = { 0 };
+	struct evidence evidence = unknown_host();
 
-	unknown_host(&evidence);
 	snprintf(evidence.incident.kind, sizeof(evidence.incident.kind), "ena.tx_stall");
 	evidence.incident.napi_scheduled = 0;
 	check_first(&evidence, "device_or_interrupt", "likely");
@@ -238,9 +219,8 @@ static void test_device(void)
 
 static void test_nothing_recorded(void)
 {
-	struct evidence evidence = { 0 };
+	struct evidence evidence = unknown_host();
 
-	unknown_host(&evidence);
 	evidence.samples = 0;
 	evidence.incident.napi_scheduled = 0;
 	snprintf(evidence.incident.kind, sizeof(evidence.incident.kind), "ena.tx_stall");
@@ -249,12 +229,10 @@ static void test_nothing_recorded(void)
 
 static void test_usual_core_is_not_accused(void)
 {
-	struct evidence evidence = { 0 };
-	struct evidence_core *core;
+	struct evidence evidence = unknown_host();
+	struct evidence_core *core = make_core(&evidence);
 	struct verdicts verdicts;
 
-	unknown_host(&evidence);
-	core = make_core(&evidence);
 	core->kernel = 0.98;
 	core->threads[0].row.chance = (struct evidence_chance){ 59, 6, 400, 7 / 60.0 };
 	core->leaf_row.chance = (struct evidence_chance){ 59, 5, 400, 6 / 60.0 };
@@ -267,11 +245,9 @@ static void test_usual_core_is_not_accused(void)
 
 static void test_little_to_compare_with(void)
 {
-	struct evidence evidence = { 0 };
-	struct evidence_core *core;
+	struct evidence evidence = unknown_host();
+	struct evidence_core *core = make_core(&evidence);
 
-	unknown_host(&evidence);
-	core = make_core(&evidence);
 	core->kernel = 0.98;
 	core->threads[0].row =
 		(struct evidence_row){ 0.98, 0.1, 0.3, { 4, 0, 400, 1 / 5.0 }, false };
@@ -283,12 +259,10 @@ static void test_little_to_compare_with(void)
 
 static void test_two_causes_at_once(void)
 {
-	struct evidence evidence = { 0 };
-	struct evidence_core *core;
+	struct evidence evidence = unknown_host();
+	struct evidence_core *core = make_core(&evidence);
 	struct verdicts verdicts;
 
-	unknown_host(&evidence);
-	core = make_core(&evidence);
 	core->kernel = 0.98;
 	core = make_core(&evidence);
 	core->cpu = 4;
