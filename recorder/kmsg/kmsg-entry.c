@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "recorder/kmsg/kmsg-entry.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "incidents/patterns/field-rows.h"
@@ -143,4 +144,27 @@ struct store_incident kmsg_entry_incident(const struct kmsg_entry *entry, const 
 		.boot_id = boot_id,
 		.segment = "",
 	};
+}
+
+void kmsg_chain_put(struct kmsg_chain *chain, struct kmsg_entry *entry)
+{
+	if (chain->last)
+		chain->last->next = entry;
+	else
+		chain->first = entry;
+	chain->last = entry;
+	chain->count++;
+}
+
+struct kmsg_entry *kmsg_chain_take(struct kmsg_chain *chain)
+{
+	struct kmsg_entry *entry = chain->first;
+
+	assert(entry);
+	chain->first = entry->next;
+	entry->next = NULL;
+	if (!chain->first)
+		chain->last = NULL;
+	chain->count--;
+	return entry;
 }

@@ -50,3 +50,14 @@ int kmsg_entry_put(const struct kmsg_entry *entry, struct tape *tape);
 
 /* Returns the incident in the form of a note. Valid as long as the entry. */
 struct store_incident kmsg_entry_incident(const struct kmsg_entry *entry, const char *boot_id);
+
+/* Entries in order. A zeroed chain is empty. */
+struct kmsg_chain {
+	struct kmsg_entry *first, *last;
+	size_t count;
+};
+
+/* Puts an entry behind the others. */
+void kmsg_chain_put(struct kmsg_chain *chain, struct kmsg_entry *entry);
+/* Takes the first entry of a chain that is not empty. */
+struct kmsg_entry *kmsg_chain_take(struct kmsg_chain *chain);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "recorder/kmsg/kmsg-watch.h"
 
-#include <assert.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -47,11 +46,6 @@
  */
 #define SLEW 2000
 
-struct chain {
-	struct kmsg_entry *first, *last;
-	size_t count;
-};
-
 struct kmsg_watch {
 	const struct kmsg_options *options;
 	pthread_t thread;
@@ -67,12 +61,12 @@ struct kmsg_watch {
 	 * lines of trace events that the draining thread has not handed over yet; this and the next
 	 * member belong to that thread
 	 */
-	struct chain unsent;
+	struct kmsg_chain unsent;
 	bool unsent_starved;
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	struct chain queue, reported;
+	struct kmsg_chain queue, reported;
 	bool ending;
 	/* set right before the thread returns */
 	bool ended;
@@ -86,29 +80,6 @@ struct kmsg_watch {
 	struct log_position taken, pending, durable;
 	uint64_t pending_until_ns;
 };
-
-static void chain_put(struct chain *chain, struct kmsg_entry *entry)
-{
-	if (chain->last)
-		chain->last->next = entry;
-	else
-		chain->first = entry;
-	chain->last = entry;
-	chain->count++;
-}
-
-static struct kmsg_entry *chain_take(struct chain *chain)
-{
-	struct kmsg_entry *entry = chain->first;
-
-	assert(entry);
-	chain->first = entry->next;
-	entry->next = NULL;
-	if (!chain->first)
-		chain->last = NULL;
-	chain->count--;
-	return entry;
-}
 
 static void kmsg_watch_set_trouble(void *context, const struct error *trouble)
 {
@@ -124,7 +95,7 @@ static void kmsg_watch_put(void *context, struct kmsg_entry *entry)
 	struct kmsg_watch *watch = context;
 
 	pthread_mutex_lock(&watch->lock);
-	chain_put(&watch->queue, entry);
+	kmsg_chain_put(&watch->queue, entry);
 	pthread_mutex_unlock(&watch->lock);
 }
 
@@ -234,14 +205,14 @@ static void kmsg_watch_clear_trouble(struct kmsg_watch *watch)
 static void take_reported(struct kmsg_watch *watch)
 {
 	uint64_t found = watch->intake.found;
-	struct chain reported;
+	struct kmsg_chain reported;
 
 	pthread_mutex_lock(&watch->lock);
 	reported = watch->reported;
-	watch->reported = (struct chain){ 0 };
+	watch->reported = (struct kmsg_chain){ 0 };
 	pthread_mutex_unlock(&watch->lock);
 	while (reported.first)
-		kmsg_intake_report(&watch->intake, chain_take(&reported));
+		kmsg_intake_report(&watch->intake, kmsg_chain_take(&reported));
 	kmsg_watch_tell(watch, found);
 }
 
@@ -470,12 +441,12 @@ static bool want_notes(struct kmsg_watch *watch, const struct tape *tape,
 /* Puts the entries of the tape's time into the tape. The caller holds the lock. */
 static int kmsg_watch_take_entries(struct kmsg_watch *watch, struct tape *tape)
 {
-	struct chain *queue = &watch->queue;
+	struct kmsg_chain *queue = &watch->queue;
 	int r = 0;
 
 	while (r == 0 && queue->first && !queue->first->wants_note &&
 	       queue->first->stamp_ns < tape->end_ns) {
-		_cleanup_(cleanup_kmsg_entry) struct kmsg_entry *entry = chain_take(queue);
+		_cleanup_(cleanup_kmsg_entry) struct kmsg_entry *entry = kmsg_chain_take(queue);
 
 		r = kmsg_entry_put(entry, tape);
 		snprintf(watch->taken.boot_id, sizeof(watch->taken.boot_id), "%s",
@@ -495,7 +466,7 @@ int kmsg_watch_take(struct kmsg_watch *watch, struct tape *tape, const struct ta
 		return 0;
 	moved = watch->unsent.first;
 	while (watch->unsent.first && watch->reported.count < REPORTED_MAX)
-		chain_put(&watch->reported, chain_take(&watch->unsent));
+		kmsg_chain_put(&watch->reported, kmsg_chain_take(&watch->unsent));
 	watch->starved |= watch->unsent_starved;
 	full = watch->queue.count >= QUEUE_MAX;
 	wanting = want_notes(watch, tape, anchor);
@@ -515,7 +486,7 @@ void kmsg_watch_report(struct kmsg_watch *watch, uint64_t stamp_ns, const char *
 	entry = kmsg_entry_new(stamp_ns, 0, 0, line, strlen(line));
 	watch->unsent_starved |= !entry;
 	if (entry)
-		chain_put(&watch->unsent, entry);
+		kmsg_chain_put(&watch->unsent, entry);
 }
 
 void kmsg_watch_spooled(struct kmsg_watch *watch, uint64_t until_ns, uint64_t spooled_ns)
@@ -583,11 +554,11 @@ struct kmsg_watch *kmsg_watch_close(struct kmsg_watch *watch, bool sealed)
 	if (sealed && (watch->taken.sequence || watch->taken.stamp_ns))
 		keep_position(watch, &watch->taken);
 	while (watch->queue.first)
-		kmsg_entry_free(chain_take(&watch->queue));
+		kmsg_entry_free(kmsg_chain_take(&watch->queue));
 	while (watch->reported.first)
-		kmsg_entry_free(chain_take(&watch->reported));
+		kmsg_entry_free(kmsg_chain_take(&watch->reported));
 	while (watch->unsent.first)
-		kmsg_entry_free(chain_take(&watch->unsent));
+		kmsg_entry_free(kmsg_chain_take(&watch->unsent));
 	if (watch->own_fd && watch->fd >= 0)
 		close(watch->fd);
 	if (watch->wake >= 0)
