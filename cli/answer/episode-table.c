@@ -149,6 +149,7 @@ int episode_table_end(struct episode_table *table)
 
 	screen_read_lines(table->invocation, &terminal);
 	buffer_bytes(&out, table->head.data, table->head.size);
+	out.failed |= table->head.failed;
 	buffer_done(&table->head);
 	columns_put(&table->columns, &terminal, &out);
 	columns_done(&table->columns);

@@ -48,8 +48,12 @@ unsigned int host_name_put_head(const struct invocation *invocation,
 	} else {
 		buffer_printf(&line, "host %s", facts->host);
 	}
-	return lines_put(terminal, (struct lines_shape){ .indent = HEAD_INDENT },
-			 buffer_shown(&line), text);
+	buffer_u8(&line, 0);
+	if (!buffer_failed(&line))
+		return lines_put(terminal, (struct lines_shape){ .indent = HEAD_INDENT },
+				 (const char *)line.data, text);
+	text->failed = true;
+	return 0;
 }
 
 void host_name_live(const char *root, char *name, size_t size)
