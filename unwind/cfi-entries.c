@@ -11,11 +11,12 @@
 #define ENCODING_ABSOLUTE 0x00
 #define LENGTH_IS_LONG UINT32_MAX
 #define LETTERS_MAX 16
+/* Linkers merge equal entries, so even large programs have less than a hundred. */
+#define COMMONS_MAX 16384
 
 void cfi_entries_done(struct cfi_entries *entries)
 {
 	array_done(&entries->commons);
-	array_done(&entries->functions);
 }
 
 /* ---- numbers ---- */
@@ -205,57 +206,88 @@ static int cfi_add_common(struct cfi_entries *entries, struct reader *reader, ui
 {
 	struct cfi_common common = { .at = at };
 
+	if (entries->commons.count == COMMONS_MAX)
+		return -EFBIG;
 	return cfi_read_common(reader, &common) ? array_push(&entries->commons, common) : 0;
 }
 
-/* `id` lies at `place` and states the distance from `place` back to the common entry. */
-static int cfi_add_function(struct cfi_entries *entries, struct reader *reader, uint64_t place,
-			    uint32_t id)
+/*
+ * Reads a function. `id` lies at `place` and states the distance from `place` back to the common
+ * entry. Returns false if the common entry or the function is invalid.
+ */
+static bool cfi_take_function(const struct cfi_entries *entries, struct reader *reader,
+			      uint64_t place, uint32_t id, struct cfi_function *function)
 {
 	ssize_t common = id <= place ? cfi_find_common(entries, place - id) : -1;
-	struct cfi_function function = { .common = common };
 
-	if (common < 0 || !cfi_read_function(entries, reader, &function))
-		return 0;
-	return array_push(&entries->functions, function);
+	if (common < 0)
+		return false;
+	function->common = common;
+	return cfi_read_function(entries, reader, function);
 }
 
+/* An entry: a reader of all its bytes after the length, and where these bytes begin. */
+struct cfi_entry {
+	struct reader reader;
+	uint64_t place;
+};
+
 /* Reads the length of an entry. Returns false at the end and at the first invalid length. */
-static bool cfi_read_length(struct reader *reader, uint64_t *ret_length)
+static bool cfi_next_entry(const struct cfi_entries *entries, struct reader *section,
+			   struct cfi_entry *ret_entry)
 {
-	uint64_t length = reader_u32(reader);
+	uint64_t length = reader_u32(section);
 
 	if (length == LENGTH_IS_LONG)
-		length = reader_u64(reader);
-	*ret_length = length;
-	return !reader_failed(reader) && length <= reader_left(reader);
+		length = reader_u64(section);
+	if (reader_failed(section) || length > reader_left(section))
+		return false;
+	ret_entry->place = section->position;
+	section->position += length;
+	ret_entry->reader = cfi_program(entries, ret_entry->place, section->position);
+	return true;
+}
+
+struct cfi_function cfi_function_at(const struct cfi_entries *entries, uint32_t at)
+{
+	struct cfi_function function = { .at = at };
+	struct reader section;
+	struct cfi_entry entry;
+
+	reader_init(&section, entries->bytes, entries->size);
+	section.position = at;
+	if (!cfi_next_entry(entries, &section, &entry) ||
+	    !cfi_take_function(entries, &entry.reader, entry.place, reader_u32(&entry.reader),
+			       &function))
+		return (struct cfi_function){ .at = at };
+	return function;
 }
 
 int cfi_entries_read(const uint8_t *bytes, size_t size, uint64_t address, bool open_end,
-		     struct cfi_entries *ret_entries)
+		     cfi_see_function *see, void *context, struct cfi_entries *ret_entries)
 {
 	struct cfi_entries *entries = ret_entries;
+	struct cfi_entry entry;
 	struct reader section;
-	uint64_t length;
 	int r = 0;
 
 	*entries = (struct cfi_entries){ .bytes = bytes, .size = size, .address = address };
 	reader_init(&section, bytes, size);
-	for (uint64_t at = 0; r == 0 && cfi_read_length(&section, &length); at = section.position) {
-		struct reader entry =
-			cfi_program(entries, section.position, section.position + length);
-		uint64_t place = section.position;
+	for (uint64_t at = 0; r == 0 && cfi_next_entry(entries, &section, &entry);
+	     at = section.position) {
+		struct cfi_function function = { .at = (uint32_t)at };
 		uint32_t id;
 
-		if (!length && open_end)
+		if (section.position == entry.place && open_end)
 			return 0;
-		section.position += length;
-		if (length < 4)
+		if (reader_left(&entry.reader) < 4)
 			continue;
 		/* the id has 4 bytes, also in an entry with a long length */
-		id = reader_u32(&entry);
-		r = id ? cfi_add_function(entries, &entry, place, id)
-		       : cfi_add_common(entries, &entry, at);
+		id = reader_u32(&entry.reader);
+		if (!id)
+			r = cfi_add_common(entries, &entry.reader, at);
+		else if (cfi_take_function(entries, &entry.reader, entry.place, id, &function))
+			r = see(context, &function);
 	}
 	return r;
 }

@@ -30,9 +30,11 @@ struct cfi_common {
 };
 
 struct cfi_function {
+	/* The offset of this entry in the section. */
+	uint32_t at;
+	uint32_t common;
 	uint64_t start;
 	uint64_t size;
-	uint32_t common;
 	uint32_t program, program_end;
 };
 
@@ -43,17 +45,23 @@ struct cfi_entries {
 	uint64_t address;
 	/* Sorted by `at`. */
 	array_of(struct cfi_common) commons;
-	array_of(struct cfi_function) functions;
 };
 
+/* Takes a function; returns 0 or a negative errno. */
+typedef int cfi_see_function(void *context, const struct cfi_function *function);
+
 /*
- * Reads all entries of a section, which must be smaller than 4 GB. `bytes` must outlive
- * *ret_entries. With `open_end`, the section's size is unknown, and an entry of size 0 ends it.
- * Returns 0 or -ENOMEM; call cfi_entries_done() in any case.
+ * Reads all entries of a section, which must be smaller than 4 GB, and shows each function to
+ * `see`. A caller that keeps only where a function is reads it again with cfi_function_at().
+ * `bytes` must outlive *ret_entries. With `open_end`, the section's size is unknown, and an entry
+ * of size 0 ends it. Returns 0, -ENOMEM, -EFBIG or the error of `see`; call cfi_entries_done() in
+ * any case.
  */
 int cfi_entries_read(const uint8_t *bytes, size_t size, uint64_t address, bool open_end,
-		     struct cfi_entries *ret_entries);
+		     cfi_see_function *see, void *context, struct cfi_entries *ret_entries);
 void cfi_entries_done(struct cfi_entries *entries);
+/* Reads the function whose entry begins at `at`, which `see` was shown. */
+struct cfi_function cfi_function_at(const struct cfi_entries *entries, uint32_t at);
 
 /* Returns a reader of a program, which lies between two offsets in the section. */
 struct reader cfi_program(const struct cfi_entries *entries, uint32_t program,

@@ -12,7 +12,8 @@
 #include "unwind/unwind-table.h"
 
 #define PAGE_SIZE_BYTES (1u << UNWIND_PAGE_SHIFT)
-#define ROWS_MAX (UNWIND_TABLE_MAX / 4)
+/* ClickHouse, the largest known program, has 0.7 million. */
+#define FUNCTIONS_MAX (1u << 20)
 #define RULE_UNKNOWN 0
 /* The lazy entries of a PLT push their number after 11 bytes. */
 #define PLT_PUSH 11
@@ -21,16 +22,29 @@ struct rule_bytes {
 	uint8_t bytes[UNWIND_RULE_SIZE];
 };
 
-struct table_row {
-	uint64_t offset;
-	uint16_t rule;
-};
-
-/* A function, and its range of offsets in the file. */
+/*
+ * A function by its offset in the file, its entry in the section, and its executable segment. A
+ * large program has a million functions, so the rest is read again.
+ */
 struct placed_function {
 	uint64_t offset;
-	uint64_t end;
-	uint32_t function;
+	uint32_t at;
+	uint32_t code;
+};
+
+/*
+ * The rows in the order of the table's bytes. Each page begins with a row. The last row is apart,
+ * because the next row may replace it.
+ */
+struct table_shape {
+	uint64_t base;
+	array_of(uint32_t) page_rows;
+	struct buffer slices, offsets, row_rules;
+	bool has_last;
+	uint64_t last_offset;
+	uint16_t last_rule;
+	/* The rule of the last row in the buffers. */
+	uint16_t rule;
 };
 
 /* Functions go through the same few states, so the builder remembers the rules of these states. */
@@ -51,7 +65,7 @@ struct table_builder {
 	array_of(struct placed_function) placed;
 	array_of(struct rule_bytes) rules;
 	struct table rule_table;
-	array_of(struct table_row) rows;
+	struct table_shape shape;
 	uint16_t frameless_rule;
 	/*
 	 * The function that the builder adds now: its common entry, and its offset minus its
@@ -62,13 +76,21 @@ struct table_builder {
 	struct known_state known[KNOWN_STATES];
 };
 
+static void table_shape_done(struct table_shape *shape)
+{
+	array_done(&shape->page_rows);
+	buffer_done(&shape->slices);
+	buffer_done(&shape->offsets);
+	buffer_done(&shape->row_rules);
+}
+
 static void table_builder_done(struct table_builder *builder)
 {
 	cfi_entries_done(&builder->entries);
 	free(builder->initial);
 	array_done(&builder->placed);
 	array_done(&builder->rules);
-	array_done(&builder->rows);
+	table_shape_done(&builder->shape);
 	table_done(&builder->rule_table);
 }
 
@@ -137,24 +159,99 @@ static int add_first_rules(struct table_builder *builder)
 
 /* ---- rows ---- */
 
+static size_t shape_rows(const struct table_shape *shape)
+{
+	return shape->offsets.size / 2;
+}
+
+static void shape_put(struct table_shape *shape, uint64_t offset, uint16_t rule)
+{
+	buffer_u16(&shape->offsets, (uint16_t)offset);
+	buffer_u16(&shape->row_rules, rule);
+	shape->rule = rule;
+}
+
+/* Stops at the first page behind the bound of a table, so that memory has this bound, too. */
+static int shape_begin_page(struct table_shape *shape)
+{
+	if (shape->slices.size + 2 * shape->offsets.size > UNWIND_TABLE_MAX)
+		return -EFBIG;
+	return array_push(&shape->page_rows, (uint32_t)shape_rows(shape));
+}
+
+/* Adds the slices of the page whose rows were added last. */
+static void shape_add_slices(struct table_shape *shape)
+{
+	uint32_t first = shape->page_rows.items[shape->page_rows.count - 1], row = 0;
+	const uint8_t *offsets = shape->offsets.data + 2 * (size_t)first;
+	uint32_t count = (uint32_t)shape_rows(shape) - first;
+
+	for (uint32_t i = 0; !buffer_failed(&shape->offsets) && i < UNWIND_SLICES; i++) {
+		uint32_t begin = i << UNWIND_SLICE_SHIFT;
+
+		while (row + 1 < count &&
+		       (offsets[2 * row + 2] | (uint32_t)offsets[2 * row + 3] << 8) <= begin)
+			row++;
+		buffer_u16(&shape->slices, (uint16_t)row);
+	}
+}
+
+/* Goes on to the page of an offset. A page without a row at its begin repeats the rule there. */
+static int shape_reach(struct table_shape *shape, uint64_t offset)
+{
+	uint64_t page = (offset - shape->base) >> UNWIND_PAGE_SHIFT;
+	bool is_begin = offset % PAGE_SIZE_BYTES == 0;
+	int r = 0;
+
+	if (page >= UNWIND_PAGES_MAX)
+		return -EFBIG;
+	while (r == 0 && shape->page_rows.count <= page) {
+		if (shape->page_rows.count)
+			shape_add_slices(shape);
+		r = shape_begin_page(shape);
+		if (r == 0 && (shape->page_rows.count <= page || !is_begin))
+			shape_put(shape, 0, shape->rule);
+	}
+	return r;
+}
+
+/* Moves the last row to the buffers. */
+static int shape_flush(struct table_shape *shape)
+{
+	int r;
+
+	if (!shape->has_last)
+		return 0;
+	if (!shape->page_rows.count)
+		shape->base = shape->last_offset & ~(uint64_t)(PAGE_SIZE_BYTES - 1);
+	r = shape_reach(shape, shape->last_offset);
+	if (r < 0)
+		return r;
+	shape_put(shape, shape->last_offset, shape->last_rule);
+	shape->has_last = false;
+	return 0;
+}
+
 /*
  * Adds a row. Rows come in the order of their offsets. A row with the last row's offset replaces
  * that row.
  */
 static int builder_add_row(struct table_builder *builder, uint64_t offset, uint16_t rule)
 {
-	struct table_row *last =
-		builder->rows.count ? &builder->rows.items[builder->rows.count - 1] : NULL;
+	struct table_shape *shape = &builder->shape;
+	int r;
 
-	if (last && last->offset == offset) {
-		last->rule = rule;
+	if (shape->has_last && shape->last_offset == offset) {
+		shape->last_rule = rule;
 		return 0;
 	}
-	if (last ? last->rule == rule : rule == RULE_UNKNOWN)
+	if (rule == (shape->has_last ? shape->last_rule : RULE_UNKNOWN))
 		return 0;
-	if (builder->rows.count == ROWS_MAX)
-		return -EFBIG;
-	return array_push(&builder->rows, (struct table_row){ offset, rule });
+	r = shape_flush(shape);
+	shape->has_last = true;
+	shape->last_offset = offset;
+	shape->last_rule = rule;
+	return r;
 }
 
 static bool cfi_state_equal(const struct cfi_state *a, const struct cfi_state *b)
@@ -218,24 +315,33 @@ static int builder_add_gap(struct table_builder *builder, uint64_t from, uint64_
 	return r;
 }
 
-static int builder_add_function(struct table_builder *builder, const struct placed_function *placed,
-				uint64_t end)
+static int builder_add_function(struct table_builder *builder, const struct cfi_function *function,
+				uint64_t offset, uint64_t end)
 {
-	const struct cfi_function *function = &builder->entries.functions.items[placed->function];
 	struct cfi_run run = {
 		.entries = &builder->entries,
 		.common = &builder->entries.commons.items[function->common],
 		.machine = builder->source->machine,
 		.initial = &builder->initial[function->common],
 		.address = function->start,
-		.end = function->start + (end - placed->offset),
+		.end = function->start + (end - offset),
 		.emit = emit_state,
 		.context = builder,
 	};
 
 	builder->common = run.common;
-	builder->bias = placed->offset - function->start;
+	builder->bias = offset - function->start;
 	return cfi_run_function(&run, function);
+}
+
+/* Returns where a function ends in the file: with its segment, even if its entry claims more. */
+static uint64_t builder_end_of(const struct table_builder *builder,
+			       const struct placed_function *placed,
+			       const struct cfi_function *function)
+{
+	const struct unwind_segment *code = &builder->source->code[placed->code];
+
+	return placed->offset + MIN(function->size, code->offset + code->size - placed->offset);
 }
 
 /*
@@ -249,7 +355,8 @@ static int builder_add_functions(struct table_builder *builder)
 
 	for (size_t i = 0; r == 0 && i < builder->placed.count; i++) {
 		const struct placed_function *placed = &builder->placed.items[i];
-		uint64_t end = placed->end;
+		struct cfi_function function = cfi_function_at(&builder->entries, placed->at);
+		uint64_t end = builder_end_of(builder, placed, &function);
 
 		if (i + 1 < builder->placed.count)
 			end = MIN(end, placed[1].offset);
@@ -257,7 +364,7 @@ static int builder_add_functions(struct table_builder *builder)
 			continue;
 		r = builder_add_gap(builder, covered, placed->offset);
 		if (r == 0)
-			r = builder_add_function(builder, placed, end);
+			r = builder_add_function(builder, &function, placed->offset, end);
 		covered = end;
 	}
 	return r < 0 ? r : builder_add_gap(builder, covered, UINT64_MAX);
@@ -265,9 +372,9 @@ static int builder_add_functions(struct table_builder *builder)
 
 /* ---- functions by their place in the file ---- */
 
-static int builder_place_function(struct table_builder *builder, uint32_t number)
+static int builder_place_function(void *context, const struct cfi_function *function)
 {
-	const struct cfi_function *function = &builder->entries.functions.items[number];
+	struct table_builder *builder = context;
 
 	for (size_t i = 0; i < builder->source->code_count; i++) {
 		const struct unwind_segment *code = &builder->source->code[i];
@@ -276,26 +383,18 @@ static int builder_place_function(struct table_builder *builder, uint32_t number
 		if (function->start < code->address || at >= code->size ||
 		    code->offset > INT64_MAX - code->size)
 			continue;
-		return array_push(
-			&builder->placed,
-			(struct placed_function){
-				.offset = code->offset + at,
-				.end = code->offset + at + MIN(function->size, code->size - at),
-				.function = number,
-			});
+		if (builder->placed.count == FUNCTIONS_MAX)
+			return -EFBIG;
+		return array_push(&builder->placed,
+				  (struct placed_function){ code->offset + at, function->at, i });
 	}
 	return 0;
 }
 
-static int builder_place_functions(struct table_builder *builder)
+static int builder_sort_functions(struct table_builder *builder)
 {
 	_cleanup_free_ void *scratch = NULL;
-	int r = array_reserve(&builder->placed, builder->entries.functions.count);
 
-	for (uint32_t i = 0; r == 0 && i < builder->entries.functions.count; i++)
-		r = builder_place_function(builder, i);
-	if (r < 0)
-		return r;
 	if (!builder->placed.count)
 		return -ENODATA;
 	if (sort_array_is_sorted(&builder->placed, offset))
@@ -323,130 +422,50 @@ static int run_commons(struct table_builder *builder)
 
 /* ---- bytes ---- */
 
-/* The rows in the order of the table's bytes. Each page begins with a row. */
-struct table_shape {
-	uint64_t base;
-	uint32_t pages;
-	array_of(uint32_t) page_rows;
-	struct buffer slices, offsets, row_rules;
-};
-
-static void table_shape_done(struct table_shape *shape)
+static void write_head(const struct table_builder *builder, uint32_t pages, struct buffer *bytes)
 {
-	array_done(&shape->page_rows);
-	buffer_done(&shape->slices);
-	buffer_done(&shape->offsets);
-	buffer_done(&shape->row_rules);
-}
+	const struct table_shape *shape = &builder->shape;
 
-static void shape_add(struct table_shape *shape, uint64_t offset, uint16_t rule)
-{
-	buffer_u16(&shape->offsets, (uint16_t)offset);
-	buffer_u16(&shape->row_rules, rule);
-}
-
-static int shape_begin_page(struct table_shape *shape)
-{
-	return array_push(&shape->page_rows, (uint32_t)(shape->offsets.size / 2));
-}
-
-/* Adds the slices of the page whose rows were added last. */
-static void shape_add_slices(struct table_shape *shape)
-{
-	uint32_t first = shape->page_rows.items[shape->page_rows.count - 1], row = 0;
-	const uint8_t *offsets = shape->offsets.data + 2 * (size_t)first;
-	uint32_t count = (uint32_t)(shape->offsets.size / 2) - first;
-
-	for (uint32_t i = 0; !buffer_failed(&shape->offsets) && i < UNWIND_SLICES; i++) {
-		uint32_t begin = i << UNWIND_SLICE_SHIFT;
-
-		while (row + 1 < count &&
-		       (offsets[2 * row + 2] | (uint32_t)offsets[2 * row + 3] << 8) <= begin)
-			row++;
-		buffer_u16(&shape->slices, (uint16_t)row);
-	}
-}
-
-/* The first row of the next page, and the rule that holds where this page begins. */
-struct shape_place {
-	size_t row;
-	uint16_t rule;
-};
-
-static int shape_add_page(const struct table_builder *builder, struct table_shape *shape,
-			  uint64_t begin, struct shape_place *place)
-{
-	const struct table_row *rows = builder->rows.items;
-	int r = shape_begin_page(shape);
-
-	if (r < 0)
-		return r;
-	if (place->row == builder->rows.count || rows[place->row].offset != begin)
-		shape_add(shape, 0, place->rule);
-	for (;
-	     place->row < builder->rows.count && rows[place->row].offset - begin < PAGE_SIZE_BYTES;
-	     place->row++) {
-		place->rule = rows[place->row].rule;
-		shape_add(shape, rows[place->row].offset - begin, place->rule);
-	}
-	shape_add_slices(shape);
-	return 0;
-}
-
-static int shape_rows(const struct table_builder *builder, struct table_shape *shape)
-{
-	struct shape_place place = { 0, RULE_UNKNOWN };
-	int r = 0;
-
-	for (uint32_t page = 0; r == 0 && page < shape->pages; page++)
-		r = shape_add_page(builder, shape, shape->base + (uint64_t)page * PAGE_SIZE_BYTES,
-				   &place);
-	return r < 0 ? r : shape_begin_page(shape);
-}
-
-static void write_head(const struct table_builder *builder, const struct table_shape *shape,
-		       struct buffer *bytes)
-{
 	buffer_u32(bytes, UNWIND_TABLE_MAGIC);
 	buffer_u32(bytes, builder->source->machine);
 	buffer_u64(bytes, shape->base);
-	buffer_u32(bytes, shape->pages);
-	buffer_u32(bytes, (uint32_t)(shape->offsets.size / 2));
+	buffer_u32(bytes, pages);
+	buffer_u32(bytes, (uint32_t)shape_rows(shape));
 	buffer_u32(bytes, (uint32_t)builder->rules.count);
 	buffer_u32(bytes, 0);
 }
 
-static int write_table(struct table_builder *builder, struct buffer *bytes)
+/* Adds the last row and the last page. */
+static int shape_end(struct table_shape *shape)
 {
-	const struct table_row *rows = builder->rows.items;
-	_cleanup_(table_shape_done) struct table_shape shape = { 0 };
-	uint64_t pages;
-	size_t size;
-	int r;
+	int r = shape_flush(shape);
 
-	if (!builder->rows.count)
-		return -ENODATA;
-	shape.base = rows[0].offset & ~(uint64_t)(PAGE_SIZE_BYTES - 1);
-	pages = ((rows[builder->rows.count - 1].offset - shape.base) >> UNWIND_PAGE_SHIFT) + 1;
-	if (pages > UNWIND_PAGES_MAX)
-		return -EFBIG;
-	shape.pages = (uint32_t)pages;
-	r = shape_rows(builder, &shape);
 	if (r < 0)
 		return r;
-	if (buffer_failed(&shape.slices) || buffer_failed(&shape.offsets) ||
-	    buffer_failed(&shape.row_rules))
+	if (!shape->page_rows.count)
+		return -ENODATA;
+	shape_add_slices(shape);
+	r = shape_begin_page(shape);
+	if (buffer_failed(&shape->slices) || buffer_failed(&shape->offsets) ||
+	    buffer_failed(&shape->row_rules))
 		return -ENOMEM;
-	size = UNWIND_TABLE_HEAD + 4 * shape.page_rows.count + shape.slices.size +
-	       2 * shape.offsets.size + UNWIND_RULE_SIZE * builder->rules.count;
+	return r;
+}
+
+static int write_table(const struct table_builder *builder, struct buffer *bytes)
+{
+	const struct table_shape *shape = &builder->shape;
+	size_t size = UNWIND_TABLE_HEAD + 4 * shape->page_rows.count + shape->slices.size +
+		      2 * shape->offsets.size + UNWIND_RULE_SIZE * builder->rules.count;
+
 	if (size > UNWIND_TABLE_MAX)
 		return -EFBIG;
-	write_head(builder, &shape, bytes);
-	for (size_t i = 0; i < shape.page_rows.count; i++)
-		buffer_u32(bytes, shape.page_rows.items[i]);
-	buffer_bytes(bytes, shape.slices.data, shape.slices.size);
-	buffer_bytes(bytes, shape.offsets.data, shape.offsets.size);
-	buffer_bytes(bytes, shape.row_rules.data, shape.row_rules.size);
+	write_head(builder, (uint32_t)shape->page_rows.count - 1, bytes);
+	for (size_t i = 0; i < shape->page_rows.count; i++)
+		buffer_u32(bytes, shape->page_rows.items[i]);
+	buffer_bytes(bytes, shape->slices.data, shape->slices.size);
+	buffer_bytes(bytes, shape->offsets.data, shape->offsets.size);
+	buffer_bytes(bytes, shape->row_rules.data, shape->row_rules.size);
 	buffer_bytes(bytes, builder->rules.items, UNWIND_RULE_SIZE * builder->rules.count);
 	return buffer_failed(bytes) ? -ENOMEM : 0;
 }
@@ -459,14 +478,18 @@ int unwind_table_build(const struct unwind_source *source, struct buffer *ret_by
 	if (source->frame_size > UNWIND_FRAME_MAX)
 		return -EFBIG;
 	r = cfi_entries_read(source->frame, source->frame_size, source->frame_address,
-			     source->frame_open_end, &builder.entries);
+			     source->frame_open_end, builder_place_function, &builder,
+			     &builder.entries);
+	if (r == 0)
+		r = builder_sort_functions(&builder);
 	if (r == 0)
 		r = add_first_rules(&builder);
 	if (r == 0)
 		r = run_commons(&builder);
 	if (r == 0)
-		r = builder_place_functions(&builder);
-	if (r == 0)
 		r = builder_add_functions(&builder);
+	if (r == 0)
+		r = shape_end(&builder.shape);
+	array_done(&builder.placed);
 	return r < 0 ? r : write_table(&builder, ret_bytes);
 }

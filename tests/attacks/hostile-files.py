@@ -50,9 +50,9 @@ def frame_file(path, table, size):
 
 
 def frame_rules(folder, hostile):
-    """40 MB of rules that all differ; a gigabyte of unwind table, as one entry; a function that is its own caller."""
+    """32 MB of rules that all differ; a gigabyte of unwind table, as one entry; a function that is its own caller."""
     plain = elf.frame_rules(1, DATA, endless=False)
-    rules = elf.frame_rules(1_300_000, DATA, endless=True) if hostile else plain
+    rules = elf.frame_rules(1_040_000, DATA, endless=True) if hostile else plain
     entry = struct.pack("<IQI", 0xFFFFFFFF, (1 << 30) - 12, 0) if hostile else plain
     return [
         frame_file(folder / "rules", rules, len(rules)),
@@ -132,7 +132,7 @@ def test_segments(folder):
 
 def debugdata(folder, hostile):
     inner, path = folder / "inner", folder / "debugdata"
-    symbols_file(inner, 1_300_000 if hostile else 1, 0)
+    symbols_file(inner, 1_040_000 if hostile else 1, 0)
     packed = lzma.compress(inner.read_bytes(), preset=0)
     elf.write(
         path,
