@@ -177,7 +177,9 @@ static void spikes_table_put_names(const struct sheet *sheet, const struct spike
 			    FUNCTION_WIDTH);
 	if (sheet->incidents) {
 		buffer_text(sheet->text, "  ");
-		text_put(sheet->terminal, incident ? incident : "-", INCIDENT_WIDTH, sheet->text);
+		used = text_put_middle(sheet->terminal, incident ? incident : "-", INCIDENT_WIDTH,
+				       sheet->text);
+		buffer_printf(sheet->text, "%*s", (int)(INCIDENT_WIDTH - used), "");
 	}
 	buffer_text(sheet->text, "  ");
 	used = spikes_table_put_thread(sheet, spike, THREAD_WIDTH);

@@ -133,6 +133,25 @@ static void test_table(void)
 	tapes_store_done(&store);
 }
 
+/* A long kind of incident keeps its number and both ends. */
+static void test_long_incident(void)
+{
+	char incident[] = "17 ena.device_requested_reset", *const incidents[] = { incident };
+	const struct terminal terminal = { .width = 200, .wrap = 200 };
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+	struct spikes_options options = usual();
+	struct tapes_store store;
+	struct spikes spikes;
+
+	make_store(&store, 40, worked, 5, 0, 0);
+	find(&store, &options, &spikes);
+	spikes_table_draw(&(struct spikes_table){ &spikes, incidents, true }, &terminal, &text);
+	buffer_u8(&text, 0);
+	CHECK(strstr((char *)text.data, "  17 ena.de..ted_reset  a-long"));
+	spikes_done(&spikes);
+	tapes_store_done(&store);
+}
+
 /* A name from outside never moves the cursor, in whatever part of the table it stands. */
 static void test_hostile(void)
 {
@@ -181,5 +200,7 @@ static void test_clock(void)
 
 CHECK_MAIN({ "a spike of the kernel is one stretch", test_stretch },
 	   { "a window takes its part of a spike", test_clip },
-	   { "a table fits its columns", test_table }, { "hostile names do no harm", test_hostile },
+	   { "a table fits its columns", test_table },
+	   { "a long incident keeps its ends", test_long_incident },
+	   { "hostile names do no harm", test_hostile },
 	   { "the error of times is shown", test_clock })
