@@ -11,6 +11,7 @@
 #include "cli/answer/name-hints.h"
 #include "query/coverage/stacks-text.h"
 #include "query/read/program-ends.h"
+#include "query/read/store-host.h"
 
 bool gone_describe(const struct store_removed_ranges *gone, bool vanished, bool utc,
 		   struct buffer *text)
@@ -247,7 +248,7 @@ static int say_nearest(const struct invocation *invocation, struct store_reader 
 				  &error);
 
 	if (r == 0)
-		r = host_name_find_all(reader, &facts, &error);
+		r = store_host_find_all(reader, &facts, &error);
 	if (r < 0)
 		return fail(r, &error);
 	if (*facts.host)

@@ -36,12 +36,3 @@ const char *host_name_prefix(const struct recorded_facts *facts, char text[HOST_
 unsigned int host_name_put_head(const struct invocation *invocation,
 				const struct recorded_facts *facts, const struct window *window,
 				const struct terminal *terminal, struct buffer *text);
-/*
- * Adds the host of the first and of the last segment in a window, for an answer that does not read
- * samples. Skips segments that cannot be read. Returns 0, or a negative errno without memory.
- */
-int host_name_find(struct store_reader *reader, const struct window *window,
-		   struct recorded_facts *facts, struct error *error);
-/* The same for a whole store. */
-int host_name_find_all(struct store_reader *reader, struct recorded_facts *facts,
-		       struct error *error);

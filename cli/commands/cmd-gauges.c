@@ -22,6 +22,7 @@
 #include "draw/chart.h"
 #include "draw/lines.h"
 #include "draw/text.h"
+#include "query/read/store-host.h"
 #include "query/sums/gauge-rows.h"
 #include "query/sums/gauge-usual.h"
 #include "tape/tape-events.h"
@@ -441,7 +442,7 @@ static int read_series(struct gauges_answer *answer, struct store_reader *reader
 		.progress = progress_line_show,
 		.progress_context = &progress,
 	};
-	int r = host_name_find(reader, &answer->question.window, &answer->facts, &error);
+	int r = store_host_find(reader, &answer->question.window, &answer->facts, &error);
 
 	if (r < 0)
 		return fail(r, &error);
@@ -519,8 +520,8 @@ static int answer_none(const struct gauges_answer *answer, struct store_reader *
 	if (has_table(answer))
 		say_window(answer->invocation, &answer->question.window);
 	if (!answer->coverage.covered_ns)
-		return coverage_line_nothing(answer->invocation, reader, &answer->question.window,
-					     &answer->coverage);
+		return screen_nothing(answer->invocation, reader, &answer->question.window,
+				      &answer->coverage);
 	if (answer->names.count)
 		return say_all_unknown(answer, reader);
 	warn("that window was recorded, but without host figures");

@@ -8,6 +8,7 @@
 #include "base/mutation.h"
 #include "cli/answer/host-name.h"
 #include "cli/options/command.h"
+#include "query/read/store-host.h"
 #include "query/read/uptime.h"
 #include "query/window/when.h"
 #include "store/disk/incident-notes.h"
@@ -76,7 +77,7 @@ static int check_store(const struct invocation *invocation, struct recorded_fact
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	int r = store_reader_open(store_path(invocation), &reader, error);
 
-	return r < 0 ? r : host_name_find_all(reader, facts, error);
+	return r < 0 ? r : store_host_find_all(reader, facts, error);
 }
 
 /* Also reads the host of the store. */

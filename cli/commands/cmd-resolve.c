@@ -14,6 +14,7 @@
 #include "draw/columns.h"
 #include "naming/labels.h"
 #include "naming/namer.h"
+#include "query/read/store-host.h"
 #include "store/write/reseal.h"
 #include "store/read/store-reader.h"
 
@@ -138,7 +139,7 @@ static int resolve_window(struct resolving *resolving, const struct window *wind
 				  &error);
 
 	if (r == 0)
-		r = host_name_find(resolving->reader, window, &resolving->facts, &error);
+		r = store_host_find(resolving->reader, window, &resolving->facts, &error);
 	if (r < 0)
 		fail(r, &error);
 	for (size_t i = 0; r == 0 && i < segments.list.count; i++)

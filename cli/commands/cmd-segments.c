@@ -15,6 +15,7 @@
 #include "draw/columns.h"
 #include "query/read/recorded.h"
 #include "query/read/segment-outline.h"
+#include "query/read/store-host.h"
 #include "store/read/store-reader.h"
 
 static const struct option options[] = {
@@ -422,7 +423,7 @@ static int segments_print(const struct invocation *invocation, struct store_read
 	    code = EXIT_DONE;
 
 	if (r == 0)
-		r = host_name_find(reader, &window, &coverage.facts, &error);
+		r = store_host_find(reader, &window, &coverage.facts, &error);
 	if (r < 0) {
 		array_done(&coverage.gaps);
 		return fail(r, &error);

@@ -15,6 +15,7 @@
 #include "cli/window/window-options.h"
 #include "draw/spikes-table.h"
 #include "query/explain/spike-reason.h"
+#include "query/read/store-host.h"
 #include "query/sums/spike-leaders.h"
 #include "query/sums/spikes.h"
 #include "tape/busy.h"
@@ -239,8 +240,8 @@ static int spikes_search(struct answer *answer, struct store_reader *reader)
 	if (r == 0 && option_given(invocation, "explain"))
 		r = spike_reasons_set(&answer->spikes);
 	if (r == 0)
-		r = host_name_find(reader, &answer->spikes.window, &answer->spikes.coverage.facts,
-				   &error);
+		r = store_host_find(reader, &answer->spikes.window, &answer->spikes.coverage.facts,
+				    &error);
 	if (r == 0)
 		r = spike_incidents_find(reader, &answer->spikes, &answer->incidents, &error);
 	return r < 0 ? fail(r, &error) : EXIT_DONE;

@@ -12,6 +12,7 @@
 #include "cli/options/command.h"
 #include "cli/options/limit-options.h"
 #include "draw/columns.h"
+#include "query/read/store-host.h"
 #include "store/read/store-reader.h"
 #include "store/write/store-writer.h"
 
@@ -122,7 +123,7 @@ static int read_limits(const struct invocation *invocation, struct store_limits 
 		r = store_reader_limits(reader, limits, &error);
 	/* before segments go */
 	if (r == 0)
-		r = host_name_find_all(reader, facts, &error);
+		r = store_host_find_all(reader, facts, &error);
 	if (r < 0)
 		return fail(r, &error);
 	r = limit_options_parse(invocation, limits);

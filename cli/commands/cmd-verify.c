@@ -15,6 +15,7 @@
 #include "cli/answer/progress-line.h"
 #include "cli/commands/digest-adding.h"
 #include "draw/lines.h"
+#include "query/read/store-host.h"
 #include "recorder/run/rights.h"
 #include "store/disk/files.h"
 #include "store/disk/notes.h"
@@ -214,7 +215,7 @@ static int verify_run(const struct invocation *invocation)
 				&error);
 	progress_line_end(&verifying.progress);
 	if (r == 0)
-		r = host_name_find_all(reader, &facts, &error);
+		r = store_host_find_all(reader, &facts, &error);
 	if (r < 0)
 		return fail(r, &error);
 	if (verifying.json)

@@ -10,12 +10,12 @@
 #include "cli/answer/coverage-line.h"
 #include "cli/answer/guarded-output.h"
 #include "cli/answer/dying-text.h"
-#include "cli/answer/host-name.h"
 #include "cli/answer/name-hints.h"
 #include "cli/answer/screen.h"
 #include "cli/window/window-options.h"
 #include "draw/lines.h"
 #include "query/read/event-cursor.h"
+#include "query/read/store-host.h"
 
 #define LINE_INDENT 4
 
@@ -224,7 +224,7 @@ int query_events(const struct invocation *invocation, const struct question *que
 		answer.terminal.wrap = 0;
 	r = guarded_output_open(&answer.output, path, option_given(invocation, "force"), &error);
 	if (r == 0 && !json)
-		r = host_name_find(reader, &question->window, &answer.facts, &error);
+		r = store_host_find(reader, &question->window, &answer.facts, &error);
 	if (r == 0)
 		r = event_cursor_run(reader, &options, &answer.totals, &error);
 	if (r == -EPIPE)

@@ -14,6 +14,7 @@
 #include "cli/options/print.h"
 #include "cli/window/incident-choice.h"
 #include "cli/window/window-options.h"
+#include "query/read/store-host.h"
 
 struct list {
 	const struct invocation *invocation;
@@ -273,7 +274,7 @@ int incidents_list(const struct invocation *invocation)
 	if (r == 0 && list.windowed)
 		r = measure_window(reader, &list, &error);
 	if (r == 0)
-		r = host_name_find(reader, &list.window, &list.facts, &error);
+		r = store_host_find(reader, &list.window, &list.facts, &error);
 	if (r == 0)
 		r = book_open(reader, &list.book, &error);
 	if (r < 0)

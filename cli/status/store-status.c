@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "cli/answer/host-name.h"
 #include "query/read/recorded.h"
+#include "query/read/store-host.h"
 
 #define DAY_NS (24 * 3600 * NSEC_PER_SEC)
 
@@ -80,7 +81,7 @@ static int store_status_read_host(struct store_status *status, struct store_read
 				     .to_ns = status->totals.end_ns };
 
 	if (status->totals.end_ns)
-		return host_name_find(reader, &last, &status->facts, error);
+		return store_host_find(reader, &last, &status->facts, error);
 	if (status->recorder.running)
 		host_name_own(&status->facts);
 	return 0;
@@ -111,7 +112,7 @@ int store_status_read(struct store_reader *reader, struct store_status *status, 
 		r = dying_state_read(reader, status->totals.end_ns - 1, status->totals.end_ns + 1,
 				     &status->dying, error);
 	if (r == 0)
-		r = host_name_find(reader, &all, &status->facts, error);
+		r = store_host_find(reader, &all, &status->facts, error);
 	return r < 0 ? r : store_status_read_day(status, reader, error);
 }
 

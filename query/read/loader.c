@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "query/coverage/gap-causes.h"
+#include "query/read/store-host.h"
 
 int loader_open(struct store_reader *reader, const struct question *question,
 		struct loader *ret_loader, struct error *error)
@@ -215,6 +216,10 @@ int loader_finish(struct loader *loader, struct error *error)
 	r = coverage_finish(&loader->coverage, &loader->parts, &loader->question.window);
 	if (r < 0)
 		return r;
-	return gap_causes_explain(loader->reader, &loader->segments, &loader->question.window,
-				  &loader->coverage, error);
+	r = gap_causes_explain(loader->reader, &loader->segments, &loader->question.window,
+			       &loader->coverage, error);
+	/* an answer without a sample also says whose it is */
+	if (r == 0 && !loader->coverage.covered_ns && !*loader->coverage.facts.host)
+		r = store_host_find_all(loader->reader, &loader->coverage.facts, error);
+	return r;
 }

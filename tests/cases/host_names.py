@@ -99,11 +99,19 @@ class Machine:
         self.folder = pathlib.Path(folder)
         subprocess.run([self.story, self.folder / "story"], check=True)
         shutil.copytree(self.folder / "story", self.folder / "copy")
+        self.note_unrecorded()
         perf_data.put_files(folder)
         golden_screens.put_root(folder)
         path = self.folder / "root" / "proc" / "sys" / "kernel" / "hostname"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("example\n")
+
+    def note_unrecorded(self):
+        """A store that knows an incident of a time that is not recorded."""
+        shutil.copytree(self.folder / "story", self.folder / "noted")
+        line = "2025-01-01T00:00:00.000Z kernel: ena 0000:20:03.0 eth0: TX q 5 is paused for too long"
+        (self.folder / "old.log").write_text(line + "\n")
+        self.run(["incidents", "scan", "--store", "noted", "--add", "old.log"])
 
     def run(self, words):
         environment = {"PATH": os.environ["PATH"], "TZ": "UTC", "HOME": str(self.folder), "PERFTAPE_CONFIG": os.devnull}
@@ -156,7 +164,11 @@ def check_empty(machine, command):
     done = machine.run([command, *shlex.split(PAST), *more])
     seen = done.stdout.decode() + done.stderr.decode()
     wrongs = [] if done.returncode == 3 else [f"exit code {done.returncode}"]
-    return wrongs + ([] if is_named(seen, [command]) else ["no host:", *seen.splitlines()])
+    wrongs += [] if is_named(seen, [command]) else ["no host:", *seen.splitlines()]
+    if "--json" not in machine.help(command):
+        return wrongs
+    text = machine.run([command, *shlex.split(PAST), *more, "--json"]).stdout.decode()
+    return wrongs + ([] if is_named(text, [command]) else ["no host in JSON:", *text.splitlines()])
 
 
 def known_forms(command):
@@ -188,6 +200,10 @@ def checks(machine):
     for where, table in (("answer", ANSWERS), ("messages", MESSAGES)):
         for form in (form for forms in table.values() for form in forms):
             yield f"the {where} of {form}", check_form(machine, form, where)
+    for form in ("explain --store noted --incident 1", "explain --store noted --incident 1 --json"):
+        done = machine.run(shlex.split(form))
+        text = done.stdout.decode()
+        yield f"{form}, which is not recorded", [] if is_named(text, [form]) else ["no host:", *text.splitlines()]
     for command in EMPTY:
         yield f"{command} of a window without a recording", check_empty(machine, command)
 

@@ -125,8 +125,8 @@ static void test_quiet(void)
 static void test_nothing_recorded(void)
 {
 	static const char expected[] =
-		"perftape: nothing is recorded in that window; the recording before it ends "
-		"2026-11-18T03:12:10Z\n";
+		"perftape: host example: nothing is recorded in that window; "
+		"the recording before it ends 2026-11-18T03:12:10Z\n";
 	_cleanup_(tapes_store_done) struct tapes_store store;
 	_cleanup_free_ char *outside = NULL, *between = NULL;
 
