@@ -11,11 +11,13 @@
 
 #include "base/clock.h"
 #include "base/foreign.h"
+#include "base/json.h"
 #include "base/size.h"
 #include "cli/options/print.h"
 #include "cli/service/snapshot-keeper.h"
 #include "cli/service/snapshot-shelf.h"
 #include "cli/window/incident-book.h"
+#include "query/read/store-host.h"
 
 #define LOOK_NS (1 * NSEC_PER_SEC)
 /*
@@ -34,6 +36,10 @@ struct follow {
 	struct store_listing *listing;
 	/* Numbers of the incidents that the last look found, in ascending order. */
 	array_of(uint64_t) seen;
+	/* The host of the store, and whether a line before the first incident named it. */
+	struct recorded_facts facts;
+	bool named;
+	uint64_t shown;
 	/* The last failure that was reported. */
 	struct error reported;
 	struct buffer text;
@@ -73,6 +79,7 @@ static int follow_put(struct follow *follow, const struct book *book, const stru
 
 	if (r < 0)
 		return r;
+	follow->shown++;
 	if (follow->json) {
 		incident_json(&incident, book_text(book, row->source),
 			      segments_covered(&book->segments, book_text(book, row->boot_id),
@@ -80,6 +87,9 @@ static int follow_put(struct follow *follow, const struct book *book, const stru
 			      &follow->text);
 		return 0;
 	}
+	if (!follow->named && *follow->facts.host)
+		buffer_printf(&follow->text, "host %s\n", follow->facts.host);
+	follow->named = true;
 	buffer_printf(&follow->text, "%llu  %s  %-6s  %s  ", (unsigned long long)row->id,
 		      time_format(row->time_ns, option_given(follow->invocation, "utc"), 3, shown),
 		      severity_name(incident.kind->severity), incident.kind->name);
@@ -126,6 +136,8 @@ static int follow_read(struct follow *follow, bool first, struct error *error)
 
 	if (r == 0)
 		store_reader_use_listing(reader, follow->listing);
+	if (r == 0 && !*follow->facts.host)
+		r = store_host_find_all(reader, &follow->facts, error);
 	if (r == 0)
 		r = book_open_since(reader, clock_ns(CLOCK_REALTIME) - WINDOW_NS, &book, error);
 	if (r < 0)
@@ -188,6 +200,27 @@ static int follow_run(struct follow *follow)
 	return r == -EPIPE ? EXIT_DONE : r < 0 ? fail(r, NULL) : EXIT_DONE;
 }
 
+/* The last line of JSON. */
+static int follow_put_coverage(struct follow *follow)
+{
+	struct buffer *json = &follow->text;
+
+	json_open(json, '{');
+	json_key(json, "coverage");
+	json_open(json, '{');
+	json_key(json, "store");
+	json_string(json, store_path(follow->invocation));
+	recorded_facts_put_host(&follow->facts, json);
+	json_key(json, "incidents");
+	json_u64(json, follow->shown);
+	json_close(json, '}');
+	json_close(json, '}');
+	buffer_u8(json, '\n');
+	/* a reader of our output that has ended is not a failure */
+	follow_print(follow);
+	return EXIT_DONE;
+}
+
 static int follow_parse_size(const struct invocation *invocation, uint64_t *ret_bytes)
 {
 	const char *text = option_value(invocation, "max-size");
@@ -236,6 +269,7 @@ int follow_incidents(const struct invocation *invocation)
 		.json = option_given(invocation, "json"),
 		.listing = store_listing_new(),
 	};
+	const char *host = follow.facts.host;
 	struct error error = { 0 };
 	int r = follow.listing ? follow_read(&follow, true, &error) : -ENOMEM;
 
@@ -244,9 +278,11 @@ int follow_incidents(const struct invocation *invocation)
 	if (r == 0)
 		r = follow_keep(&follow);
 	if (r == EXIT_DONE) {
-		say(invocation, "waits for incidents in %s; Ctrl-C ends it",
-		    store_path(invocation));
+		say(invocation, "%s%s%swaits for incidents in %s; Ctrl-C ends it",
+		    *host ? "host " : "", host, *host ? ", " : "", store_path(invocation));
 		r = follow_run(&follow);
+		if (r == EXIT_DONE && follow.json)
+			r = follow_put_coverage(&follow);
 	}
 	snapshot_keeper_stop(follow.keeper);
 	store_listing_free(follow.listing);

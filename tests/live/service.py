@@ -155,6 +155,7 @@ def test_follow(folder):
     code = follower.wait(timeout=60)
     stop(recorder)
     wrongs = expect("one line with the time, the kind and the line of the log", "ena.tx_stall" in line, line, said)
+    wrongs += expect("the host", f"host {os.uname().nodename}, waits" in said, said)
     wrongs += expect("within a few looks", seen - after < 60, seen - after)
     wrongs += expect("a .tape and a .txt of it", complete and len(names) >= 2, names)
     wrongs += expect("only the owner reads them", (mode, modes) == (0o700, {0o600}), oct(mode), modes)
