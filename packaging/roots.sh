@@ -123,8 +123,8 @@ install_line() {
 }
 
 # The packages that Build-Depends of debian/control stands for, and what checks the result.
-BUILD_PACKAGES="build-essential debhelper libiberty-dev liblzma-dev libsqlite3-dev libtraceevent-dev libzstd-dev \
-meson pkgconf python3 zlib1g-dev fakeroot lintian"
+BUILD_PACKAGES="build-essential debhelper libcurl4-openssl-dev libiberty-dev liblzma-dev libsqlite3-dev \
+libtraceevent-dev libzstd-dev meson pkgconf python3 zlib1g-dev fakeroot lintian"
 
 # Makes the root of a release in which the package is built, and prints its name.
 build_root() {
@@ -141,8 +141,8 @@ build_root() {
 cross_root() {
 	local release=$1 arch=$2 library packages=()
 	build_root "$release" >/dev/null
-	for library in libc6-dev libiberty-dev liblzma-dev libsqlite3-dev libtraceevent-dev libzstd-dev \
-		zlib1g-dev pkgconf; do
+	for library in libc6-dev libcurl4-openssl-dev libiberty-dev liblzma-dev libsqlite3-dev libtraceevent-dev \
+		libzstd-dev zlib1g-dev pkgconf; do
 		packages+=("$library:$arch")
 	done
 	make_root "$release-$arch" "$release-build" "dpkg --add-architecture $arch &&
