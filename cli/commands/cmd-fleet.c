@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "cli/fleet/fleet-drift.h"
 #include "cli/options/command.h"
 #include "cli/options/print.h"
 #include "fleet/access.h"
@@ -17,18 +18,27 @@
 #define FLEET_SUMS_DAYS 400
 
 static const struct option options[] = {
-	{ "to", 0, "URL", "server: http[s]://[USER@]HOST[:PORT][/DATABASE]" },
+	{ "to", 0, "URL", "init: server, as http[s]://[USER@]HOST[:PORT][/DATABASE]" },
+	{ "fleet", 0, "URL", "drift: the server to ask" },
+	{ "label", 0, "NAME", "drift: compare hosts by this label, too, such as zone or zone=a" },
+	{ "kind", 0, "KIND", "drift: only these incidents, such as ena_reset" },
+	{ "since", 0, "TIME", "drift: start of the window (default: 7 days ago)" },
+	{ "until", 0, "TIME", "drift: end of the window (default: now)" },
 	{ "access", 0, "FILE", "user, password, certificates (default: " ACCESS_FILE ")" },
 	{ "cluster", 0, "NAME", "make replicated tables on all nodes of this cluster" },
 	{ "keep", 0, "LENGTH", "keep single samples for this time (default: 14d)" },
 	{ "keep-sums", 0, "LENGTH", "keep everything else for this time (default: 400d)" },
 	{ "print", 0, NULL, "print the SQL instead of running it" },
+	JSON_OPTION,
 	{ 0 },
 };
 
 static const char about[] =
 	"fleet init makes the tables of a fleet on a ClickHouse server, or adds what tables of an\n"
 	"older perftape lack. It may be repeated at any time.\n"
+	"fleet drift lists which facts differ between hosts with and without incidents: labels,\n"
+	"units, versions, sysctls. With --label, also between the value of the label with most\n"
+	"incidents and all others: two zones may look the same, and not be.\n"
 	"The password or token is in the file of --access, as password = ... or token = ...\n";
 
 /* Reads a length in whole days. */
@@ -131,10 +141,39 @@ static int fleet_init(const struct invocation *invocation)
 						 : fleet_apply(invocation, server, &target);
 }
 
+/* Options of the one have no effect on the other. */
+static int fleet_refuse(const struct invocation *invocation, const char *word,
+			const char *const *names)
+{
+	for (; *names; names++)
+		if (option_typed(invocation, *names))
+			return usage_error("--%s does not go with fleet %s", *names, word);
+	return EXIT_DONE;
+}
+
 static int fleet_run(const struct invocation *invocation)
 {
-	if (invocation->word_count != 1 || strcmp(invocation->words[0], "init") != 0)
-		return usage_error("name what to do: perftape fleet init --to URL");
+	static const char *const of_init[] = {
+		"to", "cluster", "keep", "keep-sums", "print", NULL
+	};
+	static const char *const of_drift[] = { "fleet", "label", "kind", "since",
+						"until", "json",  NULL };
+	const char *word = invocation->word_count == 1 ? invocation->words[0] : "";
+	int r;
+
+	if (strcmp(word, "drift") == 0) {
+		if (option_typed(invocation, "to"))
+			return usage_error(
+				"fleet drift asks a server; name it with --fleet, not with --to");
+		r = fleet_refuse(invocation, word, of_init);
+		return r == EXIT_DONE ? fleet_drift(invocation) : r;
+	}
+	if (strcmp(word, "init") != 0)
+		return usage_error(
+			"name what to do: perftape fleet init --to URL, or perftape fleet drift --fleet URL");
+	r = fleet_refuse(invocation, word, of_drift);
+	if (r != EXIT_DONE)
+		return r;
 	if (!option_given(invocation, "to"))
 		return usage_error("--to is missing; name the server, such as https://HOST:8443");
 	return fleet_init(invocation);
@@ -142,8 +181,8 @@ static int fleet_run(const struct invocation *invocation)
 
 const struct command command_fleet = {
 	.name = "fleet",
-	.arguments = "init",
-	.summary = "Prepare a server for the samples of many hosts",
+	.arguments = "init|drift",
+	.summary = "Prepare the server of a fleet, or ask how its hosts differ",
 	.about = about,
 	.options = options,
 	.run = fleet_run,

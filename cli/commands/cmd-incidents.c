@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <string.h>
 
+#include "cli/fleet/fleet-answer.h"
+#include "cli/fleet/fleet-incidents.h"
 #include "cli/options/command.h"
 #include "cli/incidents/incidents-list.h"
 #include "cli/incidents/incidents-scan.h"
@@ -29,6 +31,7 @@ static const struct option options[] = {
 	{ "boot-time", 0, "TIME", "time of the boot, for logs that contain only uptimes" },
 	{ "trust-user-kmsg", 0, NULL, "trust lines that users wrote into the kernel's log" },
 	{ "patterns", 0, "DIR", "folder of own patterns (default: /etc/perftape/incidents.d)" },
+	FLEET_ASK_OPTIONS,
 	{ 0 },
 };
 
@@ -42,6 +45,10 @@ static const char about[] =
 	"With a store, the times are those of the samples, which use the clock of the kernel's\n"
 	"stamps. --incident takes a number of the first column. A number never changes. Some\n"
 	"are missing: each line of an episode has one, and a recorder reserves eight at once.\n"
+	"\n"
+	"With --fleet, counts the incidents of all hosts by label, by default of the last 7\n"
+	"days, and names the label that separates hosts with incidents best. Incidents of one\n"
+	"host at most 30 s apart are one.\n"
 	"\n"
 	"Times without a zone are local, or UTC with --utc.\n";
 
@@ -80,8 +87,13 @@ static int check_follow(const struct invocation *invocation)
 
 static int incidents_run(const struct invocation *invocation)
 {
-	int r = check_follow(invocation);
+	int r;
 
+	if (option_given(invocation, "fleet"))
+		return fleet_incidents(invocation);
+	r = fleet_answer_refuse(invocation);
+	if (r == EXIT_DONE)
+		r = check_follow(invocation);
 	if (r != EXIT_DONE)
 		return r;
 	if (option_given(invocation, "follow"))
