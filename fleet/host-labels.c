@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "audit/systemd.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -25,6 +26,8 @@ struct host_labels {
 	const char *host;
 	uint64_t now_ns;
 	struct batch_rows *rows;
+	/* NULL: systemd does not answer. */
+	struct systemd *systemd;
 	/* The names that have a value; the first value counts. */
 	struct strings names;
 	bool failed;
@@ -187,6 +190,55 @@ static void host_labels_take_cloud(struct host_labels *labels)
 	}
 }
 
+/* Notes how often systemd restarted a service, if it did. */
+static void host_labels_take_restarts(struct host_labels *labels, const char *unit)
+{
+	size_t size = strlen(unit);
+	char value[16];
+	uint32_t count;
+	int r;
+
+	if (!labels->systemd || size < 8 || strcmp(unit + size - 8, ".service") != 0)
+		return;
+	r = systemd_restarts(labels->systemd, unit, &count);
+	snprintf(value, sizeof(value), "%u", r == 0 ? count : 0);
+	if (r == 0 && count)
+		host_labels_add(labels, "restarts/", unit, value);
+	/* systemd hangs: do not ask again */
+	if (r == -ETIMEDOUT)
+		labels->systemd = systemd_close(labels->systemd);
+}
+
+struct troubled_units {
+	struct host_labels *labels;
+	struct strings names;
+};
+
+static int host_labels_see_troubled(void *context, const char *name, const char *active,
+				    const char *sub)
+{
+	struct troubled_units *units = context;
+	uint32_t id;
+
+	if (strcmp(active, "failed") == 0)
+		host_labels_add(units->labels, "failed/", name, sub);
+	return strings_add(&units->names, name, strlen(name), &id);
+}
+
+/* Notes the units that failed, and the restarts of those that wait for one. */
+static void host_labels_take_troubled(struct host_labels *labels)
+{
+	struct troubled_units units = { .labels = labels };
+	int r = systemd_open(labels->root, &labels->systemd);
+
+	if (r == 0)
+		r = systemd_each_troubled(labels->systemd, host_labels_see_troubled, &units);
+	for (uint32_t id = 1; r == 0 && id < strings_count(&units.names); id++)
+		host_labels_take_restarts(labels, strings_at(&units.names, id));
+	labels->failed |= r == -ENOMEM;
+	strings_done(&units.names);
+}
+
 /* Notes the units that start at boot, by the links of /etc/systemd/system/TARGET.wants. */
 static void host_labels_take_wants(struct host_labels *labels, const char *target)
 {
@@ -201,8 +253,10 @@ static void host_labels_take_wants(struct host_labels *labels, const char *targe
 	}
 	folder = opendir(path);
 	while (folder && (entry = readdir(folder)))
-		if (*entry->d_name != '.')
+		if (*entry->d_name != '.') {
 			host_labels_add(labels, "unit/", entry->d_name, "enabled");
+			host_labels_take_restarts(labels, entry->d_name);
+		}
 	if (folder)
 		closedir(folder);
 }
@@ -238,8 +292,10 @@ int host_labels_put(const char *root, const char *host, uint64_t now_ns, struct 
 		host_labels_take_lines(&labels, "/etc/os-release", "image/", of_image, NULL);
 		host_labels_take_lines(&labels, "/etc/os-release", "os/", of_system, NULL);
 		host_labels_take_files(&labels);
+		host_labels_take_troubled(&labels);
 		host_labels_take_units(&labels);
 	}
+	systemd_close(labels.systemd);
 	strings_done(&labels.names);
 	return r == 0 && labels.failed ? -ENOMEM : r;
 }

@@ -3,7 +3,8 @@
 
 /*
  * The labels of this host, by which a fleet is divided, and facts that may explain why two hosts
- * behave differently. All come from files; nothing asks a metadata service. A label of
+ * behave differently. All come from files, and systemd names units that failed, and how often it
+ * restarted services. Nothing asks a metadata service. A label of
  * /etc/perftape/labels.conf, "NAME = VALUE", takes precedence over what files of the host say.
  */
 

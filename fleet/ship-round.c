@@ -118,11 +118,35 @@ static int ship_put_segment_rows(struct ship_maker *maker, const struct store_se
 	return r;
 }
 
+/*
+ * Labels of a day on which the host shipped nothing: those of now. The first segment of a day
+ * brings them, so that each day of which the server has sums has labels, too. Labels that the host
+ * stated on the day itself are newer, and stay.
+ */
+static int ship_put_past_facts(struct ship_maker *maker, const struct store_segment *segment)
+{
+	const struct ship_round *round = maker->round;
+	uint64_t day = segment->begin_ns / DAY_NS;
+
+	if (day == round->now_ns / DAY_NS)
+		return 0;
+	for (size_t i = 0; i < maker->segments.list.count; i++) {
+		const struct store_segment *other = &maker->segments.list.items[i];
+
+		if (other->begin_ns < segment->begin_ns && other->begin_ns / DAY_NS == day)
+			return 0;
+	}
+	return host_labels_put(round->root, round->host, segment->begin_ns, &maker->rows,
+			       maker->error);
+}
+
 /* Ships a segment, or, if it cannot be read, the fact that it is lost. */
 static int ship_put_segment(struct ship_maker *maker, const struct store_segment *segment)
 {
 	int r = ship_put_removed(maker, segment->begin_ns);
 
+	if (r == 0)
+		r = ship_put_past_facts(maker, segment);
 	if (r == 0)
 		r = *segment->damage ? -EBADMSG : ship_put_segment_rows(maker, segment);
 	/* the segment was removed meanwhile: the next round reports it, so drop these rows */

@@ -48,6 +48,9 @@ static void end_test(void)
 	sent_stacks_done(&sent);
 }
 
+/* How long after the recording the round is made. */
+static uint64_t later_ns;
+
 static int make_round(void)
 {
 	const struct ship_round round = {
@@ -58,7 +61,7 @@ static int make_round(void)
 		.samples = EXPORTER_INCIDENTS,
 		.before = &state,
 		.sent = &sent,
-		.now_ns = TAPES_REALTIME + 200 * NSEC_PER_SEC,
+		.now_ns = TAPES_REALTIME + 200 * NSEC_PER_SEC + later_ns,
 	};
 	struct error error = { 0 };
 
@@ -116,5 +119,19 @@ static void test_failed_round(void)
 	end_test();
 }
 
+/* A host that begins to ship a store of days ago. */
+static void test_past_day(void)
+{
+	begin_test();
+	later_ns = 2 * 86400 * NSEC_PER_SEC;
+	CHECK_EQ(make_round(), 1);
+	acknowledge();
+	later_ns = 0;
+	/* the version of cgroups, which each host has, for the day and for today */
+	CHECK_EQ(rows[FLEET_FACTS], 2);
+	end_test();
+}
+
 CHECK_MAIN({ "a long window is shipped in parts", test_window_in_parts },
+	   { "a past day has labels, too", test_past_day },
 	   { "a round that failed is made again with its stacks", test_failed_round })
