@@ -31,7 +31,8 @@ static const struct option options[] = {
 	{ "boot-time", 0, "TIME", "time of the boot, for logs that contain only uptimes" },
 	{ "trust-user-kmsg", 0, NULL, "trust lines that users wrote into the kernel's log" },
 	{ "patterns", 0, "DIR", "folder of own patterns (default: /etc/perftape/incidents.d)" },
-	FLEET_ASK_OPTIONS,
+	FLEET_URL_OPTIONS,
+	FLEET_LABEL_OPTION,
 	{ 0 },
 };
 

@@ -9,6 +9,8 @@
 #include "cli/answer/host-name.h"
 #include "cli/answer/query-args.h"
 #include "cli/answer/screen.h"
+#include "cli/fleet/fleet-answer.h"
+#include "cli/fleet/fleet-explain.h"
 #include "cli/options/command.h"
 #include "cli/window/window-options.h"
 #include "draw/explain-screen.h"
@@ -25,6 +27,7 @@ static const struct option options[] = {
 	{ "all", 0, NULL, "what all incidents have in common (--store may be given again)" },
 	{ "kind", 0, "KIND", "with --all: only this kind, such as ena_reset or oom" },
 	JSON_OPTION,
+	FLEET_URL_OPTIONS,
 	{ 0 },
 };
 
@@ -37,6 +40,8 @@ static const char about[] =
 	"--all compares all incidents, or those of a window, with control windows of the same\n"
 	"hosts: threads, functions, code paths, cgroups, gauges, CPUs, queues and times that\n"
 	"more incidents have, and what would have warned. Each --store adds a store or snapshot.\n"
+	"With --fleet, what comes before the incidents of all hosts: the 5 s before each, against\n"
+	"the half minute before, and the last minute, against the 40 min before.\n"
 	"\n" WINDOW_ABOUT;
 
 struct explain_answer {
@@ -137,6 +142,11 @@ static int explain_command_run(const struct invocation *invocation)
 	struct explain_answer answer = { .invocation = invocation };
 	int r;
 
+	if (option_given(invocation, "fleet"))
+		return fleet_explain(invocation);
+	r = fleet_answer_refuse(invocation);
+	if (r != EXIT_DONE)
+		return r;
 	if (option_given(invocation, "all"))
 		return explain_all_run(invocation);
 	if (option_given(invocation, "kind"))

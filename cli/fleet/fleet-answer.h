@@ -18,11 +18,14 @@
 #include "query/window/window.h"
 
 /* Rows of the table of a command that asks a store or a fleet. */
-#define FLEET_ASK_OPTIONS                                                            \
-	{ "fleet", 0, "URL", "ask this server of a fleet in place of a store" },     \
-		{ "label", 0, "NAME", "with --fleet: by this label, such as zone" }, \
-	{                                                                            \
-		"access", 0, "FILE", "with --fleet: user, password, certificates"    \
+#define FLEET_URL_OPTIONS                                                         \
+	{ "fleet", 0, "URL", "ask this server of a fleet in place of a store" },  \
+	{                                                                         \
+		"access", 0, "FILE", "with --fleet: user, password, certificates" \
+	}
+#define FLEET_LABEL_OPTION                                                      \
+	{                                                                       \
+		"label", 0, "NAME", "with --fleet: by this label, such as zone" \
 	}
 
 /* A table of more rows does not fit a small screen. --json has all. */
