@@ -168,6 +168,8 @@ static int http_make_headers(const struct http *http, const struct http_request 
 
 /* A server that says nothing for this time is away. */
 #define HTTP_SILENT_SECONDS 60l
+/* A question about a whole fleet may take a busy server this long, before the first byte. */
+#define HTTP_SILENT_QUESTION_SECONDS 300l
 #define HTTP_CONNECT_SECONDS 10l
 
 static void http_set_options(struct http *http, const struct http_request *request,
@@ -189,7 +191,8 @@ static void http_set_options(struct http *http, const struct http_request *reque
 	set(curl, CURLOPT_ACCEPT_ENCODING, "gzip");
 	set(curl, CURLOPT_CONNECTTIMEOUT, HTTP_CONNECT_SECONDS);
 	set(curl, CURLOPT_LOW_SPEED_LIMIT, 1l);
-	set(curl, CURLOPT_LOW_SPEED_TIME, HTTP_SILENT_SECONDS);
+	set(curl, CURLOPT_LOW_SPEED_TIME,
+	    request->gzip ? HTTP_SILENT_SECONDS : HTTP_SILENT_QUESTION_SECONDS);
 	set(curl, CURLOPT_MAX_SEND_SPEED_LARGE, (curl_off_t)request->bytes_per_second);
 	set(curl, CURLOPT_WRITEFUNCTION, http_take);
 	set(curl, CURLOPT_WRITEDATA, taker);

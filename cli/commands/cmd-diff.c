@@ -5,6 +5,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "cli/fleet/fleet-answer.h"
+#include "cli/fleet/fleet-diff.h"
 #include "cli/answer/file-format.h"
 #include "cli/answer/screen.h"
 #include "cli/screens/diff-answer.h"
@@ -22,6 +24,8 @@ static const struct option options[] = {
 	{ "output", 'o', "FILE", "write a differential flame graph: SVG, gzipped for .svgz" },
 	OUTPUT_FORCE_OPTION,
 	JSON_OPTION,
+	FLEET_URL_OPTIONS,
+	FLEET_LABEL_OPTION,
 	{ 0 },
 };
 
@@ -38,6 +42,7 @@ static const char about[] =
 	"functions had more or less CPU time at 03:12 than at 02:00. The second window has the\n"
 	"filter and the store of the first, unless it has its own: '--store b.tape' compares two\n"
 	"hosts. Changes beyond sampling noise are marked and come first.\n"
+	"With --fleet, compares hosts with --label zone=az3 with all others in one window.\n"
 	"\n" WINDOW_ABOUT;
 
 static const char *const diff_by_names[CHANGES_BYS] = {
@@ -225,8 +230,13 @@ static int diff_run_both(struct diff *diff)
 static int diff_run(const struct invocation *invocation)
 {
 	struct diff diff = { .whole = *invocation };
-	int r = diff_parse(&diff);
+	int r;
 
+	if (option_given(invocation, "fleet"))
+		return fleet_diff(invocation);
+	r = fleet_answer_refuse(invocation);
+	if (r == EXIT_DONE)
+		r = diff_parse(&diff);
 	if (r == EXIT_DONE)
 		r = diff_run_both(&diff);
 	diff_done(&diff);

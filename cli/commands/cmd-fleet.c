@@ -170,7 +170,7 @@ static int fleet_run(const struct invocation *invocation)
 	}
 	if (strcmp(word, "init") != 0)
 		return usage_error(
-			"name what to do: perftape fleet init --to URL, or perftape fleet drift --fleet URL");
+			"name what to do: perftape fleet init --to URL, or drift --fleet URL");
 	r = fleet_refuse(invocation, word, of_drift);
 	if (r != EXIT_DONE)
 		return r;

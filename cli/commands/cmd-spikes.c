@@ -5,6 +5,8 @@
 
 #include "base/clock.h"
 #include "base/number.h"
+#include "cli/fleet/fleet-answer.h"
+#include "cli/fleet/fleet-spikes.h"
 #include "cli/answer/coverage-line.h"
 #include "cli/options/command.h"
 #include "cli/window/live-names.h"
@@ -39,6 +41,8 @@ static const struct option options[] = {
 	{ "all", 0, NULL, "also seconds in which most CPUs were busy" },
 	{ "explain", 0, NULL, "add a line of reason to each spike" },
 	JSON_OPTION,
+	FLEET_URL_OPTIONS,
+	FLEET_LABEL_OPTION,
 	{ 0 },
 };
 
@@ -48,7 +52,7 @@ static const char about[] =
 	"function, and the incident that the kernel reported then. Spikes are whole\n"
 	"seconds: a stall of 3 s fills 2 or 3 of them. Seconds in which more than half of the\n"
 	"CPUs were busy are left out; --all shows them. Spikes in the kernel come first, then\n"
-	"long ones.\n"
+	"long ones. With --fleet, those of all hosts, in the samples that the hosts shipped.\n"
 	"\n" WINDOW_ABOUT;
 
 struct answer {
@@ -281,8 +285,13 @@ static int spikes_run(const struct invocation *invocation)
 		.invocation = invocation,
 		.options = { .min_ns = MIN_NS, .busy = BUSY },
 	};
-	int r = spikes_parse_options(&answer);
+	int r;
 
+	if (option_given(invocation, "fleet"))
+		return fleet_spikes(invocation);
+	r = fleet_answer_refuse(invocation);
+	if (r == EXIT_DONE)
+		r = spikes_parse_options(&answer);
 	if (r == EXIT_DONE)
 		r = spikes_run_answer(&answer);
 	spikes_answer_done(&answer);

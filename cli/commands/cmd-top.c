@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "cli/fleet/fleet-answer.h"
+#include "cli/fleet/fleet-top.h"
 #include "cli/answer/coverage-line.h"
 #include "cli/answer/screen.h"
 #include "cli/screens/top-answer.h"
@@ -24,6 +26,9 @@ static const struct option options[] = {
 	{ "baseline", 0, "LENGTH",
 	  "compare with this much before and after the window (default: 12h)" },
 	JSON_OPTION,
+	FLEET_URL_OPTIONS,
+	FLEET_LABEL_OPTION,
+	{ "host", 0, "NAME", "with --fleet: only this host" },
 	{ 0 },
 };
 
@@ -32,6 +37,8 @@ static const char about[] =
 	"functions in per cent of one CPU, beside their usual values in the rest of the store.\n"
 	"Unusual rows are marked and come first. Idle time does not count; the functions in a\n"
 	"stack tell whether it is an interrupt.\n"
+	"With --fleet, the functions with most samples of their own on all hosts, by default in\n"
+	"the last 10 min; --by is function, thread or host there.\n"
 	"\n" WINDOW_ABOUT;
 
 static int parse_by(const struct invocation *invocation, enum tally_by *by)
@@ -150,8 +157,13 @@ static int top_run(const struct invocation *invocation)
 		.started_ns = clock_ns(CLOCK_MONOTONIC),
 		.threads = screen_threads(),
 	};
-	int r = top_parse_options(invocation, &top);
+	int r;
 
+	if (option_given(invocation, "fleet"))
+		return fleet_top(invocation);
+	r = fleet_answer_refuse(invocation);
+	if (r == EXIT_DONE)
+		r = top_parse_options(invocation, &top);
 	if (r == EXIT_DONE)
 		r = option_given(invocation, "live") ? top_live(invocation, &top)
 						     : top_answer(invocation, &top);

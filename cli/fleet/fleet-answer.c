@@ -15,10 +15,11 @@
 #include "cli/answer/screen.h"
 #include "cli/window/window-options.h"
 #include "draw/lines.h"
+#include "fleet/ask/label-split.h"
 
 int fleet_answer_refuse(const struct invocation *invocation)
 {
-	static const char *const ours[] = { "label", "access" };
+	static const char *const ours[] = { "label", "access", "host" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
 		if (option_typed(invocation, ours[i]))
@@ -108,25 +109,70 @@ void fleet_answer_done(struct fleet_answer *answer)
 	server_close(answer->server);
 	access_done(&answer->access);
 	free(answer->label);
+	buffer_done(&answer->line);
 	buffer_done(&answer->text);
+}
+
+int fleet_answer_choose_value(struct fleet_answer *answer, const char *kind,
+			      struct label_split *split, const char **ret_label,
+			      const char **ret_value)
+{
+	const struct label_value *best;
+	struct error error = { 0 };
+	int r;
+
+	*ret_label = answer->label ? answer->label : "";
+	*ret_value = answer->value ? answer->value : "";
+	if (!answer->label || answer->value)
+		return EXIT_DONE;
+	r = label_split_ask(answer->server, kind, answer->window.from_ns, answer->window.to_ns,
+			    split, &error);
+	if (r < 0)
+		return fail(r, &error);
+	best = label_split_best(split, answer->label);
+	if (!best)
+		warn("no host of the fleet has a label %s in this window", answer->label);
+	else if (!split->incidents)
+		warn("no incident tells which %s to compare; name it with --label %s=VALUE",
+		     answer->label, answer->label);
+	if (!best || !split->incidents)
+		return EXIT_NOTHING;
+	*ret_value = best->value;
+	return EXIT_DONE;
+}
+
+static void fleet_answer_add(struct fleet_answer *answer, const char *format, va_list args)
+{
+	_cleanup_free_ char *text = NULL;
+
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	if (text)
+		buffer_text(&answer->line, text);
+	else
+		answer->text.failed = true;
+}
+
+void fleet_answer_say(struct fleet_answer *answer, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	fleet_answer_add(answer, format, args);
+	va_end(args);
 }
 
 void fleet_answer_line(struct fleet_answer *answer, const char *format, ...)
 {
 	const struct lines_shape shape = { .indent = HEAD_INDENT, .prose = true };
-	_cleanup_free_ char *text = NULL;
 	va_list args;
-	int size;
 
 	va_start(args, format);
-	size = vasprintf(&text, format, args);
+	fleet_answer_add(answer, format, args);
 	va_end(args);
-	if (size < 0) {
-		text = NULL;
-		answer->text.failed = true;
-		return;
-	}
-	lines_put(&answer->terminal, shape, text, &answer->text);
+	lines_put(&answer->terminal, shape, buffer_shown(&answer->line), &answer->text);
+	answer->text.failed |= answer->line.failed;
+	answer->line.size = 0;
 }
 
 void fleet_answer_put_window(struct fleet_answer *answer)

@@ -41,6 +41,7 @@ struct fleet_answer {
 	const char *value;
 	bool json;
 	struct terminal terminal;
+	struct buffer line;
 	struct buffer text;
 };
 
@@ -55,7 +56,20 @@ int fleet_answer_open(const struct invocation *invocation, const char *url,
 		      const char *const *allowed, uint64_t usual_ns, struct fleet_answer *answer);
 void fleet_answer_done(struct fleet_answer *answer);
 
-/* Adds a line, which is wrapped on a terminal. */
+/*
+ * Finds the value of the label if only its name is given: the one with which incidents of a kind
+ * separate best. `split` keeps its text. Without a label, name and value are "". Returns EXIT_DONE,
+ * or another exit code after a message.
+ */
+struct label_split;
+int fleet_answer_choose_value(struct fleet_answer *answer, const char *kind,
+			      struct label_split *split, const char **ret_label,
+			      const char **ret_value);
+
+/* Adds to the line that fleet_answer_line() ends. */
+void fleet_answer_say(struct fleet_answer *answer, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Ends a line, which is wrapped on a terminal. */
 void fleet_answer_line(struct fleet_answer *answer, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Adds the line with the window, and who was asked. */

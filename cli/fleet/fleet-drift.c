@@ -89,34 +89,33 @@ static void fleet_drift_put_table(const struct drift_screen *screen)
 
 static void fleet_drift_put_first(const struct drift_screen *screen)
 {
-	const struct drift_counts *all = &screen->drift->hosts;
+	const struct drift_counts *all = &screen->drift->hosts, *hosts;
 	const struct drift_fact *first = NULL;
-	char chance[CHANCE_TEXT_SIZE];
+	char one[48], two[48], chance[CHANCE_TEXT_SIZE];
 
 	for (size_t i = 0; !first && i < screen->drift->facts.count; i++)
 		if (fleet_drift_differs(screen, &screen->drift->facts.items[i]))
 			first = &screen->drift->facts.items[i];
-	if (!first)
+	if (!first) {
 		fleet_answer_line(
 			screen->answer,
-			"no fact differs between %llu hosts with incidents and %llu without by more than chance",
-			(unsigned long long)all->with, (unsigned long long)all->without);
-	else if (first->chance <= CHANCE_CLEAR)
-		fleet_answer_line(
-			screen->answer,
-			"%s is %s on %llu of %llu hosts with incidents, and on %llu of %llu without (chance %s)",
-			first->name, first->value, (unsigned long long)first->hosts.with,
-			(unsigned long long)all->with, (unsigned long long)first->hosts.without,
-			(unsigned long long)all->without, chance_format(first->chance, chance));
+			"no fact of hosts with incidents differs from that of other hosts");
+		return;
+	}
+	hosts = &first->hosts;
+	fleet_answer_say(screen->answer, "%s is %s on ", first->name, first->value);
+	if (first->chance <= CHANCE_CLEAR)
+		fleet_answer_line(screen->answer,
+				  "%s hosts with incidents, and %s without (chance %s)",
+				  fleet_drift_of(hosts->with, all->with, one),
+				  fleet_drift_of(hosts->without, all->without, two),
+				  chance_format(first->chance, chance));
 	else
-		fleet_answer_line(
-			screen->answer,
-			"%s is %s on %llu of %llu hosts with %s=%s, and on %llu of %llu others (chance %s)",
-			first->name, first->value, (unsigned long long)first->hosts.inside,
-			(unsigned long long)all->inside, screen->question->label,
-			screen->question->value, (unsigned long long)first->hosts.outside,
-			(unsigned long long)all->outside,
-			chance_format(first->label_chance, chance));
+		fleet_answer_line(screen->answer, "%s hosts with %s=%s, and %s others (chance %s)",
+				  fleet_drift_of(hosts->inside, all->inside, one),
+				  screen->question->label, screen->question->value,
+				  fleet_drift_of(hosts->outside, all->outside, two),
+				  chance_format(first->label_chance, chance));
 }
 
 static void fleet_drift_put_screen(struct drift_screen *screen)
@@ -170,46 +169,18 @@ static void fleet_drift_put_json(const struct drift_screen *screen)
 	fleet_answer_close_json(answer);
 }
 
-/* Without a value, takes the value of the label that has the most incidents per host-day. */
-static int fleet_drift_choose_value(struct fleet_answer *answer, const char *kind,
-				    struct label_split *split, struct fact_drift_question *question)
-{
-	const struct label_value *best;
-	struct error error = { 0 };
-	int r;
-
-	if (!answer->label)
-		return EXIT_DONE;
-	question->label = answer->label;
-	question->value = answer->value;
-	if (answer->value)
-		return EXIT_DONE;
-	r = label_split_ask(answer->server, kind, answer->window.from_ns, answer->window.to_ns,
-			    split, &error);
-	if (r < 0)
-		return fail(r, &error);
-	best = label_split_best(split, answer->label);
-	if (!best) {
-		warn("no host of the fleet has a label %s in this window", answer->label);
-		return EXIT_NOTHING;
-	}
-	question->value = best->value;
-	return EXIT_DONE;
-}
-
 static int fleet_drift_answer(struct fleet_answer *answer)
 {
 	const char *kind = option_value(answer->invocation, "kind");
 	_cleanup_(label_split_done) struct label_split split = { 0 };
 	_cleanup_(fact_drift_done) struct fact_drift drift = { 0 };
 	struct fact_drift_question question = { .kind = kind ? kind : "",
-						.label = "",
-						.value = "",
 						.from_ns = answer->window.from_ns,
 						.to_ns = answer->window.to_ns };
 	struct drift_screen screen = { answer, &drift, &question, answer->label, "", "" };
 	struct error error = { 0 };
-	int r = fleet_drift_choose_value(answer, question.kind, &split, &question);
+	int r = fleet_answer_choose_value(answer, question.kind, &split, &question.label,
+					  &question.value);
 
 	if (r != EXIT_DONE)
 		return r;

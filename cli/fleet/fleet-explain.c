@@ -51,15 +51,14 @@ static void fleet_explain_put_first(struct fleet_answer *answer,
 			"no thread and no function comes before incidents by more than chance");
 		return;
 	}
-	fleet_answer_line(
-		answer,
-		"%s%s%s is highest %s %llu of %llu incidents: %s of all samples, %s otherwise (chance %s)",
-		first->thread ? "thread " : "", first->name, first->thread ? "" : "()",
-		scale_words[scale], (unsigned long long)first->scales[scale].incidents,
-		(unsigned long long)traits->compared[scale],
-		share_format(first->scales[scale].share, now),
-		share_format(first->scales[scale].usual, usual),
-		chance_format(first->chance, chance));
+	fleet_answer_line(answer,
+			  "%s%s%s is highest %s %llu of %llu incidents: %s, else %s (chance %s)",
+			  first->thread ? "thread " : "", first->name, first->thread ? "" : "()",
+			  scale_words[scale], (unsigned long long)first->scales[scale].incidents,
+			  (unsigned long long)traits->compared[scale],
+			  share_format(first->scales[scale].share, now),
+			  share_format(first->scales[scale].usual, usual),
+			  chance_format(first->chance, chance));
 }
 
 /* Says how many incidents are compared, and why others are not. */
@@ -68,22 +67,21 @@ static void fleet_explain_put_basis(struct fleet_answer *answer, const struct la
 {
 	uint64_t seconds = traits->compared[TRAIT_SECONDS];
 
-	fleet_answer_line(
-		answer,
-		"%llu incident%s on %llu of %zu hosts; %llu with samples (the last 5 s against 30 to 10 s before), %llu with sums of minutes (the last one against those 10 to 40 min earlier)",
-		(unsigned long long)split->incidents, plural(split->incidents),
-		(unsigned long long)split->with_incidents, split->hosts.count,
-		(unsigned long long)seconds, (unsigned long long)traits->compared[TRAIT_MINUTES]);
+	fleet_answer_say(answer, "%llu incident%s on %llu of %zu hosts; ",
+			 (unsigned long long)split->incidents, plural(split->incidents),
+			 (unsigned long long)split->with_incidents, split->hosts.count);
+	fleet_answer_say(answer, "%llu with samples (the last 5 s against 30 to 10 s before), ",
+			 (unsigned long long)seconds);
+	fleet_answer_line(answer, "%llu with sums of the minutes 1 and 11 to 41 min before",
+			  (unsigned long long)traits->compared[TRAIT_MINUTES]);
 	if (seconds < split->incidents && split->incidents <= TRAITS_INCIDENTS_MAX)
 		fleet_answer_line(
 			answer, "The fleet holds only sums, or not all samples, of %llu incident%s",
 			(unsigned long long)(split->incidents - seconds),
 			plural(split->incidents - seconds));
 	if (split->incidents > TRAITS_INCIDENTS_MAX)
-		fleet_answer_line(
-			answer,
-			"Only the latest %d incidents are compared; give a shorter window for others",
-			TRAITS_INCIDENTS_MAX);
+		fleet_answer_line(answer, "Only the latest %d incidents are compared",
+				  TRAITS_INCIDENTS_MAX);
 }
 
 static void fleet_explain_put_measure(struct columns *table, const struct incident_traits *traits,

@@ -43,13 +43,13 @@ static void fleet_incidents_put_best(struct fleet_answer *answer, const struct l
 	if (!best || best->chance > CHANCE_CLEAR) {
 		fleet_incidents_rate(split->days > 0 ? (double)split->incidents / split->days : 0,
 				     rate);
-		fleet_answer_line(
-			answer,
-			"%llu incident%s on %llu of %zu hosts, %s per host-day; %s%s separates them from others by more than chance",
-			(unsigned long long)split->incidents, plural(split->incidents),
-			(unsigned long long)split->with_incidents, split->hosts.count, rate,
-			answer->label ? "no value of " : "no label",
-			answer->label ? answer->label : "");
+		fleet_answer_say(answer, "%llu incident%s on %llu of %zu hosts, %s per host-day; ",
+				 (unsigned long long)split->incidents, plural(split->incidents),
+				 (unsigned long long)split->with_incidents, split->hosts.count,
+				 rate);
+		fleet_answer_line(answer, "%s%s separates them from others by more than chance",
+				  answer->label ? "no value of " : "no label",
+				  answer->label ? answer->label : "");
 		return;
 	}
 	fleet_answer_line(

@@ -37,7 +37,7 @@ class Server:
 
     def ask(self, sql, database=None):
         """The answer as text; raises RuntimeError with the server's text."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)
         path = "/?" + urllib.parse.urlencode({"database": database} if database else {})
         with contextlib.closing(connection):
             connection.request("POST", path, sql.encode())
