@@ -7,6 +7,7 @@ Usage: asked.py PERFTAPE CLICKHOUSE
 With UPDATE_CASES=1, writes the answers anew: read the difference.
 """
 
+import json
 import os
 import pathlib
 import shlex
@@ -22,6 +23,9 @@ from recorders import PERFTAPE, expect, perftape  # noqa: E402
 
 CLICKHOUSE = os.path.abspath(sys.argv[2])
 GOLDEN = HERE.parent / "golden" / "fleet.txt"
+DASHBOARD = tap.TREE / "packaging" / "grafana" / "perftape-fleet.json"
+# The week of the planted fleet, from 2026-11-10 on.
+WEEK_MS = (20767 * 86400000, 20774 * 86400000)
 LONG_AGO = "18250d"
 # A server on a busy machine takes long for a question of many steps.
 ANSWER_S = 400
@@ -68,7 +72,32 @@ def test_golden(server):
     return wrongs
 
 
-TESTS = [test_golden]
+def dashboard_sql():
+    """(name, SQL) of each panel and variable of the dashboard, with the values that Grafana would put in."""
+    dashboard = json.loads(DASHBOARD.read_text())
+    variables = [(row["name"], row["query"]) for row in dashboard["templating"]["list"] if row["type"] == "query"]
+    panels = [(panel["title"], target["rawSql"]) for panel in dashboard["panels"] for target in panel["targets"]]
+    values = {"${label:sqlstring}": "'zone'", "${gauge:sqlstring}": "'memory_cgroups'"}
+    values |= {"$__from": str(WEEK_MS[0]), "$__to": str(WEEK_MS[1])}
+    for name, sql in variables + panels:
+        for variable, value in values.items():
+            sql = sql.replace(variable, value)
+        yield name, sql
+
+
+def test_dashboard(server):
+    """Each query of the dashboard for Grafana runs, and finds what is planted."""
+    answers = {name: server.ask(sql, "planted") for name, sql in dashboard_sql() if "$" not in sql}
+    by_label = [line.split("\t") for line in answers["Incidents by label"].splitlines()]
+    return [
+        *expect("all queries are known", len(answers) == len(list(dashboard_sql())) > 8, list(answers)),
+        *expect("each finds rows", all(answers.values()), answers),
+        *expect("az3 comes first", by_label[0][:4] == ["az3", "20", "14", "112"], by_label),
+        *expect("zone is the first label", answers["label"].splitlines()[0] == "zone", answers["label"]),
+    ]
+
+
+TESTS = [test_golden, test_dashboard]
 
 
 def main():

@@ -79,3 +79,12 @@ ARRAY JOIN
     ('nginx', toUInt64(4), 480 + cityHash64(host, minute, 4) % 40),
     ('', toUInt64(0), toUInt64(200))
 ] AS row;
+
+-- The number of memory cgroups on the first day: it grows in az3.
+INSERT INTO gauges (host, minute, name, part, readings, low, mean, high)
+SELECT host, first_day * 1440 + 600 + minute, 'memory_cgroups', 1, 60, count, count, count
+FROM (SELECT *, arrayJoin(range(360)) AS minute, if(zone = 'az3', 1000 + minute * 100, 240) AS count FROM hosts) AS m;
+
+INSERT INTO losses (host, begin, end, kind, cpu, what, count)
+SELECT host, first_day * 86400000000, first_day * 86400000000 + 60000000, 1000, 4294967295, 'removed before it was shipped', 1
+FROM hosts WHERE i = 7;
