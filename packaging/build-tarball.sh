@@ -23,7 +23,8 @@ traceevent="cd /tmp && apt-get download libtraceevent-dev/bookworm && dpkg-deb -
 	rm libtraceevent-dev_*.deb"
 make_root bullseye bullseye true
 make_root bullseye-build bullseye "$newer; $(install_line build-essential ninja-build pkg-config python3 libzstd-dev \
-	libcurl4-openssl-dev libsqlite3-dev zlib1g-dev liblzma-dev libiberty-dev meson/bookworm linux-source-6.1/bookworm); $traceevent"
+	libcurl4-openssl-dev libsqlite3-dev zlib1g-dev liblzma-dev libiberty-dev meson/bookworm \
+	linux-source-6.1/bookworm); $traceevent"
 
 top=$(mktemp -d "${TMPDIR:-/var/tmp}/perftape-tarball.XXXXXX")
 trap 'for dir in "$top"/*/bullseye*; do umount --lazy "$dir"; done; rm -rf --one-file-system "$top"' EXIT
