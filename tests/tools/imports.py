@@ -69,7 +69,7 @@ def is_imported(done, files=1):
 
 def samples_of(said):
     """The number of samples of each file, according to import."""
-    return [int(count) for count in re.findall(r": (\d+) samples? of ", said)]
+    return [int(count) for count in re.findall(r": (?:host \S+, )?(\d+) samples? of ", said)]
 
 
 def query(store, stacks, since):
