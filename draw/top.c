@@ -495,7 +495,8 @@ void top_draw(const struct top_screen *screen, const struct terminal *terminal, 
 	else
 		top_plan(&drawing, lines + screen->lines_below, &sections);
 	for (size_t i = 0; i < sections.count; i++) {
-		top_choose_columns(&sections.list[i], &drawing);
+		if (!screen->live)
+			top_choose_columns(&sections.list[i], &drawing);
 		put_heading(&drawing, &sections.list[i]);
 		for (size_t row = 0; row < sections.list[i].shown; row++)
 			sections.list[i].put(&drawing, row);

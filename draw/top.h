@@ -16,6 +16,8 @@ struct top_screen {
 	unsigned int lines_below;
 	/* The number of rows of each section; 0: as many as the terminal has lines for. */
 	size_t rows;
+	/* The screen is drawn each second: its columns stay, however long the names are. */
+	bool live;
 };
 
 /*

@@ -199,7 +199,7 @@ int top_put_screen(const struct invocation *invocation, const struct top *top, b
 	if (buffer_failed(&first) || buffer_failed(&head))
 		return -ENOMEM;
 	top_draw(&(struct top_screen){ (const char *)first.data, (const char *)head.data,
-				       &top->ranking, lines_below, top->rows },
+				       &top->ranking, lines_below, top->rows, top->live },
 		 &top->terminal, text);
 	return buffer_failed(text) ? -ENOMEM : 0;
 }

@@ -458,7 +458,10 @@ static char *drawn(const struct ranking *ranking, const struct terminal *termina
 		"CPU 1 was full for 6 s from 03:12:07, all kernel: kubelet in mem_cgroup_iter\n",
 		"window of the test, said in more words than are needed\n"
 		"covered 100 %",
-		ranking, 0, 0
+		ranking,
+		0,
+		0,
+		false
 	};
 	struct buffer text = { 0 };
 
