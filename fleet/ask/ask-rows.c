@@ -73,9 +73,14 @@ int ask_rows_read(const void *bytes, size_t size, const char *types, struct ask_
 	while (r == 0 && reader_left(&reader)) {
 		for (size_t i = 0; r == 0 && i < rows.columns; i++)
 			r = ask_rows_read_cell(&reader, types[i], &rows);
-		if (reader_failed(&reader) || ++rows.count > ASK_ROWS_MAX)
+		rows.count++;
+		if (reader_failed(&reader))
 			return error_set(error, -EBADMSG, "the server's answer is damaged: row %zu",
 					 rows.count);
+		if (rows.cells.count > ASK_CELLS_MAX)
+			return error_set(
+				error, -EFBIG,
+				"the server's answer is too long; ask for a shorter window");
 	}
 	if (r < 0 || buffer_failed(&rows.texts))
 		return -ENOMEM;

@@ -16,7 +16,8 @@
 #include "fleet/sql-text.h"
 
 #define ASK_COLUMNS_MAX 12
-#define ASK_ROWS_MAX 4000000
+/* 192 MB of them. */
+#define ASK_CELLS_MAX (8u << 20)
 
 struct ask_cell {
 	/* "" for a number. */
@@ -36,7 +37,8 @@ void ask_rows_done(struct ask_rows *rows);
 
 /*
  * Decodes an answer in the format RowBinary. `types` has a letter for each column: t is a text, n a
- * UInt64, r a Float64. Returns 0, -ENOMEM, or -EBADMSG with a text.
+ * UInt64, r a Float64. Returns 0 or -ENOMEM; or, with a text, -EBADMSG, or -EFBIG beyond
+ * ASK_CELLS_MAX.
  */
 int ask_rows_read(const void *bytes, size_t size, const char *types, struct ask_rows *ret_rows,
 		  struct error *error);
