@@ -90,9 +90,13 @@ static void common_put_head(struct common_sheet *sheet)
 	const struct common_answer *answer = sheet->answer;
 	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE], apart[48], day[48];
 
-	labelled_lines_say(&sheet->lines, "%zu incident%s on %zu host%s", answer->cases.count,
-			   plural(answer->cases.count), answer->hosts.count,
-			   plural(answer->hosts.count));
+	if (answer->older)
+		if (answer->older)
+			labelled_lines_say(&sheet->lines, "the newest %zu of ",
+					   answer->cases.count);
+	labelled_lines_say(&sheet->lines, "%zu incident%s on %zu host%s",
+			   answer->cases.count + answer->older, plural(answer->cases.count),
+			   answer->hosts.count, plural(answer->hosts.count));
 	common_put_hosts(sheet);
 	labelled_lines_say(&sheet->lines, ", recorded %s to %s",
 			   common_day(sheet, answer->from_ns, from),

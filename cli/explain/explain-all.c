@@ -33,6 +33,10 @@ struct explain_all {
 	struct terminal terminal;
 	array_of(struct common_store) stores;
 	struct common_answer answer;
+	/* the last incident that was added, which may be left out since */
+	bool has_last;
+	size_t last_store;
+	uint64_t last_ns;
 	/* kinds that the stores have, for a message */
 	struct buffer kinds;
 };
@@ -138,16 +142,27 @@ static int explain_all_add_case(struct explain_all *all, size_t store,
 	return r < 0 ? r : array_push(&all->answer.cases, added);
 }
 
+/* Adds an incident. From time to time, only the newest ones are kept, as a store may have any
+ * number. */
+static int explain_all_add_bounded(struct explain_all *all, size_t store,
+				   const struct episode *episode)
+{
+	int r = explain_all_add_case(all, store, episode);
+
+	all->has_last = true;
+	all->last_store = store;
+	all->last_ns = episode->first.realtime_ns;
+	if (r == 0 && all->answer.cases.count >= 4 * COMMON_CASES_MOST)
+		r = common_keep_newest(&all->answer);
+	return r;
+}
+
 /* Returns whether the last case reports the same trouble. */
 static bool explain_all_is_same(const struct explain_all *all, size_t store,
 				const struct episode *episode)
 {
-	const struct common_case *last;
-
-	if (!all->answer.cases.count)
-		return false;
-	last = &all->answer.cases.items[all->answer.cases.count - 1];
-	return last->store == store && episode->first.realtime_ns < last->stall_to_ns + APART_NS;
+	return all->has_last && all->last_store == store &&
+	       episode->first.realtime_ns < all->last_ns + APART_NS;
 }
 
 static void explain_all_note_kind(struct explain_all *all, const char *kind)
@@ -167,7 +182,7 @@ static int explain_all_add_store(struct explain_all *all, size_t store, struct e
 
 		explain_all_note_kind(all, episode->kind->name);
 		if (explain_all_wants(all, episode) && !explain_all_is_same(all, store, episode))
-			r = explain_all_add_case(all, store, episode);
+			r = explain_all_add_bounded(all, store, episode);
 	}
 	book_done(&book);
 	return r;
@@ -244,6 +259,8 @@ static int explain_all_answer(struct explain_all *all)
 
 	for (size_t i = 0; r == 0 && i < all->stores.count; i++)
 		r = explain_all_add_store(all, i, &error);
+	if (r == 0)
+		r = common_keep_newest(&all->answer);
 	if (r < 0)
 		return fail(r, &error);
 	if (!all->answer.cases.count)

@@ -16,6 +16,17 @@
  * on how busy this machine is.
  */
 #define COMMON_FEW_BYTES (64ull << 20)
+/*
+ * Foreign data may have any number of rows. Bounds that do not depend on which window is an
+ * incident's leave the test right. A window has at most this number of rows of CPU time, those with
+ * most, and this number of gauges.
+ */
+#define COMMON_ROWS_MOST 2048
+#define COMMON_GAUGES_MOST 1024
+/* No further names are added then. */
+#define COMMON_KEY_BYTES_MOST (24u << 20)
+/* The values of all rows in all windows: the rows that most windows have. */
+#define COMMON_CELLS_MOST (8u << 20)
 
 struct common_segment {
 	size_t store;
@@ -65,8 +76,11 @@ struct common_run {
 	array_of(struct common_window) windows;
 	/* the lock protects the members below, and the hook of the question */
 	pthread_mutex_t lock;
-	/* a letter for the kind, and the name */
+	/* a letter for the kind, and the name; the size of all */
 	struct strings keys;
+	size_t key_bytes;
+	/* by key: the index + 1 of its last value */
+	array_of(uint32_t) last;
 	array_of(struct common_value) values;
 };
 
@@ -92,6 +106,12 @@ double common_hosts_uptime_s(const struct common_segment *segment, uint64_t at_n
 
 /* controls: chooses the windows of all sets. Returns 0 or -ENOMEM. */
 int common_controls_choose(struct common_run *run);
+
+/*
+ * values: adds a value of a window to the run, or the highest of several. Does nothing if the names
+ * have no room. The caller holds the lock. Returns 0 or -ENOMEM.
+ */
+int common_values_add(struct common_run *run, uint32_t window, const char *key, float value);
 
 /* window-rows: reads the windows. Returns 0 or a negative errno. */
 int common_window_rows_read(struct common_run *run, struct error *error);

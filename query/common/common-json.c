@@ -141,6 +141,7 @@ static void common_json_case(struct buffer *json, const struct common_answer *an
 static void common_json_study(struct buffer *json, const struct common_answer *answer)
 {
 	common_json_count(json, "incidents", answer->cases.count);
+	common_json_count(json, "older_incidents", answer->older);
 	common_json_count(json, "hosts", answer->hosts.count);
 	json_key(json, "host_names");
 	json_open(json, '[');

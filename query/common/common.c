@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "query/common/common.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -44,6 +46,43 @@ const char *common_pattern_name(enum common_pattern_kind kind)
 	};
 
 	return names[kind];
+}
+
+static int common_compare_newest(const void *a, const void *b)
+{
+	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+
+	return (left < right) - (left > right);
+}
+
+int common_keep_newest(struct common_answer *answer)
+{
+	size_t count = answer->cases.count, kept = 0, newer = 0;
+	_cleanup_free_ uint64_t *times = calloc(count + 1, sizeof(*times));
+	uint64_t last_ns;
+
+	if (!times)
+		return -ENOMEM;
+	if (count <= COMMON_CASES_MOST)
+		return 0;
+	for (size_t i = 0; i < count; i++)
+		times[i] = answer->cases.items[i].stall_to_ns;
+	qsort(times, count, sizeof(*times), common_compare_newest);
+	last_ns = times[COMMON_CASES_MOST - 1];
+	while (times[newer] > last_ns)
+		newer++;
+	for (size_t i = 0; i < count; i++) {
+		const struct common_case *of = &answer->cases.items[i];
+
+		/* several may have the time of the last one */
+		if (of->stall_to_ns < last_ns ||
+		    (of->stall_to_ns == last_ns && newer++ >= COMMON_CASES_MOST))
+			continue;
+		answer->cases.items[kept++] = *of;
+	}
+	answer->older += count - kept;
+	answer->cases.count = kept;
+	return 0;
 }
 
 static int common_set_span(struct common_run *run)
@@ -105,6 +144,7 @@ int common_run(const struct common_options *options, struct common_answer *answe
 	array_done(&run.windows);
 	array_done(&run.values);
 	strings_done(&run.keys);
+	array_done(&run.last);
 	pthread_mutex_destroy(&run.lock);
 	return r;
 }

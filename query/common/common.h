@@ -26,6 +26,8 @@
  */
 #define COMMON_ROW_CHANCE 0.02
 #define COMMON_PATTERN_CHANCE 0.01
+/* The newest incidents: memory and time grow with their number. */
+#define COMMON_CASES_MOST 250
 /* A window is at most this long, because the time to read it grows with it. */
 #define COMMON_WINDOW_NS 7500000000ull
 
@@ -159,6 +161,8 @@ struct common_sign {
 struct common_answer {
 	array_of(struct common_case) cases;
 	struct strings names;
+	/* older incidents that common_keep_newest() left out */
+	size_t older;
 	/* the names of the hosts of all stores; struct common_case has indices of it */
 	array_of(uint32_t) hosts;
 	/* incidents that were read and have controls, and incidents without samples */
@@ -197,8 +201,14 @@ struct common_options {
 };
 
 /*
- * Compares the cases of the answer. Returns 0 or a negative errno. Free the answer with
- * common_done() in either case.
+ * Leaves out all cases but the newest COMMON_CASES_MOST, and counts the others. The order stays.
+ * Returns 0 or -ENOMEM.
+ */
+int common_keep_newest(struct common_answer *answer);
+
+/*
+ * Compares the cases of the answer, at most COMMON_CASES_MOST. Returns 0 or a negative errno. Free
+ * the answer with common_done() in either case.
  */
 int common_run(const struct common_options *options, struct common_answer *answer,
 	       struct error *error);

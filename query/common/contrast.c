@@ -31,8 +31,10 @@ struct contrast_level {
 	float level;
 	bool below;
 	unsigned int reach;
-	/* the index of its first word in `bits`, and of its first score in `scores` */
-	size_t bits, scores;
+	/* the index of its first word in `bits` */
+	size_t bits;
+	/* how many incidents the sets let expect, and logarithms of it and of the rest */
+	double expected, log_expected, log_rest;
 };
 
 struct contrast {
@@ -40,8 +42,8 @@ struct contrast {
 	size_t windows, words, sets;
 	array_of(struct contrast_level) levels;
 	array_of(uint64_t) bits;
-	/* for each level and number of incidents: the score */
-	array_of(float) scores;
+	/* for each number of sets: the number times its logarithm */
+	double *terms;
 	/* the windows of incidents, as bits */
 	uint64_t *cases;
 	/* sorted values of one row */
@@ -53,7 +55,7 @@ static void contrast_done(struct contrast *contrast)
 {
 	array_done(&contrast->levels);
 	array_done(&contrast->bits);
-	array_done(&contrast->scores);
+	free(contrast->terms);
 	free(contrast->cases);
 	free(contrast->sorted);
 }
@@ -86,18 +88,18 @@ static void contrast_sort(struct contrast *contrast, uint32_t row, bool below)
 
 /*
  * Returns the score of a level that `cases` incidents reach. Without a cause, each incident would
- * reach the level with the mean chance of its set.
+ * reach the level with the mean chance of its set. The score is the sum of had * log(had /
+ * expected) over incidents that reach the level, and those that do not.
  */
-static float contrast_score(double expected, double sets, double cases)
+static double contrast_score(const struct contrast *contrast, const struct contrast_level *level,
+			     unsigned int cases)
 {
-	double had = cases / sets, chance = expected / sets, score = 0;
+	unsigned int rest = contrast->sets - cases;
 
-	if (cases <= expected)
+	if (cases <= level->expected)
 		return 0;
-	score = had * log(had / chance);
-	if (had < 1)
-		score += (1 - had) * log((1 - had) / (1 - chance));
-	return sets * score;
+	return contrast->terms[cases] - cases * level->log_expected + contrast->terms[rest] -
+	       rest * level->log_rest;
 }
 
 /* Sets the bits of a level. Returns the expected number of incidents that reach it. */
@@ -126,12 +128,9 @@ static double contrast_fill(const struct contrast *contrast, const struct contra
 static int contrast_add_level(struct contrast *contrast, uint32_t row, bool below, size_t reach)
 {
 	const float *sorted = contrast->sorted;
-	struct contrast_level level = { .row = row,
-					.below = below,
-					.reach = reach,
-					.bits = contrast->bits.count,
-					.scores = contrast->scores.count };
-	double expected;
+	struct contrast_level level = {
+		.row = row, .below = below, .reach = reach, .bits = contrast->bits.count
+	};
 
 	level.level = reach < contrast->count ? (sorted[reach - 1] + sorted[reach]) / 2
 					      : sorted[reach - 1];
@@ -145,10 +144,9 @@ static int contrast_add_level(struct contrast *contrast, uint32_t row, bool belo
 	for (size_t i = 0; i < contrast->words; i++)
 		if (array_push(&contrast->bits, 0) < 0)
 			return -ENOMEM;
-	expected = contrast_fill(contrast, &level, contrast->bits.items + level.bits);
-	for (size_t i = 0; i <= contrast->sets; i++)
-		if (array_push(&contrast->scores, contrast_score(expected, contrast->sets, i)) < 0)
-			return -ENOMEM;
+	level.expected = contrast_fill(contrast, &level, contrast->bits.items + level.bits);
+	level.log_expected = log(level.expected);
+	level.log_rest = level.expected < contrast->sets ? log(contrast->sets - level.expected) : 0;
 	return array_push(&contrast->levels, level);
 }
 
@@ -253,7 +251,7 @@ static void contrast_observe(struct contrast *contrast, struct contrast_row *row
 		const struct contrast_level *level = &contrast->levels.items[i];
 		unsigned int cases = contrast_count(contrast, level), reach = 0;
 		struct contrast_row *row = &rows[level->row];
-		double score = contrast->scores.items[level->scores + cases];
+		double score = contrast_score(contrast, level, cases);
 
 		if (score <= row->score)
 			continue;
@@ -270,8 +268,7 @@ static double contrast_highest(const struct contrast *contrast)
 
 	for (size_t i = 0; i < contrast->levels.count; i++) {
 		const struct contrast_level *level = &contrast->levels.items[i];
-		double score =
-			contrast->scores.items[level->scores + contrast_count(contrast, level)];
+		double score = contrast_score(contrast, level, contrast_count(contrast, level));
 
 		if (score > highest)
 			highest = score;
@@ -314,8 +311,12 @@ int contrast_judge(const struct contrast_input *input, struct contrast_row *ret_
 	contrast.words = (contrast.windows + 63) / 64;
 	contrast.cases = calloc(contrast.words + 1, sizeof(*contrast.cases));
 	contrast.sorted = calloc(contrast.windows + 1, sizeof(*contrast.sorted));
-	if (contrast.cases && contrast.sorted)
+	contrast.terms = calloc(contrast.sets + 1, sizeof(*contrast.terms));
+	if (contrast.cases && contrast.sorted && contrast.terms) {
+		for (size_t i = 1; i <= contrast.sets; i++)
+			contrast.terms[i] = i * log(i);
 		r = contrast_add_rows(&contrast);
+	}
 	if (r == 0) {
 		contrast_observe(&contrast, ret_rows);
 		if (input->permutations)

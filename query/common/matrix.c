@@ -59,6 +59,27 @@ static int matrix_compare_keys(const void *a, const void *b, void *context)
 }
 
 /*
+ * Finds how many windows a row has at least, so that the values of all rows have room. The bound
+ * does not depend on which window is an incident's. Returns 0 or -ENOMEM.
+ */
+static int matrix_have_least(const uint32_t *counts, size_t count, size_t windows,
+			     uint32_t *ret_least)
+{
+	size_t room = COMMON_CELLS_MOST / MAX(windows, (size_t)1), rows = 0;
+	_cleanup_free_ uint32_t *by_count = calloc(windows + 1, sizeof(*by_count));
+	uint32_t least = windows + 1;
+
+	if (!by_count)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		by_count[MIN((size_t)counts[i], windows)]++;
+	while (least > HAVE_LEAST && rows + by_count[least - 1] <= room)
+		rows += by_count[--least];
+	*ret_least = least;
+	return 0;
+}
+
+/*
  * Numbers the rows that several windows have, by name: the order in which threads read windows must
  * not decide between equal rows. Sets matrix->keys.
  */
@@ -66,6 +87,7 @@ static int matrix_number_rows(struct common_run *run, struct common_matrix *matr
 			      const uint32_t *columns, uint32_t *numbers)
 {
 	size_t count = strings_count(&run->keys), rows = 0;
+	uint32_t least;
 
 	matrix->keys = calloc(count + 1, sizeof(*matrix->keys));
 	if (!matrix->keys)
@@ -73,8 +95,10 @@ static int matrix_number_rows(struct common_run *run, struct common_matrix *matr
 	for (size_t i = 0; i < run->values.count; i++)
 		if (columns[run->values.items[i].window])
 			numbers[run->values.items[i].row]++;
+	if (matrix_have_least(numbers, count, matrix->firsts[matrix->input.sets], &least) < 0)
+		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
-		if (numbers[i] >= HAVE_LEAST)
+		if (numbers[i] >= least)
 			matrix->keys[rows++] = i;
 	qsort_r(matrix->keys, rows, sizeof(*matrix->keys), matrix_compare_keys, &run->keys);
 	memset(numbers, 0, count * sizeof(*numbers));
@@ -130,6 +154,7 @@ int common_matrix_make(struct common_run *run, struct common_matrix *matrix)
 	if (r < 0)
 		return r;
 	matrix_fill(run, matrix, columns, numbers);
+	array_done(&run->values);
 	matrix->input.firsts = matrix->firsts;
 	matrix->input.values = matrix->values;
 	matrix->input.least = matrix->least;

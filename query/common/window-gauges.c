@@ -111,42 +111,25 @@ bool common_window_gauges_figure(const struct tape *tape, size_t number, uint64_
 	return true;
 }
 
-/* Adds a figure. The highest figure of all CPUs counts. */
-static int gauges_put(struct common_run *run, size_t first, const char *name, bool of_cpu,
-		      struct common_value added)
-{
-	char key[256];
-	int r;
-
-	snprintf(key, sizeof(key), "g%s", name);
-	r = strings_add(&run->keys, key, strlen(key), &added.row);
-	for (size_t at = first; r == 0 && of_cpu && at < run->values.count; at++) {
-		struct common_value *value = &run->values.items[at];
-
-		if (value->row != added.row)
-			continue;
-		value->value = MAX(value->value, added.value);
-		return 0;
-	}
-	return r < 0 ? r : array_push(&run->values, added);
-}
-
 int common_window_gauges_add(struct common_run *run, uint32_t number, const struct tape *tape)
 {
 	const struct common_window *window = &run->windows.items[number];
 	size_t first = run->values.count;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < tape->gauges.count; i++) {
+	for (size_t i = 0;
+	     r == 0 && i < tape->gauges.count && run->values.count - first < COMMON_GAUGES_MOST;
+	     i++) {
 		const char *gauge = tape_string(tape, tape->gauges.items[i].name);
-		char name[128];
+		char name[128], key[256];
 		const char *counts = common_window_gauges_name(gauge, name);
 		double figure;
 
-		if (counts &&
-		    common_window_gauges_figure(tape, i, window->from_ns, window->to_ns, &figure))
-			r = gauges_put(run, first, counts, counts == name,
-				       (struct common_value){ .window = number, .value = figure });
+		if (!counts ||
+		    !common_window_gauges_figure(tape, i, window->from_ns, window->to_ns, &figure))
+			continue;
+		snprintf(key, sizeof(key), "g%s", counts);
+		r = common_values_add(run, number, key, figure);
 	}
 	return r;
 }

@@ -50,28 +50,40 @@ struct rows {
 	uint64_t until_ns;
 };
 
-static int rows_put(struct common_run *run, uint32_t window, enum common_kind kind,
-		    const char *name, double value)
+/* The rows of one window. All are put twice: to find those with most time, and to add them. */
+struct rows_window {
+	struct common_run *run;
+	uint32_t number;
+	double length_ns;
+	bool is_counting;
+	array_of(float) seen;
+	/* rows with less are left out; rows that may be added still */
+	float least;
+	size_t room;
+};
+
+static int rows_put(struct rows_window *to, enum common_kind kind, const char *name, double value)
 {
-	struct common_value added = { .window = window, .value = value };
 	char key[1024];
-	int size, r;
 
 	if (value < ROW_LEAST)
 		return 0;
-	size = snprintf(key, sizeof(key), "%c%s", letters[kind], name);
-	r = strings_add(&run->keys, key, MIN(size, (int)sizeof(key) - 1), &added.row);
-	return r < 0 ? r : array_push(&run->values, added);
+	if (to->is_counting)
+		return array_push(&to->seen, value);
+	if ((float)value < to->least || !to->room)
+		return 0;
+	to->room--;
+	snprintf(key, sizeof(key), "%c%s", letters[kind], name);
+	return common_values_add(to->run, to->number, key, value);
 }
 
 /* Puts the machine, and each CPU. Notes the CPU that was full. */
-static int rows_put_cpus(struct common_run *run, uint32_t number, const struct tally *tally,
-			 double length_ns)
+static int rows_put_cpus(struct rows_window *to, const struct tally *tally)
 {
-	struct common_window *window = &run->windows.items[number];
-	double most = FULL_LEAST, kernel_most = 0;
+	struct common_window *window = &to->run->windows.items[to->number];
+	double length_ns = to->length_ns, most = FULL_LEAST, kernel_most = 0;
 	char name[32];
-	int r = rows_put(run, number, COMMON_MACHINE, "busy CPUs",
+	int r = rows_put(to, COMMON_MACHINE, "busy CPUs",
 			 stack_class_work_ns(&tally->all) / length_ns);
 
 	window->full_cpu = NO_CPU;
@@ -87,11 +99,9 @@ static int rows_put_cpus(struct common_run *run, uint32_t number, const struct t
 			window->full_cpu = cpu;
 		}
 		snprintf(name, sizeof(name), "%u", cpu);
-		r = rows_put(run, number, COMMON_CPU, name, busy);
+		r = rows_put(to, COMMON_CPU, name, busy);
 	}
-	return r < 0 ? r
-		     : rows_put(run, number, COMMON_MACHINE, "most kernel time of one CPU",
-				kernel_most);
+	return r < 0 ? r : rows_put(to, COMMON_MACHINE, "most kernel time of one CPU", kernel_most);
 }
 
 /* Returns for each group its longest time on one CPU. */
@@ -110,27 +120,25 @@ static int rows_fullest(const struct tally *tally, uint64_t **ret_most)
 	return 0;
 }
 
-static int rows_put_names(struct common_run *run, uint32_t window, const struct tally *tally,
-			  const uint64_t *most, double length_ns)
+static int rows_put_names(struct rows_window *to, const struct tally *tally, const uint64_t *most)
 {
-	int r = rows_put_cpus(run, window, tally, length_ns);
+	int r = rows_put_cpus(to, tally);
 
 	for (size_t i = 0; r == 0 && i < tally->functions.count; i++)
-		r = rows_put(run, window, COMMON_FUNCTION, strings_at(&tally->names, i),
-			     tally->functions.items[i].total_ns / length_ns);
+		r = rows_put(to, COMMON_FUNCTION, strings_at(&tally->names, i),
+			     tally->functions.items[i].total_ns / to->length_ns);
 	for (size_t i = 0; r == 0 && i < tally->groups.count; i++) {
 		const char *name = strings_at(&tally->names, i);
 
-		r = rows_put(run, window, COMMON_THREAD, name,
-			     stack_class_work_ns(&tally->groups.items[i]) / length_ns);
+		r = rows_put(to, COMMON_THREAD, name,
+			     stack_class_work_ns(&tally->groups.items[i]) / to->length_ns);
 		if (r == 0)
-			r = rows_put(run, window, COMMON_THREAD_ON_CPU, name, most[i] / length_ns);
+			r = rows_put(to, COMMON_THREAD_ON_CPU, name, most[i] / to->length_ns);
 	}
 	return r;
 }
 
-static int rows_put_groups(struct common_run *run, uint32_t window, const struct tally *tally,
-			   enum common_kind kind, double length_ns)
+static int rows_put_groups(struct rows_window *to, const struct tally *tally, enum common_kind kind)
 {
 	int r = 0;
 
@@ -139,8 +147,8 @@ static int rows_put_groups(struct common_run *run, uint32_t window, const struct
 
 		/* "[no cgroup]" is no group */
 		if (*name != '[')
-			r = rows_put(run, window, kind, name,
-				     stack_class_work_ns(&tally->groups.items[i]) / length_ns);
+			r = rows_put(to, kind, name,
+				     stack_class_work_ns(&tally->groups.items[i]) / to->length_ns);
 	}
 	return r;
 }
@@ -207,23 +215,55 @@ static int rows_sum(struct tape *tape, uint64_t sample_ns, struct rows_sums *sum
 	return r < 0 ? r : rows_fullest(sums->names, &sums->most);
 }
 
+static int rows_put_all(struct rows_window *to, const struct rows_sums *sums)
+{
+	int r = rows_put_names(to, sums->names, sums->most);
+
+	if (r == 0)
+		r = rows_put_groups(to, sums->paths, COMMON_PATH);
+	return r < 0 ? r : rows_put_groups(to, sums->cgroups, COMMON_CGROUP);
+}
+
+static int rows_compare_down(const void *a, const void *b)
+{
+	float left = *(const float *)a, right = *(const float *)b;
+
+	return (left < right) - (left > right);
+}
+
+/* Finds the time that a row needs to be among those with most. */
+static int rows_count_all(struct rows_window *to, const struct rows_sums *sums)
+{
+	int r;
+
+	to->is_counting = true;
+	r = rows_put_all(to, sums);
+	to->is_counting = false;
+	to->room = COMMON_ROWS_MOST;
+	if (r < 0 || to->seen.count <= to->room)
+		return r;
+	qsort(to->seen.items, to->seen.count, sizeof(*to->seen.items), rows_compare_down);
+	to->least = to->seen.items[to->room - 1];
+	return 0;
+}
+
 static int rows_take(struct common_run *run, uint32_t number, const struct tape *tape,
 		     const struct rows_sums *sums)
 {
 	struct common_window *window = &run->windows.items[number];
-	double length_ns = window->to_ns - window->from_ns;
-	int r;
+	struct rows_window to = { .run = run,
+				  .number = number,
+				  .length_ns = window->to_ns - window->from_ns };
+	int r = rows_count_all(&to, sums);
 
 	pthread_mutex_lock(&run->lock);
-	r = rows_put_names(run, number, sums->names, sums->most, length_ns);
 	if (r == 0)
-		r = rows_put_groups(run, number, sums->paths, COMMON_PATH, length_ns);
-	if (r == 0)
-		r = rows_put_groups(run, number, sums->cgroups, COMMON_CGROUP, length_ns);
+		r = rows_put_all(&to, sums);
 	if (r == 0)
 		r = common_window_gauges_add(run, number, tape);
 	window->read = r == 0;
 	pthread_mutex_unlock(&run->lock);
+	array_done(&to.seen);
 	return r;
 }
 

@@ -204,6 +204,36 @@ static void test_sign(void)
 	study_done(&study);
 }
 
+/* The newest incidents are compared, in their order. Some have the same time. */
+static void test_newest(void)
+{
+	struct common_answer answer = { 0 };
+	const struct common_case *cases;
+
+	for (size_t i = 0; i < 3 * COMMON_CASES_MOST; i++) {
+		struct common_case added = { .store = i % 2,
+					     .id = i,
+					     .stall_to_ns = i % 2 ? i / 10 : i };
+
+		CHECK_EQ(array_push(&answer.cases, added), 0);
+	}
+	CHECK_EQ(common_keep_newest(&answer), 0);
+	CHECK_EQ(answer.cases.count, COMMON_CASES_MOST);
+	CHECK_EQ(answer.older, 2 * COMMON_CASES_MOST);
+	cases = answer.cases.items;
+	for (size_t i = 0; i < COMMON_CASES_MOST; i++) {
+		CHECK_EQ(cases[i].store, 0);
+		CHECK_EQ(cases[i].id, COMMON_CASES_MOST + 2 * i);
+	}
+	for (size_t i = 0; i < COMMON_CASES_MOST; i++)
+		answer.cases.items[i].stall_to_ns = 7;
+	CHECK_EQ(array_push(&answer.cases, (struct common_case){ .stall_to_ns = 7 }), 0);
+	CHECK_EQ(common_keep_newest(&answer), 0);
+	CHECK_EQ(answer.cases.count, COMMON_CASES_MOST);
+	CHECK_EQ(answer.older, 2 * COMMON_CASES_MOST + 1);
+	common_done(&answer);
+}
+
 /* Prints the score of many seeds of a situation. */
 static void bench(enum shared kind, uint64_t first, uint64_t last)
 {
@@ -222,7 +252,8 @@ static void bench(enum shared kind, uint64_t first, uint64_t last)
 
 static const struct check_test tests[] = { { "planted causes come first", test_causes },
 					   { "no cause, no claim", test_no_cause },
-					   { "a gauge would have warned", test_sign } };
+					   { "a gauge would have warned", test_sign },
+					   { "the newest incidents", test_newest } };
 
 int main(int argc, char **argv)
 {
