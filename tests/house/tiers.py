@@ -134,6 +134,23 @@ def environment(folder):
     return same("what it prints", result.output, f"1..1\nok 1 - quick in {folder}\n")
 
 
+def order(folder):
+    """Long tests start first: those that took long before, and new ones whose declaration says so."""
+    units = []
+    for name, took, priority in (("new", None, 0), ("short", 1, 1), ("long", 90, 0), ("declared", None, 1)):
+        made = unit(folder, "true", priority=priority)
+        made.name = name
+        made.log().parent.mkdir(exist_ok=True)
+        if took is not None:
+            made.log().with_suffix(".took").write_text(f"{took}\n")
+        units.append(made)
+    run(units[0])
+    known = units[0].log().with_suffix(".took").exists()
+    units[0].log().with_suffix(".took").unlink()
+    ordered = [made.name for made in sorted(units, key=runner.rank)]
+    return same("in order", ordered, ["declared", "long", "short", "new"]) + same("a run leaves its time", known, True)
+
+
 class Hanging(plan.Unit):
     """A unit whose time is over once its child runs, however busy the machine is."""
 
@@ -437,6 +454,7 @@ def main():
         ("what failed, and why", failures()),
         ("how a test ends", in_folder(outcomes)),
         ("a test has its environment, its folder, and no input", in_folder(environment)),
+        ("long tests start first", in_folder(order)),
         ("a test that takes too long", in_folder(timeouts)),
         ("a test under its mutation", in_folder(mutations)),
         ("three lines of each failure", in_folder(three_lines)),

@@ -8,6 +8,7 @@ was. A log beside the build has the test's whole output.
 import concurrent.futures
 import contextlib
 import dataclasses
+import math
 import os
 import re
 import shutil
@@ -163,6 +164,7 @@ class Runner:
             turn_around(result)
         unit.log().parent.mkdir(exist_ok=True)
         unit.log().write_text(result.output)
+        unit.log().with_suffix(".took").write_text(f"{result.seconds:.1f}\n")
         self.screen.end(result)
         return result
 
@@ -189,11 +191,19 @@ def last_output(process):
         return expired.output or b""
 
 
+def rank(unit):
+    """Orders units by the time that they took in the run before, so that no long unit is left at the end. A unit that
+    has not run comes first if its declaration says that it takes long, and else after all others."""
+    with contextlib.suppress(OSError, ValueError):
+        return -float(unit.log().with_suffix(".took").read_text())
+    return -math.inf if unit.priority else 0.0
+
+
 def run_all(units):
     """Runs tests that compute, one for each CPU; then tests that mostly wait, several at once; then tests that need
     the machine alone."""
     runner = Runner(units)
-    units = sorted(units, key=lambda unit: -unit.priority)
+    units = sorted(units, key=rank)
     phases = (
         (os.cpu_count(), [unit for unit in units if not unit.alone and not unit.waits]),
         (LIVE_AT_ONCE, [unit for unit in units if unit.waits]),
