@@ -568,8 +568,9 @@ static int digest_make_all(struct maker *maker)
 		r = digest_intervals_new(maker->tape, maker->digest, &maker->intervals);
 	if (r == 0)
 		r = digest_add_samples(maker);
-	if (r == 0)
-		r = add_functions(maker);
+	if (r < 0 || input->threads_only)
+		return r;
+	r = add_functions(maker);
 	if (r == 0)
 		r = digest_add_cpus(maker);
 	return r;

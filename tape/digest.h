@@ -145,6 +145,8 @@ struct digest_input {
 	const struct digest_paths *paths;
 	/* Make the intervals that a segment stores, not a single one. Needs weights of 1. */
 	bool intervals;
+	/* Make only the threads, without their CPU: no functions, cells or cores. */
+	bool threads_only;
 };
 
 /*

@@ -209,9 +209,9 @@ static int rows_sum(struct tape *tape, uint64_t sample_ns, struct rows_sums *sum
 	sums->cgroups->by = TALLY_BY_CGROUP;
 	r = rows_add_some(sums->names, tape, sample_ns, TALLY_ALL, SAMPLES_MOST);
 	if (r == 0)
-		r = rows_add_some(sums->paths, tape, sample_ns, TALLY_NAMES, SAMPLES_OTHERS);
+		r = rows_add_some(sums->paths, tape, sample_ns, TALLY_GROUPS, SAMPLES_OTHERS);
 	if (r == 0)
-		r = rows_add_some(sums->cgroups, tape, sample_ns, TALLY_NAMES, SAMPLES_OTHERS);
+		r = rows_add_some(sums->cgroups, tape, sample_ns, TALLY_GROUPS, SAMPLES_OTHERS);
 	return r < 0 ? r : rows_fullest(sums->names, &sums->most);
 }
 

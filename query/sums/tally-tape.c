@@ -102,9 +102,15 @@ static int put_function(const struct adder *adder, uint32_t function, struct buf
 	if (r < 0)
 		return r;
 	text = strings_at(&adder->tally->names, number);
-	for (; *text; text++)
-		buffer_u8(name, *text == ';' ? ':' : *text);
-	return 0;
+	for (;;) {
+		size_t size = strcspn(text, ";");
+
+		buffer_bytes(name, text, size);
+		if (!text[size])
+			return 0;
+		buffer_u8(name, ':');
+		text += size + 1;
+	}
 }
 
 /*
@@ -401,7 +407,7 @@ static int add_digest(struct adder *adder, const struct digest *digest, uint64_t
 	int r = adder->parts & TALLY_CPUS ? add_cells(adder, digest, unit_ns) : 0;
 	uint32_t name = 0;
 
-	if (r < 0 || !(adder->parts & TALLY_NAMES))
+	if (r < 0 || !(adder->parts & (TALLY_NAMES | TALLY_GROUPS)))
 		return r;
 	r = array_reserve(&scratch->listed, digest->functions.count + 1);
 	for (size_t i = 0; r == 0 && i < digest->threads.count; i++)
@@ -450,6 +456,7 @@ int tally_add_samples(struct tally *tally, const struct tape *tape, const uint8_
 	input.marks = &adder.scratch->marks;
 	input.weights = adder.scratch->weights.items;
 	input.owners = adder.owners ? adder.scratch->of_samples.items : NULL;
+	input.threads_only = parts == TALLY_GROUPS;
 	r = digest_make(&input, &digest);
 	if (r == 0)
 		r = add_digest(&adder, &digest, 1);

@@ -18,6 +18,8 @@ enum tally_parts {
 	/* threads, and what each CPU did */
 	TALLY_DETAILS = 4,
 	TALLY_ALL = 7,
+	/* groups without functions, and no other part; takes less time */
+	TALLY_GROUPS = 8,
 };
 
 /*
