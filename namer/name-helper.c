@@ -42,8 +42,11 @@ struct name_helper {
 	/* Helpers that we killed and that have not ended yet. */
 	int32_t dying[DYING_MAX];
 	size_t dying_count;
-	/* The start of the present question, and the CPU time that the helper had used by then. */
-	uint64_t begun_ns;
+	/*
+	 * Time that we have waited for the present question, without the time that this process
+	 * itself did not run, and the CPU time that the helper had used before.
+	 */
+	uint64_t waited_ns;
 	uint64_t cpu_ns;
 	/* The identity that the helper read last, and the state of its file. */
 	struct name_identity identity;
@@ -152,56 +155,53 @@ static int name_helper_ready(struct name_helper *helper)
 	return r < 0 ? -ECHILD : 0;
 }
 
-/* Returns whether the present question took too long. */
+/* Returns whether the present question took longer than any question may. */
+static bool name_helper_is_past(const struct name_helper *helper)
+{
+	return (helper->until_ns && clock_ns(CLOCK_MONOTONIC) >= helper->until_ns) ||
+	       helper->waited_ns >= helper->patience.starved_ns;
+}
+
+/* Returns whether a helper that is silent took too long for the present question. */
 static bool name_helper_is_late(const struct name_helper *helper)
 {
 	const struct name_helper_patience *patience = &helper->patience;
-	uint64_t now = clock_ns(CLOCK_MONOTONIC), waited = now - helper->begun_ns;
 
-	if (helper->until_ns && now >= helper->until_ns)
+	if (name_helper_is_past(helper) ||
+	    name_helper_used_ns(helper) >= helper->cpu_ns + patience->cpu_ns)
 		return true;
-	if (name_helper_used_ns(helper) >= helper->cpu_ns + patience->cpu_ns ||
-	    waited >= patience->starved_ns)
-		return true;
-	return waited >= patience->blocked_ns && !helper_waits_for_cpu(helper->pid);
+	return helper->waited_ns >= patience->blocked_ns && !helper_waits_for_cpu(helper->pid);
 }
 
-/* Waits until the socket can be read or written. */
-static int name_helper_wait(const struct name_helper *helper, short events)
+/* Polls for one interval. Returns whether the socket is ready. */
+static bool name_helper_poll(struct name_helper *helper, short events)
 {
 	struct pollfd polled = { .fd = helper->socket, .events = events };
+	uint64_t begin_ns = clock_ns(CLOCK_MONOTONIC);
+	int ready = poll(&polled, 1, LOOK_MS);
 
-	while (poll(&polled, 1, LOOK_MS) <= 0) {
+	helper->waited_ns += MIN(clock_ns(CLOCK_MONOTONIC) - begin_ns, LOOK_MS * NSEC_PER_MSEC);
+	return ready > 0;
+}
+
+/*
+ * Waits until the socket can be read or written. A helper that was taken over may send single
+ * bytes, so each wait counts.
+ */
+static int name_helper_wait(void *context, short events)
+{
+	struct name_helper *helper = context;
+
+	while (!name_helper_poll(helper, events)) {
 		if (name_helper_is_late(helper))
 			return -ETIME;
 		name_helper_waits(helper);
 	}
-	return 0;
-}
-
-/* Sends the bytes. The files go with the first part of the bytes. */
-static int name_helper_send(const struct name_helper *helper, const struct buffer *bytes,
-			    const int *files, size_t count)
-{
-	for (size_t done = 0; done < bytes->size;) {
-		int r = name_helper_wait(helper, POLLOUT);
-		ssize_t sent;
-
-		if (r < 0)
-			return r;
-		sent = fd_message_send(helper->socket, bytes->data + done, bytes->size - done,
-				       files, done ? 0 : count, MSG_DONTWAIT);
-		if (sent == -EAGAIN)
-			continue;
-		if (sent < 0)
-			return -EPROTO;
-		done += sent;
-	}
-	return 0;
+	return name_helper_is_past(helper) ? -ETIME : 0;
 }
 
 /* The kernel drops files that a hostile helper sends, because recv() does not accept files. */
-static int name_helper_receive(const struct name_helper *helper, void *bytes, size_t size)
+static int name_helper_receive(struct name_helper *helper, void *bytes, size_t size)
 {
 	for (size_t done = 0; done < size;) {
 		int r = name_helper_wait(helper, POLLIN);
@@ -219,7 +219,7 @@ static int name_helper_receive(const struct name_helper *helper, void *bytes, si
 	return 0;
 }
 
-static int send_question(const struct name_helper *helper, const struct name_question *question,
+static int send_question(struct name_helper *helper, const struct name_question *question,
 			 const uint64_t *addresses, const int files[FD_MESSAGE_FILES])
 {
 	_cleanup_(buffer_done) struct buffer bytes = { 0 };
@@ -231,10 +231,13 @@ static int send_question(const struct name_helper *helper, const struct name_que
 	if (question->files & NAME_HAS_OTHER)
 		there[count++] = files[1];
 	name_question_encode(question, addresses, &bytes);
-	return buffer_failed(&bytes) ? -ENOMEM : name_helper_send(helper, &bytes, there, count);
+	if (buffer_failed(&bytes))
+		return -ENOMEM;
+	return fd_message_send_waiting(helper->socket, bytes.data, bytes.size, there, count,
+				       name_helper_wait, helper);
 }
 
-static int receive_answer(const struct name_helper *helper, const struct name_question *question,
+static int receive_answer(struct name_helper *helper, const struct name_question *question,
 			  int *ret_result, struct buffer *body)
 {
 	uint8_t head[NAME_ANSWER_SIZE], *room;
@@ -263,7 +266,7 @@ int name_helper_ask(struct name_helper *helper, const struct name_question *ques
 	r = name_helper_ready(helper);
 	if (r < 0)
 		return r;
-	helper->begun_ns = clock_ns(CLOCK_MONOTONIC);
+	helper->waited_ns = 0;
 	helper->cpu_ns = name_helper_used_ns(helper);
 	r = send_question(helper, question, addresses, files);
 	if (r == 0)

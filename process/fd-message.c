@@ -2,6 +2,7 @@
 #include "process/fd-message.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -52,6 +53,26 @@ ssize_t fd_message_receive(int socket, void *bytes, size_t size, int ret_files[F
 	if (header && header->cmsg_type == SCM_RIGHTS)
 		memcpy(ret_files, CMSG_DATA(header), header->cmsg_len - CMSG_LEN(0));
 	return got;
+}
+
+int fd_message_send_waiting(int socket, const void *bytes, size_t size, const int *files,
+			    size_t count, int (*wait)(void *context, short events), void *context)
+{
+	for (size_t done = 0; done < size;) {
+		int r = wait(context, POLLOUT);
+		ssize_t sent;
+
+		if (r < 0)
+			return r;
+		sent = fd_message_send(socket, (const uint8_t *)bytes + done, size - done, files,
+				       done ? 0 : count, MSG_DONTWAIT);
+		if (sent == -EAGAIN)
+			continue;
+		if (sent < 0)
+			return -EPROTO;
+		done += sent;
+	}
+	return 0;
 }
 
 int fd_message_send_all(int socket, const void *bytes, size_t size)

@@ -21,6 +21,15 @@ ssize_t fd_message_send(int socket, const void *bytes, size_t size, const int *f
  */
 ssize_t fd_message_receive(int socket, void *bytes, size_t size, int ret_files[FD_MESSAGE_FILES]);
 
+/*
+ * Sends all bytes over a stream socket to a process that may not read them; the files go with the
+ * first bytes. Before each part, wait() waits until the socket is ready for
+ * `events` of poll(). Returns 0, the negative result of wait(), or -EPROTO if the other
+ * side is gone.
+ */
+int fd_message_send_waiting(int socket, const void *bytes, size_t size, const int *files,
+			    size_t count, int (*wait)(void *context, short events), void *context);
+
 /* Sends all bytes over a stream socket. Returns 0 or a negative errno. */
 int fd_message_send_all(int socket, const void *bytes, size_t size);
 /* Receives all bytes from a stream socket, and drops files. Returns 0, or -EPIPE at the end. */

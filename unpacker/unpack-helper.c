@@ -8,15 +8,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "process/fd-message.h"
 #include "process/helper.h"
+#include "unpacker/unpack-answer.h"
 #include "unpacker/unpack-server.h"
 
 /* The interval of checks whether a part takes too long. */
-#define LOOK_MS 1000
-/* Checks after which a part takes too long: while the helper runs, and in all. */
-#define LOOKS_MAX 10
-#define LOOKS_STARVED_MAX 60
+#define LOOK_NS NSEC_PER_SEC
+/* The most that one part may take: while the helper does not wait for a CPU, and in all. */
+#define RUNNING_MAX_NS (10 * NSEC_PER_SEC)
+#define WAITED_MAX_NS (60 * NSEC_PER_SEC)
 
 struct unpack_helper {
 	/* Decodes in this process; NULL: in the helper. */
@@ -26,6 +28,14 @@ struct unpack_helper {
 	int32_t pid;
 	/* UNPACK_PART_MAX bytes; NULL: the decoder is here. */
 	uint8_t *part;
+	/*
+	 * Time that the present part has taken: in all, and while the helper was silent without
+	 * waiting for a CPU. Only polling counts, so this process may stop for as long as it likes.
+	 */
+	uint64_t waited_ns;
+	uint64_t running_ns;
+	/* Bytes of the present part that have come. */
+	size_t received;
 };
 
 typedef int unpack_give(void *context, const uint8_t *data, size_t size);
@@ -89,75 +99,101 @@ int unpack_helper_new(const uint8_t head[UNPACK_HEAD], struct unpack_helper **re
 	return 0;
 }
 
-/* Waits until the helper has sent something. */
-static int unpack_helper_wait(const struct unpack_helper *helper)
+/* Forgets the time of the part before, which may be a question that the helper has answered. */
+static void unpack_helper_begin_part(struct unpack_helper *helper)
 {
-	struct pollfd polled = { .fd = helper->socket, .events = POLLIN };
-	unsigned int looks = 0, running = 0;
+	helper->waited_ns = 0;
+	helper->running_ns = 0;
+	helper->received = 0;
+}
 
-	while (poll(&polled, 1, LOOK_MS) <= 0) {
-		running += !helper_waits_for_cpu(helper->pid);
-		if (++looks >= LOOKS_STARVED_MAX || running >= LOOKS_MAX)
+/* Polls for one interval. Returns whether the socket is ready. */
+static bool unpack_helper_poll(struct unpack_helper *helper, short events)
+{
+	struct pollfd polled = { .fd = helper->socket, .events = events };
+	uint64_t begin_ns = clock_ns(CLOCK_MONOTONIC), took_ns = LOOK_NS;
+	int ready = poll(&polled, 1, LOOK_NS / NSEC_PER_MSEC);
+
+	if (ready != 0)
+		took_ns = MIN(clock_ns(CLOCK_MONOTONIC) - begin_ns, LOOK_NS);
+	helper->waited_ns += took_ns;
+	if (ready <= 0 && !helper_waits_for_cpu(helper->pid))
+		helper->running_ns += took_ns;
+	return ready > 0;
+}
+
+/*
+ * Waits until the socket can be read or written. A helper that was taken over may not read, or send
+ * single bytes; so time counts until a whole part has come.
+ */
+static int unpack_helper_wait(void *context, short events)
+{
+	struct unpack_helper *helper = context;
+	bool is_ready = false;
+
+	while (!is_ready) {
+		is_ready = unpack_helper_poll(helper, events);
+		if (helper->waited_ns >= WAITED_MAX_NS || helper->running_ns >= RUNNING_MAX_NS)
 			return -ETIME;
 	}
 	return 0;
 }
 
-static int unpack_helper_receive(const struct unpack_helper *helper, void *bytes, size_t size)
+/* Receives at most a part. Returns its size, or a negative errno. */
+static ssize_t unpack_helper_receive(struct unpack_helper *helper)
 {
-	for (size_t done = 0; done < size;) {
-		int r = unpack_helper_wait(helper);
-		ssize_t got;
+	ssize_t got;
+
+	do {
+		int r = unpack_helper_wait(helper, POLLIN);
 
 		if (r < 0)
 			return r;
-		got = recv(helper->socket, (uint8_t *)bytes + done, size - done, MSG_DONTWAIT);
-		if (got < 0 && (errno == EAGAIN || errno == EINTR))
-			continue;
-		if (got <= 0)
-			return -EPROTO;
-		done += got;
-	}
-	return 0;
+		got = recv(helper->socket, helper->part, UNPACK_PART_MAX, MSG_DONTWAIT);
+	} while (got < 0 && (errno == EAGAIN || errno == EINTR));
+	if (got <= 0)
+		return -EPROTO;
+	helper->received += got;
+	if (helper->received >= UNPACK_PART_MAX)
+		unpack_helper_begin_part(helper);
+	return got;
 }
 
-/* Only these results are those of a decoder; a helper that was taken over may send others. */
-static bool unpack_helper_may_result(int32_t result)
-{
-	return result == 0 || result == -EBADMSG || result == -ENOBUFS || result == -ENOMEM;
-}
-
-/* Receives the parts of an answer. Sets *ret_result to the result of the decoder. */
+/* Receives an answer. Sets *ret_result to the result of the decoder. */
 static int unpack_helper_take(struct unpack_helper *helper, unpack_give *give, void *context,
-			      int32_t *ret_result)
+			      int *ret_result)
 {
-	for (;;) {
-		int r = unpack_helper_receive(helper, ret_result, sizeof(*ret_result));
+	struct unpack_answer answer = { 0 };
+	int r = 0;
 
-		if (r == 0 && *ret_result <= 0)
-			return unpack_helper_may_result(*ret_result) ? 0 : -EPROTO;
-		if (r == 0 && (uint32_t)*ret_result > UNPACK_PART_MAX)
-			r = -EPROTO;
-		if (r == 0)
-			r = unpack_helper_receive(helper, helper->part, *ret_result);
-		if (r == 0)
-			r = give(context, helper->part, *ret_result);
-		if (r < 0)
-			return r;
+	while (r == 0) {
+		ssize_t got = unpack_helper_receive(helper);
+
+		r = got < 0 ? (int)got
+			    : unpack_answer_take(&answer, helper->part, got, give, context);
 	}
+	*ret_result = answer.result;
+	return MIN(r, 0);
 }
 
-/* The helper reads a whole question before it answers, so sending does not wait for long. */
+static int unpack_helper_send(struct unpack_helper *helper, const void *bytes, size_t size)
+{
+	return fd_message_send_waiting(helper->socket, bytes, size, NULL, 0, unpack_helper_wait,
+				       helper);
+}
+
 static int unpack_helper_ask(struct unpack_helper *helper, const void *data, uint32_t size,
 			     unpack_give *give, void *context)
 {
-	int32_t result = 0;
-	int r = -EPROTO;
+	int result = 0, r;
 
 	if (helper->socket < 0)
-		return r;
-	if (fd_message_send_all(helper->socket, &size, sizeof(size)) == 0 &&
-	    fd_message_send_all(helper->socket, data, size) == 0)
+		return -EPROTO;
+	unpack_helper_begin_part(helper);
+	r = unpack_helper_send(helper, &size, sizeof(size));
+	if (r == 0)
+		r = unpack_helper_send(helper, data, size);
+	if (r == 0)
 		r = unpack_helper_take(helper, give, context, &result);
 	if (r < 0)
 		unpack_helper_end(helper);

@@ -102,6 +102,17 @@ static void do_in_sandbox(int socket, const char *what)
 	answer_rows(socket, 1, ADDRESS, "escaped", 8);
 }
 
+/* Sends the longest answer byte by byte. */
+static void trickle(int socket)
+{
+	_cleanup_(buffer_done) struct buffer head = { 0 };
+
+	name_answer_put_head(0, NAME_TEXTS_MAX, &head);
+	fd_message_send_all(socket, head.data, head.size);
+	while (fd_message_send_all(socket, "", 1) == 0)
+		usleep(1000);
+}
+
 static void obey(int socket, const char *text)
 {
 	if (strcmp(text, "name") == 0)
@@ -117,6 +128,8 @@ static void obey(int socket, const char *text)
 	else if (strcmp(text, "spin") == 0)
 		for (volatile int i = 0;; i++)
 			;
+	else if (strcmp(text, "trickle") == 0)
+		trickle(socket);
 	else if (strcmp(text, "no memory") == 0)
 		answer(socket, -ENOMEM, NULL, 0);
 	else if (strcmp(text, "half") == 0)
@@ -167,10 +180,12 @@ static __attribute__((constructor)) void enter(int argc, char **argv)
 
 /* ---- the test ---- */
 
-static struct name_helper *make_helper_with(uint64_t patience_ns)
+#define MUCH_NS (600 * NSEC_PER_SEC)
+#define LITTLE_NS (NSEC_PER_SEC / 20)
+
+static struct name_helper *make_helper_with(uint64_t patience_ns, uint64_t starved_ns)
 {
-	const struct name_helper_patience patience = { patience_ns, patience_ns,
-						       600 * NSEC_PER_SEC };
+	const struct name_helper_patience patience = { patience_ns, patience_ns, starved_ns };
 	struct name_helper *helper = NULL;
 
 	CHECK_EQ(name_helper_new(&patience, &helper), 0);
@@ -180,7 +195,7 @@ static struct name_helper *make_helper_with(uint64_t patience_ns)
 /* Makes a helper with much patience, because the machine may be busy. */
 static struct name_helper *make_helper(void)
 {
-	return make_helper_with(600 * NSEC_PER_SEC);
+	return make_helper_with(MUCH_NS, MUCH_NS);
 }
 
 /* Asks for one address in a file with this text. Returns the result, and the name in `name`. */
@@ -240,11 +255,22 @@ static void test_dies(void)
 static void test_slow(void)
 {
 	_cleanup_(cleanup_name_helper) struct name_helper *helper =
-		make_helper_with(NSEC_PER_SEC / 20);
+		make_helper_with(LITTLE_NS, MUCH_NS);
 	char name[64];
 
 	CHECK_EQ(ask(helper, "hang", name), -ETIME);
 	CHECK_EQ(ask(helper, "spin", name), -ETIME);
+	CHECK_STR(name, "+-1");
+}
+
+/* Bytes that come all the time do not gain time for the answer. */
+static void test_trickle(void)
+{
+	_cleanup_(cleanup_name_helper) struct name_helper *helper =
+		make_helper_with(MUCH_NS, LITTLE_NS);
+	char name[64];
+
+	CHECK_EQ(ask(helper, "trickle", name), -ETIME);
 	CHECK_STR(name, "+-1");
 }
 
@@ -325,6 +351,7 @@ static void test_waits(void)
 CHECK_MAIN({ "names and labels come from the helper", test_good },
 	   { "a helper that dies costs one answer", test_dies },
 	   { "a helper that hangs or spins costs one answer", test_slow },
+	   { "a helper that sends single bytes costs one answer", test_trickle },
 	   { "a helper without memory costs one answer", test_memory },
 	   { "an answer that is none costs one answer", test_lies },
 	   { "a helper can work in its sandbox", test_work },

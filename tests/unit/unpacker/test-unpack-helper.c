@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include "process/fd-message.h"
 #include "process/helper.h"
 #include "unpacker/unpack-file.h"
+#include "tests/fake-clock.h"
 #include "unpacker/unpack-helper.h"
 #include "unpacker/unpack-server.h"
 
@@ -31,7 +33,34 @@ enum behaviour {
 	GIVES_TOO_MUCH = 'm',
 	GIVES_TOO_LITTLE = 'l',
 	RESULTS_IN_OTHER = 'o',
+	GOES_ON = 'g',
+	TRICKLES = 't',
+	NEVER_READS = 'n',
 };
+
+/* Sends the largest part byte by byte. */
+static void trickle(int socket)
+{
+	int32_t number = UNPACK_PART_MAX;
+	int r = fd_message_send_all(socket, &number, sizeof(number));
+
+	while (r == 0)
+		r = fd_message_send_all(socket, "x", 1);
+}
+
+/* Answers each question as soon as its bytes arrive, and leaves them in the socket. */
+static void answer_unread(int socket)
+{
+	const int32_t result = 0;
+	int there = 0;
+
+	for (int wanted = UNPACK_QUESTION_MAX;; wanted += 4 + UNPACK_QUESTION_MAX) {
+		while (ioctl(socket, FIONREAD, &there) == 0 && there < wanted)
+			usleep(1000);
+		if (fd_message_send_all(socket, &result, sizeof(result)) < 0)
+			return;
+	}
+}
 
 static void behave(int socket, enum behaviour behaviour)
 {
@@ -43,6 +72,12 @@ static void behave(int socket, enum behaviour behaviour)
 		__builtin_trap();
 	while (behaviour == HANGS)
 		pause();
+	if (behaviour == TRICKLES)
+		trickle(socket);
+	if (behaviour == NEVER_READS)
+		answer_unread(socket);
+	if (behaviour == GOES_ON)
+		fd_message_send_all(socket, "\0\0\0\0\0", 5);
 	fd_message_send_all(socket, &number, sizeof(number));
 }
 
@@ -69,15 +104,20 @@ static __attribute__((constructor)) void enter(int argc, char **argv)
 
 /* ---- the test ---- */
 
-/* Set when no answer will come: a poll does not wait. */
-static bool is_hung;
+/* No poll for these events waits, because the helper hangs. */
+static short hung_events;
+/* A poll takes this time. */
+static uint64_t slow_ns;
 
 int __real_poll(struct pollfd *fds, nfds_t count, int timeout_ms);
 int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout_ms);
 
 int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 {
-	return is_hung ? 0 : __real_poll(fds, count, timeout_ms);
+	int ready = __real_poll(fds, count, fds->events & hung_events ? 0 : timeout_ms);
+
+	fake_clock_pass(slow_ns);
+	return ready;
 }
 
 static void make_text(struct buffer *text)
@@ -215,32 +255,79 @@ static void test_pieces(void)
 	CHECK_EQ(unpack_helper_finish(helper, count, &size), -EPROTO);
 }
 
-static int feed_behaving(enum behaviour behaviour)
+static struct unpack_helper *make_behaving(enum behaviour behaviour)
 {
-	_cleanup_(cleanup_unpack_helper) struct unpack_helper *helper = NULL;
+	const uint8_t head[UNPACK_HEAD] = { 0x1f, 0x8b, behaviour };
+	struct unpack_helper *helper = NULL;
+
+	CHECK_EQ(unpack_helper_new(head, &helper), 0);
+	return helper;
+}
+
+/* Feeds a helper that ends its stream, and then is gone. */
+static int feed_behaving(enum behaviour behaviour, size_t *ret_size)
+{
+	_cleanup_(cleanup_unpack_helper) struct unpack_helper *helper = make_behaving(behaviour);
 	const uint8_t head[UNPACK_HEAD] = { 0x1f, 0x8b, behaviour };
 	size_t size = 0;
 	int r;
 
-	CHECK_EQ(unpack_helper_new(head, &helper), 0);
-	is_hung = behaviour == HANGS;
+	hung_events = behaviour == HANGS ? POLLIN : 0;
 	r = unpack_helper_feed(helper, head, sizeof(head), count, &size);
-	is_hung = false;
-	CHECK_EQ(size, 0);
+	hung_events = 0;
+	*ret_size = size;
 	CHECK_EQ(unpack_helper_feed(helper, head, sizeof(head), count, &size), -EPROTO);
 	return r;
 }
 
+static void check_behaving(enum behaviour behaviour, int result)
+{
+	size_t size;
+
+	CHECK_EQ(feed_behaving(behaviour, &size), result);
+	CHECK_EQ(size, 0);
+}
+
 static void test_hostile(void)
 {
-	CHECK_EQ(feed_behaving(CRASHES), -EPROTO);
-	CHECK_EQ(feed_behaving(HANGS), -ETIME);
-	CHECK_EQ(feed_behaving(GIVES_TOO_MUCH), -EPROTO);
-	CHECK_EQ(feed_behaving(GIVES_TOO_LITTLE), -EPROTO);
-	CHECK_EQ(feed_behaving(RESULTS_IN_OTHER), -EPROTO);
+	check_behaving(CRASHES, -EPROTO);
+	check_behaving(HANGS, -ETIME);
+	check_behaving(GIVES_TOO_MUCH, -EPROTO);
+	check_behaving(GIVES_TOO_LITTLE, -EPROTO);
+	check_behaving(RESULTS_IN_OTHER, -EPROTO);
+	check_behaving(GOES_ON, -EPROTO);
+}
+
+/* Single bytes that come in time do not gain time for the part. */
+static void test_trickle(void)
+{
+	size_t size;
+
+	slow_ns = 900 * NSEC_PER_MSEC;
+	CHECK_EQ(feed_behaving(TRICKLES, &size), -ETIME);
+	slow_ns = 0;
+	CHECK(size < UNPACK_PART_MAX);
+}
+
+/* Its socket is full after some questions; then sending must not wait for ever. */
+static void test_never_reads(void)
+{
+	_cleanup_(cleanup_unpack_helper) struct unpack_helper *helper = make_behaving(NEVER_READS);
+	static const uint8_t question[UNPACK_QUESTION_MAX];
+	size_t size = 0;
+	int r = 0;
+
+	hung_events = POLLOUT;
+	for (int i = 0; r == 0 && i < 1024; i++)
+		r = unpack_helper_feed(helper, question, sizeof(question), count, &size);
+	hung_events = 0;
+	CHECK_EQ(r, -ETIME);
+	CHECK_EQ(size, 0);
 }
 
 CHECK_MAIN({ "files are unpacked", test_files },
 	   { "other files are refused, and the reason is said", test_refused },
 	   { "a stream comes in pieces", test_pieces },
-	   { "a helper that crashes, hangs or lies costs its stream", test_hostile })
+	   { "a helper that crashes, hangs or lies costs its stream", test_hostile },
+	   { "a helper that sends single bytes costs its stream", test_trickle },
+	   { "a helper that answers and never reads costs its stream", test_never_reads })
