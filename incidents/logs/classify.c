@@ -177,7 +177,7 @@ static bool is_of_user(const struct classify *classify, const struct log_prefix 
 	return is_forged(prefix, kind) && !classify->options.trust_users;
 }
 
-void classify_take(struct classify *classify, const struct log_prefix *prefix,
+bool classify_take(struct classify *classify, const struct log_prefix *prefix,
 		   const struct line *line)
 {
 	const struct kind *kind;
@@ -189,9 +189,10 @@ void classify_take(struct classify *classify, const struct log_prefix *prefix,
 	log_clock_take(&classify->clock, prefix, &moment);
 	kind = classify_match(classify, prefix, true, &fields);
 	if (!kind)
-		return;
+		return false;
 	if (is_of_user(classify, prefix, kind, &fields))
 		classify->summary.forged++;
 	else
 		classify_give(classify, prefix, kind, &fields, &moment, line);
+	return !fields.quoted && !is_forged(prefix, kind) && !strcmp(kind->writer, "kernel");
 }

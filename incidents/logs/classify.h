@@ -34,8 +34,11 @@ void classify_done(struct classify *classify);
  */
 const struct kind *classify_match(const struct classify *classify, const struct log_prefix *prefix,
 				  bool truncated, struct fields *fields);
-/* Advances the log's clock by this message. If the message is an incident, calls give(). */
-void classify_take(struct classify *classify, const struct log_prefix *prefix,
+/*
+ * Advances the log's clock by this message. If the message is an incident, calls give(). Returns
+ * whether it is an incident in the kernel's own words.
+ */
+bool classify_take(struct classify *classify, const struct log_prefix *prefix,
 		   const struct line *line);
 
 #define CLASSIFY_DEVICE_MAX 64

@@ -29,3 +29,15 @@ size_t line_export_name(const struct line *line)
 		size++;
 	return size;
 }
+
+struct text_cursor line_digits_after(const struct line *line, const char *name)
+{
+	const char *at = memmem(line->text, line->size, name, strlen(name));
+	struct text_cursor part = { at ? at + strlen(name) : line->text, line->text + line->size };
+	const char *end = part.at;
+
+	while (at && end < part.end && isxdigit((unsigned char)*end))
+		end++;
+	part.end = at ? end : part.at;
+	return part;
+}

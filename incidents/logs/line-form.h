@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "incidents/patterns/text-cursor.h"
+
 struct line;
 
 /* Returns whether the line may begin an entry in JSON, or an array of such entries. */
@@ -15,3 +17,9 @@ bool line_is_json(const struct line *line);
  * another line.
  */
 size_t line_export_name(const struct line *line);
+
+/*
+ * Returns the hexadecimal digits behind a name such as ";b=" in the brackets of journalctl -o
+ * verbose; empty if the line does not have the name.
+ */
+struct text_cursor line_digits_after(const struct line *line, const char *name);

@@ -14,6 +14,7 @@
 #include "incidents/logs/log-record.h"
 #include "incidents/logs/classify.h"
 #include "incidents/logs/line-form.h"
+#include "incidents/logs/split-message.h"
 
 #define LINE_MAX_BYTES (1 << 20) /* longer lines are split */
 #define NESTED_MAX 3 /* greatest nesting of JSON in JSON strings */
@@ -25,6 +26,8 @@ struct scanner {
 	struct buffer pending;
 	/* A line that may continue on the next one. */
 	struct buffer wrapped;
+	/* The lines of the kernel so far, for messages that the logger split. */
+	struct split_message split;
 	uint64_t wrapped_number;
 	bool has_wrapped;
 	/* The beginning of the last line that the clock received. */
@@ -69,6 +72,17 @@ struct scanner *scanner_free(struct scanner *scanner)
 
 static int take_json(struct scanner *scanner, struct log_record *record, const struct line *line);
 
+/* Takes a line of a text, which may be a part of the kernel's message before it. */
+static void classify_text(struct scanner *scanner, struct log_prefix *prefix,
+			  const struct line *line)
+{
+	bool is_own;
+
+	prefix->continues |= split_message_continues(&scanner->split, prefix);
+	is_own = classify_take(&scanner->classify, prefix, line);
+	split_message_take(&scanner->split, prefix, is_own);
+}
+
 struct entry {
 	struct scanner *scanner;
 	const struct line *line;
@@ -101,7 +115,11 @@ static void take_message(const struct entry *entry, const struct log_record *rec
 		scanner->nested--;
 		return;
 	}
-	classify_take(&scanner->classify, &prefix, &line);
+	/* an entry of a journal has its whole message */
+	if (log_record_is_kernel(record))
+		classify_take(&scanner->classify, &prefix, &line);
+	else
+		classify_text(scanner, &prefix, &line);
 }
 
 /* Takes an entry with a message. The output of a console is one entry with many lines. */
@@ -200,7 +218,7 @@ static void take_text_line(struct scanner *scanner, const struct line *line, boo
 		scanner->has_wrapped = true;
 		return;
 	}
-	classify_take(&scanner->classify, &prefix, line);
+	classify_text(scanner, &prefix, line);
 }
 
 /*
@@ -334,19 +352,6 @@ static bool take_export_line(struct scanner *scanner, const struct line *line)
 	return true;
 }
 
-/* Returns the digits after a name such as ";b=" in the brackets of journalctl -o verbose. */
-static struct text_cursor cursor_part(const struct line *line, const char *name)
-{
-	const char *at = memmem(line->text, line->size, name, strlen(name));
-	struct text_cursor part = { at ? at + strlen(name) : line->text, line->text + line->size };
-	const char *end = part.at;
-
-	while (at && end < part.end && isxdigit((unsigned char)*end))
-		end++;
-	part.end = at ? end : part.at;
-	return part;
-}
-
 static void scanner_put_hex(struct scanner *scanner, const char *name, struct text_cursor digits)
 {
 	char text[24];
@@ -373,14 +378,14 @@ static bool take_verbose_head(struct scanner *scanner, const struct line *line)
 	if (!line->size || line->text[line->size - 1] != ']' ||
 	    !isupper((unsigned char)*line->text) || !memmem(line->text, line->size, " [s=", 4))
 		return false;
-	boot = cursor_part(line, ";b=");
+	boot = line_digits_after(line, ";b=");
 	if (text_cursor_left(&boot) != 32)
 		return false;
 	log_record_clear(&scanner->record);
 	scanner->verbose = true;
 	log_record_put(&scanner->record, "_BOOT_ID", 8, boot.at, 32);
-	scanner_put_hex(scanner, "__MONOTONIC_TIMESTAMP", cursor_part(line, ";m="));
-	scanner_put_hex(scanner, "__REALTIME_TIMESTAMP", cursor_part(line, ";t="));
+	scanner_put_hex(scanner, "__MONOTONIC_TIMESTAMP", line_digits_after(line, ";m="));
+	scanner_put_hex(scanner, "__REALTIME_TIMESTAMP", line_digits_after(line, ";t="));
 	return true;
 }
 
@@ -487,7 +492,7 @@ static size_t line_size(const char *text, size_t size, bool last)
 static size_t scanner_take_lines(struct scanner *scanner, const char *text, size_t size, bool last)
 {
 	struct hits hits = { .anchors = catalogue_anchors(scanner->classify.options.catalogue) };
-	size_t at = 0;
+	size_t at = 0, passed = 0;
 
 	anchors_start(hits.anchors, &hits.search, text, size);
 	if (anchors_next(hits.anchors, &hits.search, &hits.at) == UINT32_MAX)
@@ -499,13 +504,13 @@ static size_t scanner_take_lines(struct scanner *scanner, const char *text, size
 		bool hit;
 
 		if (line.size == SIZE_MAX)
-			return at;
+			break;
 		after = at + line.size + (at + line.size < size && text[at + line.size] == '\n');
 		if (scanner->exporting && line.size && line_export_name(&line) == line.size) {
 			size_t binary = take_binary(scanner, text + at, size - at, line.size);
 
 			if (binary == SIZE_MAX && !last && size - at < LINE_MAX_BYTES)
-				return at;
+				break;
 			if (binary && binary != SIZE_MAX) {
 				at += binary;
 				scanner->classify.summary.lines++;
@@ -514,12 +519,18 @@ static size_t scanner_take_lines(struct scanner *scanner, const char *text, size
 			}
 		}
 		hit = hits.at < at + line.size;
+		if (hit) {
+			split_message_pass(&scanner->split, text + passed, at - passed);
+			passed = after;
+		}
 		if (line.size && line.text[line.size - 1] == '\r')
 			line.size--;
 		scanner_take_line(scanner, &line, hit);
 		at = after;
 		next_hit(&hits, at);
 	}
+	split_message_pass(&scanner->split, text + passed, at - passed);
+	return at;
 }
 
 int scanner_feed(struct scanner *scanner, const void *data, size_t size)
@@ -563,33 +574,12 @@ int scanner_finish(struct scanner *scanner, struct scan_summary *ret_summary)
 	return buffer_failed(&scanner->pending) ? -ENOMEM : 0;
 }
 
-/* Finds the first or the last stamp without a year. */
-static bool find_yearless(const char *text, size_t size, bool last, struct stamp *ret_stamp)
-{
-	bool found = false;
-
-	while (size && (last || !found)) {
-		const char *newline = memchr(text, '\n', size);
-		struct text_cursor cursor = { text, newline ? newline : text + size };
-		struct stamp stamp;
-
-		size -= MIN(size, (size_t)(cursor.end - text) + 1);
-		text = cursor.end + 1;
-		take_char(&cursor, '<');
-		if (stamp_take(&cursor, &stamp) && !stamp.year && !stamp.epoch) {
-			*ret_stamp = stamp;
-			found = true;
-		}
-	}
-	return found;
-}
-
 void scanner_span(struct scanner *scanner, const char *head, size_t head_size, const char *tail,
 		  size_t tail_size)
 {
 	struct stamp first, last;
 
-	if (find_yearless(head, head_size, false, &first) &&
-	    find_yearless(tail, tail_size, true, &last))
+	if (stamp_find_yearless(head, head_size, false, &first) &&
+	    stamp_find_yearless(tail, tail_size, true, &last))
 		log_clock_span(&scanner->classify.clock, &first, &last);
 }

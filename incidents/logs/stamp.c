@@ -5,6 +5,7 @@
 #include <strings.h>
 #include <time.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 
 #define FIRST_SECOND 978307200ull /* in the year 2001; no journal is older */
@@ -418,4 +419,24 @@ bool stamp_seconds(const struct stamp *stamp, int year, int64_t *ret_seconds)
 		return false;
 	*ret_seconds = seconds;
 	return true;
+}
+
+bool stamp_find_yearless(const char *text, size_t size, bool last, struct stamp *ret_stamp)
+{
+	bool found = false;
+
+	while (size && (last || !found)) {
+		const char *newline = memchr(text, '\n', size);
+		struct text_cursor cursor = { text, newline ? newline : text + size };
+		struct stamp stamp;
+
+		size -= MIN(size, (size_t)(cursor.end - text) + 1);
+		text = cursor.end + 1;
+		take_char(&cursor, '<');
+		if (stamp_take(&cursor, &stamp) && !stamp.year && !stamp.epoch) {
+			*ret_stamp = stamp;
+			found = true;
+		}
+	}
+	return found;
 }

@@ -56,3 +56,5 @@ bool stamp_from_number(const char *text, size_t size, struct stamp *ret_stamp);
  * day or time does not exist.
  */
 bool stamp_seconds(const struct stamp *stamp, int year, int64_t *ret_seconds);
+/* Finds the first or the last stamp without a year that begins a line. */
+bool stamp_find_yearless(const char *text, size_t size, bool last, struct stamp *ret_stamp);

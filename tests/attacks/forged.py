@@ -91,6 +91,30 @@ def test_quoted(folder):
     return wrong + expect("its table does, too", not rows or "(quoted)" in table, table)
 
 
+def split_logs():
+    """The kernel's log with the stamp of a message on each of its lines: as the dmesg of busybox prints it, and as
+    rsyslog with imklog writes it. Both read the log as this dmesg does."""
+    said = subprocess.run(["dmesg", "--syslog"], capture_output=True, check=True, text=True, errors="replace").stdout
+    lines = said.splitlines()
+    return {"busybox": lines, "imklog": [f"{time.strftime('%b %d %H:%M:%S')} h kernel: {line}" for line in lines]}
+
+
+@live.test()
+def test_split(folder):
+    """a name with newlines in a log that stamps each line of a message: a scan marks each lie as quoted"""
+    mark, wrong = os.urandom(1).hex(), []
+    for lie in lies(mark):
+        mount_overlay(f"\n{lie}\n")
+    for name, lines in split_logs().items():
+        log = folder / name
+        log.write_text("\n".join(lines) + "\n")
+        rows = recorders.parse_json(perftape("incidents", "scan", "--json", "-q", log).stdout)[0]
+        found = [row for row in rows if f"0000:{mark}:05.0" in row["line"] or f"kube-{mark}:" in row["line"]]
+        wrong += expect(f"{name}: a scan finds both lies", len(found) >= 2, found)
+        wrong += expect(f"{name}: it marks them as quoted", all(row.get("quoted") for row in found), found)
+    return wrong
+
+
 EPISODES = 12
 SHELF = 64 << 20  # bytes, far more than the snapshots of all episodes
 OLD = 17 << 20  # bytes of each snapshot that is there already

@@ -261,6 +261,71 @@ static void test_continued(void)
 	}
 }
 
+#define QUOTE "overlayfs: failed to resolve '/x\n"
+
+/* Returns how many incidents a log has in the kernel's own words, in pieces of any size. */
+static size_t count_own(const char *text)
+{
+	static const size_t pieces[] = { 1, 7, 100, 1 << 20 };
+	struct log_clock_options clock = { .end_ns = SCAN_END_NS, .utc = true };
+	size_t counts[ARRAY_SIZE(pieces)] = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(pieces); i++) {
+		struct found_list found = { 0 };
+
+		scan_pieces(text, strlen(text), pieces[i], &clock, false, &found);
+		for (size_t j = 0; j < found.list.count; j++)
+			counts[i] += !found.list.items[j].quoted;
+		CHECK_EQ(counts[i], counts[0]);
+		found_done(&found);
+	}
+	return counts[0];
+}
+
+/* Some loggers give each line of a message the stamp of the message. */
+static void test_split(void)
+{
+	static const char *const quoted[] = {
+		/* rsyslog with imklog, in its two formats, and without the kernel's stamp */
+		"Mar 12 07:41:09 h kernel: [  754.272691] " QUOTE
+		"Mar 12 07:41:09 h kernel: [  754.272691] " HUNG "\n"
+		"Mar 12 07:41:09 h kernel: [  754.272691] ': -2\n",
+		"2025-03-12T07:41:09.183840+00:00 h kernel: [  754.272691] " QUOTE
+		"2025-03-12T07:41:09.183855+00:00 h kernel: [  754.272691] " HUNG "\n",
+		"2025-03-12T07:41:09.183840+00:00 h kernel: " QUOTE
+		"2025-03-12T07:41:09.183840+00:00 h kernel: " HUNG "\n",
+		/* dmesg of busybox */
+		"[  754.272691] " QUOTE "[  754.272691] " HUNG "\n[  754.272691] ': -2\n",
+		/* an empty first line, and two lies */
+		"[  754.272691] \n[  754.272691] " HUNG "\n[  754.272691] " HUNG "\n",
+		/* a user's own lines come between, also such that look like the kernel's */
+		"Mar 12 07:41:09 h kernel: [  754.272691] " QUOTE
+		"Mar 12 07:41:09 h nobody: noise\n"
+		"Mar 12 07:41:09 h nobody: kernel: [  9.000000] noise\n"
+		"Mar 12 07:41:09 h nobody[7]: [  9.000000] " HUNG "\n"
+		"Mar 12 07:41:09 h kernel: [  754.272691] " HUNG "\n",
+		/* a shipper puts each line of such a file into JSON */
+		"{\"log\":\"Mar 12 07:41:09 h kernel: [  754.272691] " HUNG " '/x\"}\n"
+		"{\"log\":\"Mar 12 07:41:09 h kernel: [  754.272691] " HUNG "\"}\n",
+	};
+	static const char *const own[] = {
+		"[  754.272690] eth0: link up\n[  754.272691] " HUNG "\n",
+		/* incidents that name no file do not make others doubtful */
+		"[  754.272691] " RESET
+		"\n[  754.272691] ena 0000:20:03.0 eth0: napi handler hasn't "
+		"been called for a long time but is scheduled\n[  754.272691] " HUNG "\n",
+		/* no stamp of the kernel, and none of the logger that would be fine enough */
+		"Mar 12 07:41:09 h kernel: eth0: link up\nMar 12 07:41:09 h kernel: " HUNG "\n",
+	};
+	static const size_t counts[] = { 1, 3, 1 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(quoted); i++)
+		if (count_own(quoted[i]) != (i == ARRAY_SIZE(quoted) - 1))
+			CHECK_FAIL("%s is not marked as quoted", quoted[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+		CHECK_EQ(count_own(own[i]), counts[i]);
+}
+
 /* A line in which another program quotes a kernel message is not an incident. */
 static void test_others(void)
 {
@@ -471,6 +536,7 @@ CHECK_MAIN({ "zones and halves of the day", test_zones },
 	   { "the swapped arguments of ENA 2.17.0", test_swapped },
 	   { "users cannot forge the kernel's lines", test_forged },
 	   { "nor with newlines in names that the kernel quotes", test_continued },
+	   { "nor if the logger stamps each line of a message", test_split },
 	   { "lines of other programs are not incidents", test_others },
 	   { "lines that were wrapped or truncated", test_wrapped },
 	   { "pieces of any size give the same", test_pieces },
