@@ -151,10 +151,13 @@ static size_t plain_size(const char *name)
 
 static bool put_symbol(struct cleaner cleaner, const char *symbol)
 {
-	cleaner.node = cleaner.symbol = true;
+	const char *end;
 
+	cleaner.node = cleaner.symbol = true;
 	if (!*symbol)
 		symbol = "[unknown]";
+	/* the blanks at the end go before the prefix does, because a name keeps its only blank */
+	end = symbol + clean_name_size(symbol);
 	if (has_prefix((const uint8_t *)symbol, ANONYMOUS)) {
 		symbol += strlen(ANONYMOUS);
 		buffer_text(cleaner.text, ANONYMOUS_SHOWN);
@@ -163,7 +166,7 @@ static bool put_symbol(struct cleaner cleaner, const char *symbol)
 	}
 	cleaner.after_blank = !cleaner.changed;
 	cleaner.place |= *symbol == '[';
-	put_clean(&cleaner, symbol, clean_name_size(symbol));
+	put_clean(&cleaner, symbol, end - symbol);
 	return cleaner.changed;
 }
 
