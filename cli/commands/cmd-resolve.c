@@ -50,8 +50,12 @@ struct resolving {
 	uint64_t segments;
 	/* Number of new names. */
 	uint64_t gained;
-	/* Number of segments that could not be read or written. */
+	/*
+	 * Number of segments that could not be read or written, and why: the reason of the one that
+	 * ended everything, or of the first one.
+	 */
 	uint64_t failed;
+	struct error reason;
 	struct recorded_facts facts;
 };
 
@@ -109,7 +113,7 @@ static int resolve_tape(struct resolving *resolving, const struct store_segment 
 }
 
 /*
- * Resolves a segment. Reports a segment that is damaged, ignores a segment that was removed
+ * Resolves a segment. Counts a segment that is damaged, ignores a segment that was removed
  * meanwhile, and goes on with the other segments in both cases.
  */
 static int resolve_segment(struct resolving *resolving, const struct store_segment *segment)
@@ -117,6 +121,7 @@ static int resolve_segment(struct resolving *resolving, const struct store_segme
 	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_ALL, 1 };
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	struct error error = { 0 };
+	bool is_end;
 	int r;
 
 	if (segment->unsealed || segment->vanished)
@@ -126,9 +131,27 @@ static int resolve_segment(struct resolving *resolving, const struct store_segme
 		r = resolve_tape(resolving, segment, tape, &error);
 	if (r == 0 || r == -ENOENT)
 		return 0;
-	resolving->failed++;
-	fail(r, &error);
-	return r == -ENOMEM || r == -ENOSPC || r == -EROFS ? r : 0;
+	is_end = r == -ENOMEM || r == -ENOSPC || r == -EROFS;
+	if (!error.text[0])
+		error_set(&error, r, "%s: %s", segment->name, strerror(-r));
+	if (resolving->failed++ == 0 || is_end)
+		resolving->reason = error;
+	return is_end ? r : 0;
+}
+
+/* A store may have thousands of damaged segments, so one line reports all of them. */
+static void report_failed(const struct resolving *resolving)
+{
+	const char *reason = resolving->reason.text;
+	unsigned long long others = resolving->failed - 1;
+
+	if (!resolving->failed)
+		return;
+	if (others)
+		warn("%s; %llu other segment%s failed, too; perftape verify names damaged ones",
+		     reason, others, plural(others));
+	else
+		warn("%s", reason);
 }
 
 static int resolve_window(struct resolving *resolving, const struct window *window)
@@ -167,10 +190,13 @@ static int resolve(struct resolving *resolving, const struct window *window)
 		return fail(r, &error);
 	r = resolve_window(resolving, window);
 	code = print_gains(resolving);
+	report_failed(resolving);
 	if (r < 0)
 		return EXIT_FAILED;
 	if (code != EXIT_DONE)
 		return code;
+	if (resolving->failed && !resolving->gained)
+		return EXIT_FAILED;
 	say(invocation, "%s%llu name%s gained in %llu segment%s",
 	    host_name_prefix(&resolving->facts, host), (unsigned long long)resolving->gained,
 	    plural(resolving->gained), (unsigned long long)resolving->segments,

@@ -62,6 +62,7 @@ READERS = (
     ["query", "--events", *ALL],
     ["flamegraph", *ALL],
     ["snapshot", *ALL, "-o", "copy.tape", "--force"],
+    ["resolve"],
 )
 
 
