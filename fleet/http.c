@@ -9,6 +9,7 @@
 
 #include <curl/curl.h>
 #include <dlfcn.h>
+#include <limits.h>
 
 /* The functions of the library that http_new() has loaded. */
 struct http_library {
@@ -171,6 +172,17 @@ static int http_make_headers(const struct http *http, const struct http_request 
 /* A question about a whole fleet may take a busy server this long, before the first byte. */
 #define HTTP_SILENT_QUESTION_SECONDS 300l
 #define HTTP_CONNECT_SECONDS 10l
+/* A server that says a little all the time must not hold us for ever. */
+#define HTTP_TOTAL_SECONDS 3600l
+
+/* Returns the time for a request, with the time that its own limit makes it take. */
+static long http_seconds(const struct http_request *request)
+{
+	uint64_t limited =
+		request->bytes_per_second ? request->size / request->bytes_per_second : 0;
+
+	return HTTP_TOTAL_SECONDS + (long)MIN(limited, (uint64_t)INT_MAX / 2);
+}
 
 static void http_set_options(struct http *http, const struct http_request *request,
 			     struct curl_slist *headers, struct http_taker *taker)
@@ -190,6 +202,7 @@ static void http_set_options(struct http *http, const struct http_request *reque
 	set(curl, CURLOPT_HTTPHEADER, headers);
 	set(curl, CURLOPT_ACCEPT_ENCODING, "gzip");
 	set(curl, CURLOPT_CONNECTTIMEOUT, HTTP_CONNECT_SECONDS);
+	set(curl, CURLOPT_TIMEOUT, http_seconds(request));
 	set(curl, CURLOPT_LOW_SPEED_LIMIT, 1l);
 	set(curl, CURLOPT_LOW_SPEED_TIME,
 	    request->gzip ? HTTP_SILENT_SECONDS : HTTP_SILENT_QUESTION_SECONDS);

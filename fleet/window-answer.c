@@ -18,6 +18,15 @@
 /* The longest stack that a tape holds is far shorter. */
 #define ANSWER_DEPTH_MAX 4096
 #define ANSWER_BYTES_MAX (1u << 30)
+/* A window of a day with segments of 10 s has 8,640. */
+#define ANSWER_SPANS_MAX 16384
+#define ANSWER_LOSSES_MAX (1u << 20)
+#define ANSWER_LOSS_SIZE 32 /* bytes in the answer */
+/* Segments of one host overlap if two recorders ran there. */
+#define ANSWER_OVERLAP_MAX 4
+#define ANSWER_FACTS_MAX 1024
+/* Frames that are decoded, and losses that are compared with a segment: some seconds of work. */
+#define ANSWER_WORK_MAX (1u << 27)
 
 /* A time of one segment, or of several windows of it that touch each other. */
 struct answer_span {
@@ -48,9 +57,19 @@ struct answer_frame {
 	uint64_t offset;
 };
 
+/* A sample, by its place in the answer. */
+struct answer_row {
+	uint64_t time_us;
+	size_t place;
+};
+
 struct answer_reader {
 	const struct window_answer *answer;
 	array_of(struct answer_span) spans;
+	array_of(struct answer_row) rows;
+	/* Samples that tapes have got, and work that is done. */
+	uint64_t copied;
+	uint64_t work;
 	array_of(struct answer_stack) stacks;
 	struct table by_hash;
 	struct buffer comm, cgroup, texts;
@@ -62,6 +81,7 @@ struct answer_reader {
 static void answer_reader_done(struct answer_reader *reader)
 {
 	array_done(&reader->spans);
+	array_done(&reader->rows);
 	array_done(&reader->stacks);
 	array_done(&reader->frames);
 	table_done(&reader->by_hash);
@@ -74,6 +94,16 @@ static void answer_reader_done(struct answer_reader *reader)
 static int answer_damaged(struct error *error, const char *what)
 {
 	return error_set(error, -EBADMSG, "the server's answer is damaged: %s", what);
+}
+
+/* Counts work, because a hostile server can ask for any amount of it with few bytes. */
+static int answer_spend(struct answer_reader *reader, uint64_t work, struct error *error)
+{
+	if (work > ANSWER_WORK_MAX - reader->work)
+		return error_set(error, -EFBIG,
+				 "the server's answer is too much work; ask for less time");
+	reader->work += work;
+	return 0;
 }
 
 static void answer_skip_text(struct reader *rows)
@@ -131,8 +161,55 @@ static int answer_read_spans(struct answer_reader *reader, uint64_t from_ns, uin
 				  (to_ns + NSEC_PER_USEC - 1) / NSEC_PER_USEC * NSEC_PER_USEC);
 		if (span.begin_ns < span.end_ns)
 			r = answer_add_span(reader, &span);
+		if (reader->spans.count > ANSWER_SPANS_MAX)
+			return error_set(error, -EFBIG,
+					 "the answer has more than %d segments; ask for less time",
+					 ANSWER_SPANS_MAX);
 	}
 	return r;
+}
+
+/* Notes where each sample is; each span decodes its own. */
+static int answer_find_samples(struct answer_reader *reader, struct error *error)
+{
+	const struct buffer *bytes = &reader->answer->samples;
+	struct reader rows;
+	uint64_t last_us = 0;
+	int r = 0;
+
+	reader_init(&rows, bytes->data, bytes->size);
+	while (r == 0 && reader_left(&rows)) {
+		struct answer_row row = { .place = rows.position };
+
+		row.time_us = reader_u64(&rows);
+		reader_take(&rows, sizeof(uint16_t) + 2 * sizeof(uint32_t));
+		answer_skip_text(&rows);
+		answer_skip_text(&rows);
+		reader_take(&rows, 2 * sizeof(uint64_t));
+		if (reader_failed(&rows) || row.time_us > INT64_MAX / NSEC_PER_USEC)
+			return answer_damaged(error, "a sample");
+		if (row.time_us < last_us)
+			return answer_damaged(error, "the order of the samples");
+		last_us = row.time_us;
+		r = array_push(&reader->rows, row);
+	}
+	return r;
+}
+
+/* Returns the place of the first sample that is not before this time. */
+static size_t answer_first_row(const struct answer_reader *reader, uint64_t time_us)
+{
+	size_t low = 0, high = reader->rows.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (reader->rows.items[middle].time_us < time_us)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
 }
 
 static bool answer_is_stack(const void *context, uint32_t value, const void *key)
@@ -160,6 +237,9 @@ static int answer_find_stacks(struct answer_reader *reader, struct error *error)
 		reader_take(&rows, row_array(&rows, 8) * 8);
 		if (reader_failed(&rows))
 			return answer_damaged(error, "a stack");
+		if (table_find(&reader->by_hash, hash_numbers(stack.hash, 0), answer_is_stack,
+			       reader, &stack.hash) != TABLE_NONE)
+			return answer_damaged(error, "a stack that comes twice");
 		if (array_push(&reader->stacks, stack) < 0 ||
 		    table_add(&reader->by_hash, hash_numbers(stack.hash, 0),
 			      reader->stacks.count - 1) < 0)
@@ -232,8 +312,10 @@ static int answer_add_string(struct tape *tape, const char *text, uint32_t *ret_
  * Adds a frame. A file that was replaced has other symbols at the same address, so such a frame
  * gets a module of its own, which differs by its inode.
  */
-static int answer_add_frame(struct tape *tape, const struct answer_frame *frame, uint32_t *ret_id)
+static int answer_add_frame(struct answer_reader *reader, const struct answer_frame *frame,
+			    uint32_t *ret_id, struct error *error)
 {
+	struct tape *tape = reader->tape;
 	struct tape_module module = { .kind = frame->kind };
 	char label[TAPE_LABEL_SIZE];
 	uint32_t symbol = 0, id = 0, number, before;
@@ -247,9 +329,12 @@ static int answer_add_frame(struct tape *tape, const struct answer_frame *frame,
 	for (module.inode = 0; r == 0; module.inode++) {
 		bool is_unknown = module.kind == TAPE_MODULE_UNKNOWN;
 
+		/* many names of one address cost more and more, because each is compared with all
+		 */
+		r = answer_spend(reader, 1 + module.inode, error);
 		if (is_unknown && !module.path)
 			number = 0;
-		else
+		else if (r == 0)
 			r = tape_add_module(tape, &module, &number);
 		before = tape->frames.count;
 		if (r == 0)
@@ -281,7 +366,7 @@ static int answer_add_stack(struct answer_reader *reader, struct answer_stack *s
 	r = answer_read_frames(reader, stack->place, error);
 	/* the outermost caller first */
 	for (size_t i = reader->frames.count; r == 0 && i-- > 0;) {
-		r = answer_add_frame(reader->tape, &reader->frames.items[i], &frame);
+		r = answer_add_frame(reader, &reader->frames.items[i], &frame, error);
 		if (r == 0 && i)
 			r = tape_add_stack(reader->tape, parent, frame, &parent);
 	}
@@ -291,9 +376,9 @@ static int answer_add_stack(struct answer_reader *reader, struct answer_stack *s
 	return r;
 }
 
-/* Reads the row of a sample, and adds it if it lies in the span. */
+/* Reads the row of a sample, and adds it. */
 static int answer_take_sample(struct answer_reader *reader, struct reader *rows,
-			      const struct answer_span *span, struct error *error)
+			      struct error *error)
 {
 	struct tape *tape = reader->tape;
 	struct tape_sample sample = { .time_ns = reader_u64(rows) };
@@ -310,11 +395,7 @@ static int answer_take_sample(struct answer_reader *reader, struct reader *rows,
 	cgroup = row_text(rows, &reader->cgroup);
 	sample.period = reader_u64(rows);
 	hash = reader_u64(rows);
-	if (reader_failed(rows) || sample.time_ns > INT64_MAX / NSEC_PER_USEC)
-		return answer_damaged(error, "a sample");
 	sample.time_ns *= NSEC_PER_USEC;
-	if (sample.time_ns < span->begin_ns || sample.time_ns >= span->end_ns)
-		return 0;
 	at = table_find(&reader->by_hash, hash_numbers(hash, 0), answer_is_stack, reader, &hash);
 	if (at == TABLE_NONE)
 		return error_set(error, -EBADMSG, "the server lacks the stack %llu of a sample",
@@ -350,7 +431,9 @@ static int answer_add_facts(struct answer_reader *reader, const struct answer_sp
 	answer_skip_texts(&values);
 	count = row_array(&names, 1);
 	others = row_array(&values, 1);
-	for (uint64_t i = 0; r == 0 && i < MIN(count, others); i++) {
+	/* finding a fact looks at all of them */
+	count = MIN(MIN(count, others), ANSWER_FACTS_MAX);
+	for (uint64_t i = 0; r == 0 && i < count; i++) {
 		const char *name = row_text(&names, &reader->comm);
 		const char *value = row_text(&values, &reader->cgroup);
 
@@ -358,6 +441,18 @@ static int answer_add_facts(struct answer_reader *reader, const struct answer_sp
 			r = tape_add_fact(reader->tape, name, value);
 	}
 	return r;
+}
+
+/* Refuses more losses than can be compared with all spans. */
+static int answer_expect_losses(struct answer_reader *reader, struct error *error)
+{
+	uint64_t losses = reader->answer->losses.size / ANSWER_LOSS_SIZE;
+
+	if (losses > ANSWER_LOSSES_MAX)
+		return error_set(error, -EFBIG,
+				 "the answer has more than %u losses; ask for less time",
+				 ANSWER_LOSSES_MAX);
+	return answer_spend(reader, losses * reader->spans.count, error);
 }
 
 /* Adds the losses that overlap the span. */
@@ -389,14 +484,35 @@ static int answer_add_losses(struct answer_reader *reader, const struct answer_s
 	return r;
 }
 
+/* Adds the samples of the span. */
+static int answer_add_samples(struct answer_reader *reader, const struct answer_span *span,
+			      struct error *error)
+{
+	const struct buffer *bytes = &reader->answer->samples;
+	size_t at = answer_first_row(reader, span->begin_ns / NSEC_PER_USEC);
+	struct reader rows;
+	int r = 0;
+
+	reader_init(&rows, bytes->data, bytes->size);
+	for (; r == 0 && at < reader->rows.count &&
+	       reader->rows.items[at].time_us < span->end_ns / NSEC_PER_USEC;
+	     at++) {
+		if (++reader->copied > ANSWER_OVERLAP_MAX * (uint64_t)reader->rows.count)
+			return answer_damaged(error, "segments that overlap");
+		rows.position = reader->rows.items[at].place;
+		r = answer_take_sample(reader, &rows, error);
+	}
+	return r;
+}
+
 /* Makes the tape of a span, whose perf clock is the wall clock of the host. */
 static int answer_encode_span(struct answer_reader *reader, const struct answer_span *span,
 			      struct buffer *tapes, struct error *error)
 {
-	const struct buffer *bytes = &reader->answer->samples;
-	struct reader rows;
 	int r;
 
+	if (tapes->size > ANSWER_BYTES_MAX)
+		return answer_damaged(error, "its segments take too much memory");
 	reader->tape = tape_free(reader->tape);
 	r = tape_new(&reader->tape);
 	if (r < 0)
@@ -411,9 +527,8 @@ static int answer_encode_span(struct answer_reader *reader, const struct answer_
 		r = answer_add_facts(reader, span);
 	if (r == 0)
 		r = answer_add_losses(reader, span, error);
-	reader_init(&rows, bytes->data, bytes->size);
-	while (r == 0 && reader_left(&rows))
-		r = answer_take_sample(reader, &rows, span, error);
+	if (r == 0)
+		r = answer_add_samples(reader, span, error);
 	if (r == 0)
 		r = tape_sort_samples(reader->tape);
 	return r < 0 ? r : segment_encode(reader->tape, SEGMENT_HASTY, ANSWER_BYTES_MAX, tapes);
@@ -433,9 +548,11 @@ int window_answer_encode(const struct window_answer *answer, uint64_t from_ns, u
 	int r = answer_read_spans(&reader, from_ns, to_ns, error);
 
 	if (r == 0)
+		r = answer_expect_losses(&reader, error);
+	if (r == 0)
+		r = answer_find_samples(&reader, error);
+	if (r == 0)
 		r = answer_find_stacks(&reader, error);
-	if (r == 0 && reader.spans.count > INT_MAX)
-		r = -EBADMSG;
 	if (reader.spans.count)
 		qsort(reader.spans.items, reader.spans.count, sizeof(*reader.spans.items),
 		      answer_compare_spans);
