@@ -50,6 +50,18 @@ int file_read(const char *path, size_t limit, char **ret_data, size_t *ret_size)
 	return file_read_fd(fd, limit, ret_data, ret_size);
 }
 
+int file_read_own(const char *path, size_t limit, char **ret_data, size_t *ret_size)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	struct stat about;
+
+	if (fd < 0 || fstat(fd, &about) < 0)
+		return -errno;
+	if (!S_ISREG(about.st_mode) || about.st_uid != geteuid())
+		return -EPERM;
+	return file_read_fd(fd, limit, ret_data, ret_size);
+}
+
 int file_write_all(int fd, const void *data, size_t size)
 {
 	const char *at = data;

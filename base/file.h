@@ -13,6 +13,11 @@
  * -EFBIG beyond `limit` bytes. The caller frees *ret_data. ret_size may be NULL.
  */
 int file_read(const char *path, size_t limit, char **ret_data, size_t *ret_size);
+/*
+ * Like file_read(), but only a regular file of this user, and not through a link, for a folder
+ * where others may put something. Returns -EPERM or -ELOOP for anything else, and never waits.
+ */
+int file_read_own(const char *path, size_t limit, char **ret_data, size_t *ret_size);
 /* Reads the file of an open descriptor in the same way, from offset 0, with pread(). */
 int file_read_fd(int fd, size_t limit, char **ret_data, size_t *ret_size);
 /*

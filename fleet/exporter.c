@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -32,6 +34,24 @@ static uint64_t exporter_hash_server(const char *url)
 	return hash_bytes(url, strlen(url));
 }
 
+/* Whoever can write there can put a link or rows of their own into the place of our files. */
+static int exporter_check_folder(const char *folder, struct error *error)
+{
+	struct stat about;
+
+	if (stat(folder, &about) < 0)
+		return error_set(error, -errno, "%s: %s", folder, strerror(errno));
+	if (about.st_uid != geteuid())
+		return error_set(error, -EPERM,
+				 "%s: belongs to another user; give --state another folder",
+				 folder);
+	if (about.st_mode & (S_IWGRP | S_IWOTH))
+		return error_set(error, -EPERM,
+				 "%s: other users can write there; run: chmod go-w %s", folder,
+				 folder);
+	return 0;
+}
+
 static int exporter_take_lock(struct exporter *exporter, struct error *error)
 {
 	_cleanup_free_ char *path = NULL;
@@ -55,7 +75,7 @@ static int exporter_read_state(struct exporter *exporter, struct error *error)
 
 	if (asprintf(&path, "%s/" EXPORTER_STATE, exporter->options.folder) < 0)
 		return -ENOMEM;
-	r = file_read(path, EXPORTER_STATE_MAX, &data, &size);
+	r = file_read_own(path, EXPORTER_STATE_MAX, &data, &size);
 	if (r == -ENOENT) {
 		exporter->state.server = server;
 		return 0;
@@ -85,7 +105,9 @@ int exporter_new(struct server *server, const struct exporter_options *options,
 	exporter->server = server;
 	exporter->options = *options;
 	exporter->lock = -1;
-	r = exporter_take_lock(exporter, error);
+	r = exporter_check_folder(options->folder, error);
+	if (r == 0)
+		r = exporter_take_lock(exporter, error);
 	if (r == 0)
 		r = exporter_read_state(exporter, error);
 	if (r < 0)

@@ -196,7 +196,7 @@ int outbox_open(const char *folder, struct outbox_reader *ret_reader, struct err
 {
 	_cleanup_(outbox_close) struct outbox_reader reader = { 0 };
 	_cleanup_free_ char *path = outbox_path(folder, OUTBOX_FILE);
-	int r = path ? file_read(path, OUTBOX_MAX, &reader.data, &reader.size) : -ENOMEM;
+	int r = path ? file_read_own(path, OUTBOX_MAX, &reader.data, &reader.size) : -ENOMEM;
 
 	if (r == -ENOENT)
 		return 0;

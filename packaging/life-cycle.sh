@@ -170,7 +170,8 @@ ends_recording() {
 
 nothing_left() {
 	local path
-	for path in "$store" /var/lib/private/perftape /var/spool/perftape /etc/perftape /usr/bin/perftape; do
+	for path in "$store" /var/lib/private/perftape /var/lib/perftape-ship /var/lib/private/perftape-ship \
+		/var/spool/perftape /etc/perftape /usr/bin/perftape; do
 		if [ -e "$path" ] || [ -L "$path" ]; then
 			echo "$path is still there"
 			return 1

@@ -395,6 +395,37 @@ def test_packed_log(folder, _store):
         yield f"incidents scan of {bomb.stat().st_size} bytes: {code.returncode}, {code.stderr}"
 
 
+# The state of ship, and what a follower leaves
+
+
+def test_state(folder, store):
+    """A folder for the state of ship in which another user put a link to a file of root's, and one for snapshots in
+    which the file of the follower is a pipe."""
+    state_folder, secret = folder / "state", folder / "secret"
+    secret.write_text(SECRET)
+    secret.chmod(0o600)
+    state_folder.mkdir()
+    os.link(secret, state_folder / ".outbox")
+    before = state(secret)
+    for owner, mode in ((NOBODY, 0o700), (0, 0o777)):
+        os.chown(state_folder, owner, owner)
+        state_folder.chmod(mode)
+        to = ("--to", "http://127.0.0.1:9", "--store", store, "--state", state_folder)
+        if run("ship", "--once", *to).returncode == 0:
+            yield f"root ships with a state in a folder of uid {owner} with mode {mode:o}"
+    if state(secret) != before:
+        yield f"ship changed a file of root's: {state(secret)}"
+    left = folder / "left"
+    left.mkdir()
+    os.mkfifo(left / ".followed")
+    words = [PERFTAPE, "incidents", "--follow", "--leave", left, "--store", store]
+    with subprocess.Popen(words, stderr=subprocess.PIPE) as follower:
+        said = follower.stderr.readline()
+        if b"waits for incidents" not in said:
+            yield f"a follower does not start beside a pipe: {said}"
+        follower.terminate()
+
+
 # The terminal
 
 
@@ -417,7 +448,7 @@ def main():
         base.chmod(0o755)
         store = recorded(base)
         users = (test_answers, test_foreign_store, test_moved_store, test_modes, test_terminal)
-        for test in (*users, test_packed_log, test_readers):
+        for test in (*users, test_state, test_packed_log, test_readers):
             folder = base / test.__name__
             folder.mkdir()
             checks.append((test.__doc__, list(test(folder, store))))

@@ -483,6 +483,33 @@ static void test_replace_planted(void)
 	CHECK_EQ(rmdir(dir), 0);
 }
 
+/* In a folder of others, only a regular file of our own is read, and a pipe does not make us wait.
+ */
+static void test_read_own(void)
+{
+	char dir[] = "/tmp/perftape-test.XXXXXX", path[256], other[256];
+	_cleanup_free_ char *data = NULL;
+	size_t size;
+
+	CHECK(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/x", dir);
+	snprintf(other, sizeof(other), "%s/other", dir);
+	CHECK_EQ(file_replace(dir, "x", "ours", 4), 0);
+	CHECK_EQ(file_read_own(path, 100, &data, &size), 0);
+	CHECK_STR(data, "ours");
+	CHECK_EQ(symlink(path, other), 0);
+	CHECK_EQ(file_read_own(other, 100, &data, &size), -ELOOP);
+	unlink(other);
+	CHECK_EQ(mkfifo(other, 0600), 0);
+	CHECK_EQ(file_read_own(other, 100, &data, &size), -EPERM);
+	unlink(other);
+	CHECK_EQ(file_read_own(other, 100, &data, &size), -ENOENT);
+	if (chown(path, 65534, 65534) == 0)
+		CHECK_EQ(file_read_own(path, 100, &data, &size), -EPERM);
+	unlink(path);
+	CHECK_EQ(rmdir(dir), 0);
+}
+
 static void test_error(void)
 {
 	struct error error = { 0 };
@@ -552,4 +579,5 @@ CHECK_MAIN({ "sort is stable", test_sort },
 	   { "shares, plurals and ages are formatted", test_number_format },
 	   { "files are read, written and replaced", test_files },
 	   { "a planted file is not written into", test_replace_planted },
+	   { "a file of others is not read in place of ours", test_read_own },
 	   { "errors keep their code and text", test_error })
