@@ -121,7 +121,7 @@ static void read_taken(struct snapshot_keeper *keeper)
 
 	if (snprintf(file, sizeof(file), "%s/%s", taken_folder(keeper), taken_file(keeper)) >=
 		    (int)sizeof(file) ||
-	    file_read(file, TAKEN_FILE_MAX, &text, NULL) < 0)
+	    file_read_own(file, TAKEN_FILE_MAX, &text, NULL) < 0)
 		return;
 	for (at = text;
 	     sscanf(at, "%" SCNu64 " %" SCNu64 "%n", &taken.id, &taken.until_ns, &size) == 2;
@@ -292,7 +292,7 @@ static void snapshot_keeper_removed(void *context, const char *name)
 
 static void snapshot_keeper_take(struct snapshot_keeper *keeper, const struct book *book,
 				 const struct episode *episode, uint64_t until_ns,
-				 struct taken *taken)
+				 struct taken *taken, bool ending)
 {
 	uint64_t from_ns = episode->start_ns - WINDOW_BEFORE_NS;
 	char file[PATH_MAX];
@@ -308,11 +308,14 @@ static void snapshot_keeper_take(struct snapshot_keeper *keeper, const struct bo
 		r = snapshot_keeper_write_text(keeper, file);
 	taken->at_ns = clock_ns(CLOCK_MONOTONIC);
 	taken->failed = r < 0 ? taken->failed + 1 : 0;
-	if (r < 0 && taken->failed < TRIES)
+	if (r < 0 && taken->failed < TRIES && !ending)
 		return;
 	if (r < 0)
-		warn("cannot write a snapshot of incident %llu to %s",
-		     (unsigned long long)episode->id, keeper->options.folder);
+		warn("cannot write a snapshot of incident %llu to %s%s",
+		     (unsigned long long)episode->id, keeper->options.folder,
+		     r == -ETIMEDOUT ? " before the end" : "");
+	if (r < 0 && ending)
+		return;
 	taken->until_ns = until_ns;
 	taken->failed = 0;
 	write_taken(keeper);
@@ -352,7 +355,7 @@ static uint64_t snapshot_keeper_take_if_due(struct snapshot_keeper *keeper, cons
 	uint64_t wait_ns = taken ? due_in(keeper, episode, taken, until_ns, ending) : UINT64_MAX;
 
 	if (!wait_ns) {
-		snapshot_keeper_take(keeper, book, episode, until_ns, taken);
+		snapshot_keeper_take(keeper, book, episode, until_ns, taken, ending);
 		return taken->failed ? AGAIN_NS : UINT64_MAX;
 	}
 	return wait_ns;
