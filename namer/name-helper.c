@@ -155,19 +155,14 @@ static int name_helper_ready(struct name_helper *helper)
 	return r < 0 ? -ECHILD : 0;
 }
 
-/* Returns whether the present question took longer than any question may. */
-static bool name_helper_is_past(const struct name_helper *helper)
-{
-	return (helper->until_ns && clock_ns(CLOCK_MONOTONIC) >= helper->until_ns) ||
-	       helper->waited_ns >= helper->patience.starved_ns;
-}
-
 /* Returns whether a helper that is silent took too long for the present question. */
 static bool name_helper_is_late(const struct name_helper *helper)
 {
 	const struct name_helper_patience *patience = &helper->patience;
 
-	if (name_helper_is_past(helper) ||
+	if (helper->until_ns && clock_ns(CLOCK_MONOTONIC) >= helper->until_ns)
+		return true;
+	if (helper->waited_ns >= patience->starved_ns ||
 	    name_helper_used_ns(helper) >= helper->cpu_ns + patience->cpu_ns)
 		return true;
 	return helper->waited_ns >= patience->blocked_ns && !helper_waits_for_cpu(helper->pid);
@@ -186,7 +181,8 @@ static bool name_helper_poll(struct name_helper *helper, short events)
 
 /*
  * Waits until the socket can be read or written. A helper that was taken over may send single
- * bytes, so each wait counts.
+ * bytes, so each wait counts. An answer that is there is taken even after the time for a tape,
+ * because this process itself may have been late.
  */
 static int name_helper_wait(void *context, short events)
 {
@@ -197,7 +193,7 @@ static int name_helper_wait(void *context, short events)
 			return -ETIME;
 		name_helper_waits(helper);
 	}
-	return name_helper_is_past(helper) ? -ETIME : 0;
+	return helper->waited_ns >= helper->patience.starved_ns ? -ETIME : 0;
 }
 
 /* The kernel drops files that a hostile helper sends, because recv() does not accept files. */
