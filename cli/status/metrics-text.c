@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cli/status/metrics-text.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/foreign.h"
@@ -25,6 +28,7 @@ void metrics_family(struct metrics_text *metrics, const char *family, enum metri
 	metrics->type = type;
 	metrics_about(metrics, "HELP", help);
 	metrics_about(metrics, "TYPE", type == METRICS_COUNTER ? "counter" : "gauge");
+	metrics->family_begin = metrics->text->size;
 }
 
 /* Returns the size of the beginning that fits, without a part of a character. */
@@ -52,8 +56,10 @@ void metrics_label(struct metrics_text *metrics, const char *name, const char *v
 {
 	_cleanup_(buffer_done) struct buffer clean = { 0 };
 
-	if (!metrics->labels)
+	if (!metrics->labels) {
+		metrics->sample_begin = metrics->text->size;
 		metrics_begin_sample(metrics);
+	}
 	buffer_printf(metrics->text, "%s%s=\"", metrics->labels++ ? "," : "{", name);
 	foreign_put(&clean, value, metrics_fit(value));
 	metrics->text->failed |= buffer_failed(&clean);
@@ -65,8 +71,43 @@ void metrics_label(struct metrics_text *metrics, const char *name, const char *v
 	buffer_u8(metrics->text, '"');
 }
 
+/* Returns whether the family has a sample with the labels of the current one. */
+static bool metrics_is_repeated(const struct metrics_text *metrics)
+{
+	const char *text = (const char *)metrics->text->data;
+	const char *at = text + metrics->family_begin, *sample = text + metrics->sample_begin;
+	size_t size = metrics->text->size - metrics->sample_begin;
+
+	if (buffer_failed(metrics->text))
+		return false;
+	while (at < sample) {
+		const char *newline = memchr(at, '\n', sample - at);
+
+		if ((size_t)(sample - at) > size && memcmp(at, sample, size) == 0 &&
+		    at[size] == '}')
+			return true;
+		at = newline ? newline + 1 : sample;
+	}
+	return false;
+}
+
+/* Puts a label that makes the current sample differ from the others of its family. */
+static void metrics_tell_apart(struct metrics_text *metrics)
+{
+	size_t size = metrics->text->size;
+	char number[16];
+
+	for (unsigned int count = 2; metrics_is_repeated(metrics); count++) {
+		metrics->text->size = size;
+		snprintf(number, sizeof(number), "%u", count);
+		metrics_label(metrics, "repeat", number);
+	}
+}
+
 static void metrics_begin_value(struct metrics_text *metrics)
 {
+	if (metrics->labels)
+		metrics_tell_apart(metrics);
 	if (metrics->labels)
 		buffer_u8(metrics->text, '}');
 	else

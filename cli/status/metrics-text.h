@@ -34,6 +34,10 @@ struct metrics_text {
 	enum metrics_type type;
 	/* Number of labels so far of the current sample. */
 	unsigned int labels;
+	/* Where the samples of the family begin in the text, and where the current sample begins.
+	 */
+	size_t family_begin;
+	size_t sample_begin;
 };
 
 /* Begins a family of samples. `help` is a text of the program, in one line. */
@@ -44,7 +48,10 @@ void metrics_family(struct metrics_text *metrics, const char *family, enum metri
  * `?` (base/foreign), and special characters are escaped.
  */
 void metrics_label(struct metrics_text *metrics, const char *name, const char *value);
-/* End a sample with its value. */
+/*
+ * End a sample with its value. Others may choose labels that are equal once they are cut and clean,
+ * and a reader refuses the whole text for two equal samples. So later ones get the label `repeat`.
+ */
 void metrics_number(struct metrics_text *metrics, uint64_t value);
 void metrics_seconds(struct metrics_text *metrics, uint64_t ns);
 /* Ends the text. */

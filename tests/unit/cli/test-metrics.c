@@ -114,6 +114,40 @@ static void test_file(void)
 	CHECK_EQ(file_publish(path, "four\n", 5), -ENOENT);
 }
 
+/* Values that differ only where they are cut or cleaned: readers refuse a text with equal samples.
+ */
+static void test_repeated(void)
+{
+	_cleanup_(buffer_done) struct buffer buffer = { 0 };
+	struct metrics_text metrics = { .text = &buffer };
+	char longest[METRICS_LABEL_BYTES + 2];
+
+	metrics_family(&metrics, "a", METRICS_GAUGE, "A.");
+	for (char end = '0'; end < '3'; end++) {
+		memset(longest, 'x', METRICS_LABEL_BYTES);
+		longest[METRICS_LABEL_BYTES] = end;
+		longest[METRICS_LABEL_BYTES + 1] = 0;
+		metrics_label(&metrics, "by", longest);
+		metrics_number(&metrics, 1);
+	}
+	longest[METRICS_LABEL_BYTES] = 0;
+	metrics_label(&metrics, "by", "other");
+	metrics_number(&metrics, 1);
+	metrics_family(&metrics, "b", METRICS_GAUGE, "B.");
+	metrics_label(&metrics, "by", longest);
+	metrics_number(&metrics, 1);
+	for (int count = 2; count <= 4; count++) {
+		char label[METRICS_LABEL_BYTES + 64];
+
+		snprintf(label, sizeof(label), "\na{by=\"%s\",repeat=\"%d\"} 1\n", longest, count);
+		CHECK_EQ(strstr(buffer_shown(&buffer), label) != NULL, count <= 3);
+	}
+	CHECK(strstr(buffer_shown(&buffer), "\na{by=\"other\"} 1\n"));
+	CHECK(!strstr(buffer_shown(&buffer), "\nb{by=\"x") ||
+	      !strstr(strstr(buffer_shown(&buffer), "\nb{by=\"x"), "repeat"));
+}
+
 CHECK_MAIN({ "counters and gauges in both forms", test_forms },
 	   { "text that others chose stays in its label", test_foreign },
+	   { "samples with equal labels get another label", test_repeated },
 	   { "the file is replaced as a whole, and everybody may read it", test_file })
