@@ -15,7 +15,9 @@
 #define MINUTE_SLICE_SAMPLES 150000
 
 struct minute_row {
-	uint64_t stack_hash;
+	/* Hashes of the callers and of the leaf; both 0 for the sum of all others. */
+	uint64_t callers;
+	uint64_t leaf;
 	uint64_t samples;
 	uint64_t period;
 	uint32_t minute;
@@ -28,6 +30,8 @@ struct minute_row {
 struct minute_rows {
 	array_of(struct minute_row) list;
 	struct table table;
+	/* Made of the first slice. */
+	struct stack_names names;
 	/* Counts of the first slice. */
 	uint32_t strings;
 	size_t stacks;
@@ -38,6 +42,7 @@ static void minute_rows_done(struct minute_rows *sums)
 {
 	array_done(&sums->list);
 	table_done(&sums->table);
+	stack_names_done(&sums->names);
 }
 
 static bool minute_rows_equal(const void *context, uint32_t value, const void *key)
@@ -45,12 +50,13 @@ static bool minute_rows_equal(const void *context, uint32_t value, const void *k
 	const struct minute_rows *sums = context;
 	const struct minute_row *a = &sums->list.items[value], *b = key;
 
-	return a->stack_hash == b->stack_hash && a->minute == b->minute && a->comm == b->comm;
+	return a->callers == b->callers && a->leaf == b->leaf && a->minute == b->minute &&
+	       a->comm == b->comm;
 }
 
 static int minute_rows_add(struct minute_rows *sums, const struct minute_row *row)
 {
-	uint64_t hash = hash_numbers(row->stack_hash, (uint64_t)row->minute << 32 | row->comm);
+	uint64_t hash = hash_numbers(row->callers ^ row->comm, row->leaf ^ row->minute);
 	uint32_t at = table_find(&sums->table, hash, minute_rows_equal, sums, row);
 
 	if (at != TABLE_NONE) {
@@ -63,9 +69,9 @@ static int minute_rows_add(struct minute_rows *sums, const struct minute_row *ro
 	return table_add(&sums->table, hash, sums->list.count - 1);
 }
 
-static int minute_rows_add_tape(struct minute_rows *sums, const struct stack_names *names,
-				uint64_t from_ns, uint64_t to_ns)
+static int minute_rows_add_tape(struct minute_rows *sums, uint64_t from_ns, uint64_t to_ns)
 {
+	const struct stack_names *names = &sums->names;
 	const struct tape *tape = names->tape;
 	int r = 0;
 
@@ -77,8 +83,8 @@ static int minute_rows_add_tape(struct minute_rows *sums, const struct stack_nam
 		if (time_ns < from_ns || time_ns >= to_ns)
 			continue;
 		r = minute_rows_add(sums, &(struct minute_row){
-						  .stack_hash = stack_names_hash(
-							  names, sample->stack, sample->frame),
+						  .callers = names->stacks[sample->stack],
+						  .leaf = names->frames[sample->frame],
 						  .samples = 1,
 						  .period = sample->period,
 						  .minute = time_ns / MINUTE_NS,
@@ -90,17 +96,17 @@ static int minute_rows_add_tape(struct minute_rows *sums, const struct stack_nam
 	return r;
 }
 
-/* By minute, and within one the heaviest first. */
+/* The heaviest first. */
 static int minute_rows_compare(const void *a, const void *b)
 {
 	const struct minute_row *first = a, *second = b;
 
-	if (first->minute != second->minute)
-		return first->minute < second->minute ? -1 : 1;
 	if (first->samples != second->samples)
 		return first->samples > second->samples ? -1 : 1;
-	if (first->stack_hash != second->stack_hash)
-		return first->stack_hash < second->stack_hash ? -1 : 1;
+	if (first->callers != second->callers)
+		return first->callers < second->callers ? -1 : 1;
+	if (first->leaf != second->leaf)
+		return first->leaf < second->leaf ? -1 : 1;
 	return (first->comm > second->comm) - (first->comm < second->comm);
 }
 
@@ -116,24 +122,50 @@ static void minute_rows_put_row(const struct minute_writer *writer, const struct
 {
 	struct buffer *to = batch_rows_add(writer->rows, FLEET_MINUTES);
 	uint32_t day = row->minute / MINUTES_PER_DAY;
+	uint64_t stack = row->leaf ? stack_names_hash(writer->names, row->stack, row->frame) : 0;
 
 	row_put_text(to, writer->host);
 	buffer_u32(to, row->minute);
 	row_put_text(to, tape_string(writer->names->tape, row->comm));
-	buffer_u64(to, row->stack_hash);
+	buffer_u64(to, stack);
 	buffer_u64(to, writer->part_us);
 	buffer_u64(to, row->samples);
 	buffer_u64(to, row->period);
-	if (row->stack_hash && sent_stacks_add(writer->sent, row->stack_hash, day))
+	if (stack && sent_stacks_add(writer->sent, stack, day))
 		stack_names_put(writer->names, row->stack, row->frame, day, writer->rows);
 }
 
-/* Puts the rows of one minute, which are sorted. */
-static void minute_rows_put_minute(const struct minute_writer *writer,
-				   const struct minute_row *minute, size_t count)
+static void minute_rows_swap(struct minute_row *a, struct minute_row *b)
+{
+	struct minute_row row = *a;
+
+	*a = *b;
+	*b = row;
+}
+
+/*
+ * Moves the heaviest rows to the begin, in order. Most rows have one sample, so sorting all of them
+ * would take longer than reading them.
+ */
+static void minute_rows_sort_heaviest(struct minute_row *rows, size_t count)
+{
+	size_t heavy = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (rows[i].samples > 1)
+			minute_rows_swap(&rows[i], &rows[heavy++]);
+	qsort(rows, heavy, sizeof(*rows), minute_rows_compare);
+	if (heavy < MINUTE_ROWS_HEAVIEST)
+		qsort(rows + heavy, count - heavy, sizeof(*rows), minute_rows_compare);
+}
+
+/* Puts the rows of one minute. */
+static void minute_rows_put_minute(const struct minute_writer *writer, struct minute_row *minute,
+				   size_t count)
 {
 	struct minute_row others = { .minute = minute->minute };
 
+	minute_rows_sort_heaviest(minute, count);
 	for (size_t i = 0; i < count; i++) {
 		if (i < MINUTE_ROWS_HEAVIEST) {
 			minute_rows_put_row(writer, &minute[i]);
@@ -146,26 +178,37 @@ static void minute_rows_put_minute(const struct minute_writer *writer,
 		minute_rows_put_row(writer, &others);
 }
 
+/* Moves the rows of the earliest minute to the begin. Returns their number. */
+static size_t minute_rows_first_minute(struct minute_row *rows, size_t count)
+{
+	uint32_t first = rows[0].minute;
+	size_t own = 0;
+
+	for (size_t i = 1; i < count; i++)
+		first = MIN(first, rows[i].minute);
+	for (size_t i = 0; i < count; i++)
+		if (rows[i].minute == first)
+			minute_rows_swap(&rows[i], &rows[own++]);
+	return own;
+}
+
 static void minute_rows_put_all(struct minute_rows *sums, const struct minute_writer *writer)
 {
-	size_t count = sums->list.count, end;
+	size_t own;
 
-	if (!count)
-		return;
-	qsort(sums->list.items, count, sizeof(*sums->list.items), minute_rows_compare);
-	for (size_t at = 0; at < count; at = end) {
-		end = at + 1;
-		while (end < count && sums->list.items[end].minute == sums->list.items[at].minute)
-			end++;
-		minute_rows_put_minute(writer, &sums->list.items[at], end - at);
+	for (size_t at = 0; at < sums->list.count; at += own) {
+		struct minute_row *rows = &sums->list.items[at];
+
+		own = minute_rows_first_minute(rows, sums->list.count - at);
+		minute_rows_put_minute(writer, rows, own);
 	}
 }
 
 /*
  * All slices of a segment have the same numbers of strings, stacks and frames, unless the segment
- * has changed.
+ * has changed. The names of the first slice then hold for all.
  */
-static int minute_rows_check(struct minute_rows *sums, const struct tape *tape)
+static int minute_rows_use_tape(struct minute_rows *sums, const struct tape *tape)
 {
 	uint32_t strings = strings_count(&tape->strings);
 
@@ -173,7 +216,9 @@ static int minute_rows_check(struct minute_rows *sums, const struct tape *tape)
 		sums->strings = strings;
 		sums->stacks = tape->stacks.count;
 		sums->frames = tape->frames.count;
+		return stack_names_init(&sums->names, tape, STACK_NAMES_FUNCTIONS);
 	}
+	sums->names.tape = tape;
 	return sums->strings == strings && sums->stacks == tape->stacks.count &&
 			       sums->frames == tape->frames.count
 		       ? 0
@@ -187,18 +232,15 @@ static int minute_rows_take_slice(struct store_reader *reader, const struct stor
 				  struct error *error)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
-	_cleanup_(stack_names_done) struct stack_names names = { 0 };
 	int r = store_reader_load(reader, segment, want, &tape, error);
 
 	if (r == 0)
-		r = minute_rows_check(sums, tape);
+		r = minute_rows_use_tape(sums, tape);
 	if (r == 0)
-		r = stack_names_init(&names, tape, STACK_NAMES_FUNCTIONS);
-	if (r == 0)
-		r = minute_rows_add_tape(sums, &names, want->from_ns, want->to_ns);
+		r = minute_rows_add_tape(sums, want->from_ns, want->to_ns);
 	if (r < 0 || !last)
 		return r;
-	writer->names = &names;
+	writer->names = &sums->names;
 	minute_rows_put_all(sums, writer);
 	return 0;
 }

@@ -117,16 +117,20 @@ static void schema_put_engine(struct schema_maker *maker, const char *arguments)
 
 /*
  * Makes the server recognise a repeated batch for a week, because a host may be cut off for that
- * time.
+ * time. Only single servers know the first setting of the line, and only current ones the others.
  */
 static void schema_put_settings(struct schema_maker *maker, const char *line)
 {
+	const char *others = line + strcspn(line, ",;");
+
 	if (maker->target->cluster)
 		buffer_text(&maker->statement,
 			    "SETTINGS replicated_deduplication_window = 10000,\n"
 			    "    replicated_deduplication_window_seconds = 604800");
 	else if (maker->target->current)
-		buffer_bytes(&maker->statement, line, strcspn(line, ";"));
+		buffer_bytes(&maker->statement, line, others - line);
+	if (maker->target->current)
+		buffer_bytes(&maker->statement, others, strcspn(others, ";"));
 	schema_end_statement(maker);
 }
 

@@ -17,26 +17,27 @@ ENGINE = ReplacingMergeTree
 ORDER BY version
 SETTINGS non_replicated_deduplication_window = 10000;
 
--- Single samples, of the windows that hosts ship in full.
+-- Single samples, of the windows that hosts ship in full. The order puts samples of one program side by side, and
+-- large blocks have each stack once for many samples: both make the column `stack` smaller.
 -- shard: cityHash64(host)
 CREATE TABLE IF NOT EXISTS samples
 (
     host LowCardinality(String) CODEC(ZSTD(1)),
     minute UInt32 CODEC(Delta(4), ZSTD(1)),
-    tid UInt32 CODEC(ZSTD(1)),
-    ts UInt64 CODEC(Delta(8), ZSTD(1)),
-    cpu UInt16 CODEC(ZSTD(1)),
-    stack UInt64 CODEC(ZSTD(1)),
-    pid UInt32 CODEC(ZSTD(1)),
     comm LowCardinality(String) CODEC(ZSTD(1)),
+    tid UInt32 CODEC(Delta(4), ZSTD(1)),
+    ts UInt64 CODEC(Delta(8), ZSTD(3)),
+    cpu UInt16 CODEC(ZSTD(1)),
+    stack UInt64 CODEC(ZSTD(3)),
+    pid UInt32 CODEC(Delta(4), ZSTD(1)),
     cgroup LowCardinality(String) CODEC(ZSTD(1)),
     period UInt64 CODEC(ZSTD(1))
 )
 ENGINE = ReplacingMergeTree
 PARTITION BY intDiv(minute, 1440)
-ORDER BY (host, minute, tid, ts, cpu, stack)
+ORDER BY (host, minute, comm, tid, ts, cpu, stack)
 TTL toDateTime(minute * 60) + toIntervalDay({samples_days:UInt32})
-SETTINGS non_replicated_deduplication_window = 10000;
+SETTINGS non_replicated_deduplication_window = 10000, min_compress_block_size = 262144, max_compress_block_size = 262144;
 
 -- A window of which the host shipped every sample: a part of one segment. The facts are those of the segment.
 -- shard: cityHash64(host)

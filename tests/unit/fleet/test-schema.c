@@ -27,10 +27,11 @@ static void test_current(void)
 	CHECK_EQ(schema_make(&current, &schema), 0);
 	CHECK_EQ(schema.statements.count, schema.tables.count);
 	samples = statement(&schema, "CREATE TABLE IF NOT EXISTS db.samples\n");
-	CHECK(strstr(samples, "ts UInt64 CODEC(Delta(8), ZSTD(1)),\n"));
-	CHECK(strstr(samples, "ORDER BY (host, minute, tid, ts, "));
+	CHECK(strstr(samples, "ts UInt64 CODEC(Delta(8), ZSTD(3)),\n"));
+	CHECK(strstr(samples, "ORDER BY (host, minute, comm, tid, ts, "));
 	CHECK(strstr(samples, "toIntervalDay(14)"));
 	CHECK(strstr(samples, "SETTINGS non_replicated_deduplication_window"));
+	CHECK(strstr(samples, "= 10000, min_compress_block_size = 262144, max"));
 	CHECK(strstr(statement(&schema, "CREATE TABLE IF NOT EXISTS db.minutes\n"),
 		     "toIntervalDay(400)"));
 }
@@ -60,6 +61,9 @@ static void test_cluster(void)
 
 	cluster.cluster = "c";
 	CHECK_EQ(schema_make(&cluster, &schema), 0);
+	CHECK(strstr(
+		statement(&schema, "CREATE TABLE IF NOT EXISTS db.samples_local ON CLUSTER c\n"),
+		"window_seconds = 604800, min_compress_block_size = 262144, max"));
 	CHECK_EQ(schema.statements.count, 2 * schema.tables.count);
 	stacks = statement(&schema, "CREATE TABLE IF NOT EXISTS db.stacks_local ON CLUSTER c\n");
 	CHECK(strstr(stacks, "'/clickhouse/tables/{shard}/db.stacks', '{replica}', day)\n"));
