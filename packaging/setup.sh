@@ -89,6 +89,8 @@ missing_to_test_long() {
 	has debootstrap || echo "debootstrap makes roots in which packages are tried"
 	has qemu-system-x86_64 || echo "qemu-system-x86 boots a root"
 	has mkfs.ext4 || echo "e2fsprogs makes a disk of a root"
+	has clickhouse-server || echo "clickhouse-server is a node of a fleet's cluster"
+	[ -e /usr/share/java/zookeeper.jar ] || echo "zookeeper keeps a fleet's cluster together"
 }
 
 # Installs the packages that a missing_... function lists. This is the only step that needs root,
@@ -108,7 +110,7 @@ install() {
 	say "installing missing packages:"
 	printf '%s\n' "$1" | sed 's/^\([^ ]*\) /  \1: /' >&2
 
-	apt="$as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300"
+	apt="$as_root env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get -o DPkg::Lock::Timeout=300"
 	# shellcheck disable=SC2086 # both are lists of words
 	{
 		in_lists $packages || watched $apt update || die "apt-get update failed"

@@ -70,6 +70,10 @@ class Handler(socketserver.StreamRequestHandler):
         if fault == "corrupt" and body:
             place = self.server.random.randrange(len(body))
             body = body[:place] + bytes([body[place] ^ 1 << self.server.random.randrange(8)]) + body[place + 1 :]
+        if fault == "kill":
+            self.ask(head, body, whole=False)
+            self.server.on_fault()
+            raise Broken
         if fault == "cut late":
             self.ask(head, body[: len(body) // 2], whole=False)
             raise Broken
@@ -77,11 +81,12 @@ class Handler(socketserver.StreamRequestHandler):
         if fault == "double":
             answer = self.ask(head, body)
         if fault == "lose answer":
+            self.server.on_fault()
             raise Broken
         self.wfile.write(answer)
 
     def ask(self, head, body, whole=True):
-        """Posts to the server; without the whole body, the server sees the connection end."""
+        """Posts to the server; if this is not the whole, the connection ends before the answer."""
         with socket.create_connection(("127.0.0.1", self.server.upstream)) as upstream:
             upstream.sendall(head + body)
             if not whole:
@@ -93,10 +98,12 @@ class Proxy(socketserver.ThreadingTCPServer):
     allow_reuse_address = True
     daemon_threads = True
 
-    def __init__(self, upstream, every=0, seed=1, context=None):
-        """Each `every`-th insert meets a fault, one kind after the other; 0: none does."""
+    def __init__(self, upstream, every=0, seed=1, context=None, faults=FAULTS):
+        """Each `every`-th insert meets a fault, one kind after the other; 0: none does. When the server has an
+        insert whose answer never comes, on_fault() is called."""
         super().__init__(("127.0.0.1", 0), Handler)
         self.upstream, self.every, self.random, self.context = upstream, every, random.Random(seed), context
+        self.faults, self.on_fault = faults, lambda: None
         self.port = self.server_address[1]
         self.url = f"{'https' if context else 'http'}://127.0.0.1:{self.port}"
         self.lock, self.inserts, self.met = threading.Lock(), itertools.count(1), []
@@ -126,7 +133,7 @@ class Proxy(socketserver.ThreadingTCPServer):
             number = next(self.inserts)
             if number % self.every:
                 return None
-            fault = FAULTS[number // self.every % len(FAULTS)]
+            fault = self.faults[number // self.every % len(self.faults)]
             self.met.append(fault)
             return fault
 
