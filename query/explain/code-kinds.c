@@ -91,11 +91,15 @@ uint8_t code_kinds_of(const char *symbol)
 	return bits;
 }
 
+/* No symbol has this mark, because it has more kinds than there are. */
+#define CODE_MARK_UNKNOWN 0xff
+_Static_assert(CODE_KINDS < 8, "a mark of all kinds must differ from an unknown one");
+
 static int code_marks_reserve(struct code_marks *marks, const struct tape *tape)
 {
 	size_t symbols = strings_count(&tape->strings);
 
-	if (array_reserve(&marks->symbols, symbols) < 0 ||
+	if (array_reserve(&marks->symbols, MAX(symbols, (size_t)1)) < 0 ||
 	    array_reserve(&marks->stacks, tape->stacks.count) < 0)
 		return -ENOMEM;
 	marks->symbols.count = symbols;
@@ -111,14 +115,26 @@ static uint8_t code_marks_frame(const struct code_marks *marks, const struct tap
 	return marks->symbols.items[tape->frames.items[frame].symbol];
 }
 
+/* Marks the symbols of kernel frames. Most strings of a tape are not a name of the kernel's. */
+static void code_marks_symbols(struct code_marks *marks, const struct tape *tape)
+{
+	memset(marks->symbols.items, CODE_MARK_UNKNOWN, marks->symbols.count);
+	for (uint32_t i = 0; i < tape->frames.count; i++) {
+		uint32_t symbol = tape->frames.items[i].symbol;
+		uint8_t *mark = &marks->symbols.items[symbol];
+
+		if (stack_class_is_kernel(tape, i) && *mark == CODE_MARK_UNKNOWN)
+			*mark = code_kinds_of(tape_string(tape, symbol));
+	}
+}
+
 int code_marks_make(struct code_marks *marks, const struct tape *tape)
 {
 	int r = code_marks_reserve(marks, tape);
 
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < marks->symbols.count; i++)
-		marks->symbols.items[i] = code_kinds_of(tape_string(tape, i));
+	code_marks_symbols(marks, tape);
 	/* callers precede the functions that they call */
 	for (size_t i = 0; i < tape->stacks.count; i++) {
 		const struct tape_stack *stack = &tape->stacks.items[i];

@@ -110,6 +110,17 @@ int explain_run(struct store_reader *reader, const struct explain_options *optio
 	return r;
 }
 
+/* Returns the end of the last sound segment that the search saw; UINT64_MAX if it saw none. */
+static uint64_t explain_recorded_end(const struct spikes *spikes)
+{
+	uint64_t end_ns = 0;
+
+	for (size_t i = 0; i < spikes->found.list.count; i++)
+		if (!*spikes->found.list.items[i].damage)
+			end_ns = MAX(end_ns, spikes->found.list.items[i].end_ns);
+	return end_ns ? end_ns : UINT64_MAX;
+}
+
 int explain_narrow(struct store_reader *reader, const struct question *question, uint64_t *from_ns,
 		   uint64_t *to_ns, struct error *error)
 {
@@ -127,6 +138,8 @@ int explain_narrow(struct store_reader *reader, const struct question *question,
 		spikes_sort_by_weight(&spikes);
 		*from_ns = MAX(*from_ns, spikes.list.items[0].from_ns);
 		*to_ns = MIN(*to_ns, spikes.list.items[0].to_ns);
+	} else if (r == 0) {
+		*to_ns = MIN(*to_ns, explain_recorded_end(&spikes));
 	}
 	*from_ns = MAX(*from_ns, *to_ns - MIN(*to_ns, EXPLAIN_STALL_MAX_NS));
 	spikes_done(&spikes);

@@ -40,8 +40,8 @@ int explain_run(struct store_reader *reader, const struct explain_options *optio
 void explain_done(struct explain *explain);
 
 /*
- * Narrows a stall that is longer than EXPLAIN_STALL_MAX_NS to the worst full CPU in it, or to its
- * end. Returns 0 or a negative errno.
+ * Narrows a stall that is longer than EXPLAIN_STALL_MAX_NS to the worst full CPU in it, or to the
+ * end of what is recorded in it. Returns 0 or a negative errno.
  */
 int explain_narrow(struct store_reader *reader, const struct question *question, uint64_t *from_ns,
 		   uint64_t *to_ns, struct error *error);

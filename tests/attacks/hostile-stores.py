@@ -52,6 +52,7 @@ READERS = (
     ["heatmap", *ALL],
     ["spikes", *ALL],
     ["diff", *ALL],
+    ["explain", *ALL],
     ["gauges", *ALL],
     ["gauges", "--csv", *ALL],
     ["incidents"],
