@@ -144,7 +144,7 @@ static int find_group(const struct invocation *invocation, gid_t *ret_group, str
 static int give_to_group(const struct invocation *invocation, struct error *error)
 {
 	const char *store = store_path(invocation);
-	gid_t group;
+	gid_t group = 0;
 	int r = find_group(invocation, &group, error);
 
 	if (r <= 0)
@@ -164,7 +164,7 @@ static int give_to_group(const struct invocation *invocation, struct error *erro
 static int make_users_folder(const struct invocation *invocation, const char *user,
 			     const char *store, struct error *error)
 {
-	gid_t group;
+	gid_t group = 0;
 	int given = find_group(invocation, &group, error), r = MIN(given, 0);
 
 	if (r == 0)

@@ -142,7 +142,7 @@ static int fleet_spikes_answer(struct fleet_answer *answer, uint64_t min_s)
 int fleet_spikes(const struct invocation *invocation)
 {
 	_cleanup_(fleet_answer_done) struct fleet_answer answer = { 0 };
-	uint64_t min_s;
+	uint64_t min_s = 0;
 	int r = fleet_spikes_parse_min(invocation, &min_s);
 
 	if (r == EXIT_DONE)

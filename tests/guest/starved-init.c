@@ -141,7 +141,7 @@ static pid_t start(const char *name, int cpu, void (*body)(void))
 	_exit(0);
 }
 
-static pid_t run(char *const words[], int output)
+static pid_t run(const char *const words[], int output)
 {
 	pid_t pid = fork();
 
@@ -151,7 +151,7 @@ static pid_t run(char *const words[], int output)
 	pin(0);
 	if (output >= 0)
 		dup2(output, STDOUT_FILENO);
-	execv(words[0], words);
+	execv(words[0], (char *const *)words);
 	_exit(127);
 }
 
@@ -269,8 +269,8 @@ static void hog(void)
 /* Waits until a command of perftape prints a text about the store. */
 static void wait_for(const char *command, const char *text)
 {
-	char *const words[] = {
-		"/perftape", (char *)command, "-q", "--json", "--store", STORE, NULL
+	const char *const words[] = {
+		"/perftape", command, "-q", "--json", "--store", STORE, NULL
 	};
 
 	for (int tries = 0; tries < 300; tries++) {
@@ -293,7 +293,7 @@ static void wait_for(const char *command, const char *text)
 	power_off();
 }
 
-static void tell(const char *word, char *const command[])
+static void tell(const char *word, const char *const command[])
 {
 	int pipes[2];
 	pid_t pid;
@@ -342,12 +342,13 @@ static void play(void)
 
 int main(void)
 {
-	char *const record[] = { "/perftape", "record", "-q", "--trust-user-kmsg",
-				 "--store",   STORE,	NULL };
-	char *const words[] = { "/perftape",	"explain", "-q",  "--incident",
-				"ena.tx_stall", "--store", STORE, NULL };
-	char *const object[] = { "/perftape", "explain", "-q",	   "--incident", "ena.tx_stall",
-				 "--store",   STORE,	 "--json", NULL };
+	const char *const record[] = { "/perftape", "record", "-q", "--trust-user-kmsg",
+				       "--store",   STORE,    NULL };
+	const char *const words[] = { "/perftape",    "explain", "-q",	"--incident",
+				      "ena.tx_stall", "--store", STORE, NULL };
+	const char *const object[] = { "/perftape",  "explain",	     "-q",
+				       "--incident", "ena.tx_stall", "--store",
+				       STORE,	     "--json",	     NULL };
 	pid_t recorder;
 
 	set_up();
