@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "fleet/ask/ask-rows.h"
 #include "fleet/row-binary.h"
@@ -53,4 +54,21 @@ static void test_damaged(void)
 	buffer_done(&bytes);
 }
 
-CHECK_MAIN({ "rows are read", test_rows }, { "damaged rows are refused", test_damaged })
+/* An empty text is one byte of the answer, and a cell of 24 bytes here. */
+static void test_bound(void)
+{
+	size_t size = ASK_CELLS_MAX + 2;
+	uint8_t *texts = calloc(size, 1);
+	struct error error = { 0 };
+
+	CHECK(texts);
+	CHECK_EQ(ask_rows_read(texts, ASK_CELLS_MAX, "t", &rows, &error), 0);
+	CHECK_EQ(rows.count, ASK_CELLS_MAX);
+	ask_rows_done(&rows);
+	CHECK_EQ(ask_rows_read(texts, size, "tt", &rows, &error), -EFBIG);
+	CHECK(strstr(error.text, "shorter window"));
+	free(texts);
+}
+
+CHECK_MAIN({ "rows are read", test_rows }, { "damaged rows are refused", test_damaged },
+	   { "too many rows are refused", test_bound })

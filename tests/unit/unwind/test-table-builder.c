@@ -399,6 +399,64 @@ static void test_pages(void)
 	CHECK_RULE(&made, 0x90000, UNWIND_RULE_UNKNOWN, 0, 0);
 }
 
+/* A linker merges common entries, so thousands of them come from an attacker. */
+static void test_commons_bound(void)
+{
+	_cleanup_(made_done) struct made made = { 0 };
+	static const struct unwinds_program nothing;
+
+	for (unsigned int i = 0; i < 16384; i++)
+		unwinds_common_x86_64(&made.frame);
+	unwinds_function(&made.frame, 0x100, 0x100, nothing);
+	CHECK_EQ(unwinds_try(&made.frame, UNWIND_X86_64, &made.bytes), 0);
+	unwinds_common_x86_64(&made.frame);
+	CHECK_EQ(unwinds_try(&made.frame, UNWIND_X86_64, &made.bytes), -EFBIG);
+}
+
+static void test_functions_bound(void)
+{
+	_cleanup_(made_done) struct made made = { 0 };
+	static const struct unwinds_program nothing;
+
+	unwinds_common_x86_64(&made.frame);
+	for (unsigned int i = 0; i < 1 << 20; i++)
+		unwinds_function(&made.frame, 0x100, 0x100, nothing);
+	CHECK(made.frame.bytes.size < UNWIND_FRAME_MAX);
+	CHECK_EQ(unwinds_try(&made.frame, UNWIND_X86_64, &made.bytes), 0);
+	unwinds_function(&made.frame, 0x100, 0x100, nothing);
+	CHECK_EQ(unwinds_try(&made.frame, UNWIND_X86_64, &made.bytes), -EFBIG);
+}
+
+/* Two functions 3 GB apart would make pages for all code between them. */
+static void test_pages_bound(void)
+{
+	static const struct unwind_segment code = { UNWINDS_CODE, UNWINDS_OFFSET, 1ull << 32 };
+	_cleanup_(made_done) struct made made = { 0 };
+	static const struct unwinds_program nothing;
+	struct unwind_source source = { .machine = UNWIND_X86_64,
+					.frame_address = UNWINDS_FRAME + (1ull << 31),
+					.code = &code,
+					.code_count = 1 };
+
+	unwinds_common_x86_64(&made.frame);
+	/* the section lies between both, because a distance has 32 bits */
+	unwinds_put_function(&made.frame, UNWINDS_CODE - (3ull << 29), 0x100, nothing, false);
+	unwinds_put_function(&made.frame, UNWINDS_CODE + (3ull << 29), 0x100, nothing, false);
+	source.frame = made.frame.bytes.data;
+	source.frame_size = made.frame.bytes.size;
+	CHECK_EQ(unwind_table_build(&source, &made.bytes), -EFBIG);
+}
+
+/* A section may not be larger, whatever it has. */
+static void test_section_bound(void)
+{
+	const struct unwind_source source = { .machine = UNWIND_X86_64,
+					      .frame_size = UNWIND_FRAME_MAX + 1 };
+	struct buffer bytes = { 0 };
+
+	CHECK_EQ(unwind_table_build(&source, &bytes), -EFBIG);
+}
+
 CHECK_MAIN({ "an ordinary function", test_ordinary },
 	   { "a remembered state comes back whole", test_remember },
 	   { "all ways to advance", test_advances },
@@ -413,4 +471,7 @@ CHECK_MAIN({ "an ordinary function", test_ordinary },
 	   { "a PLT without entries", test_frameless },
 	   { "a section without functions gives no table", test_nothing },
 	   { "a damaged table is refused or harmless", test_flipped },
-	   { "tables of several pages", test_pages })
+	   { "tables of several pages", test_pages },
+	   { "too many common entries", test_commons_bound },
+	   { "too many functions", test_functions_bound }, { "too many pages", test_pages_bound },
+	   { "too large a section", test_section_bound })
