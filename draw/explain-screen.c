@@ -42,6 +42,30 @@ static const char *explain_clock_at(const struct sheet *sheet, uint64_t ns, int 
 	return text;
 }
 
+/*
+ * Answers in one row, before what the incident means: the worst full CPU, its thread and the
+ * function on top. The function may be that of another thread, so each has a share of its own.
+ */
+static void explain_put_answer(struct sheet *sheet)
+{
+	const struct evidence_core *core = sheet->evidence->cores;
+	char length[32], share[SHARE_TEXT_SIZE];
+
+	if (!sheet->evidence->core_count || !core->full)
+		return;
+	labelled_lines_say(&sheet->lines, "CPU %u for %s", core->cpu,
+			   duration_format(core->to_ns - core->from_ns, length, sizeof(length)));
+	if (core->thread_count)
+		labelled_lines_say(&sheet->lines, ": thread %s %s",
+				   explain_name_at(sheet, core->threads[0].comm),
+				   share_format(core->threads[0].share, share));
+	if (core->leaf)
+		labelled_lines_say(&sheet->lines, ", function %s %s",
+				   explain_name_at(sheet, core->leaf),
+				   share_format(core->leaf_share, share));
+	labelled_lines_end(&sheet->lines, "full", STYLE_ALERT);
+}
+
 static void explain_put_head(struct sheet *sheet)
 {
 	const struct evidence *evidence = sheet->evidence;
@@ -56,6 +80,7 @@ static void explain_put_head(struct sheet *sheet)
 	else if (*evidence->incident.kind)
 		labelled_lines_say(&sheet->lines, ", %s", evidence->incident.kind);
 	labelled_lines_end(&sheet->lines, "explain", STYLE_BOLD);
+	explain_put_answer(sheet);
 	incident_words_put(evidence, &sheet->lines.line);
 	labelled_lines_end(&sheet->lines, "happened", STYLE_BOLD);
 	if (!*evidence->window.note)

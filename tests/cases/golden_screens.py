@@ -62,6 +62,8 @@ AT_NIGHT = {
     "top --store story --at 2025-03-01T12:00Z --before 30m --after 30m": 1,
     "spikes --store story --at 2025-03-01T12:00Z": 5,
     f"spikes --store story --line '{CLOUDWATCH}'": 5,
+    f"explain --store story --line '{CLOUDWATCH}'": 3,
+    "explain --store story --at 2025-03-01T12:00Z --before 30m --after 30m": 3,
 }
 # A host whose kernel tracks 68,680 memory cgroups and uses 240, with a task list that waits for memory.
 ROOT = {
