@@ -48,7 +48,7 @@ void table_answer_done(struct table_answer *answer)
  * Microseconds of CPU time that the owner of files may use for their tables. A table takes some
  * thousand: compilers and the 300 libraries of an office program take 0.2 s each.
  */
-static const struct account_bucket table_share = { .burst = 500000, .rate = 5000 };
+static const struct account_bucket table_share = { .burst = 500000, .rate = 10000 };
 
 /* ---- one table ---- */
 

@@ -8,6 +8,8 @@
 #define ALL_BURST 32
 #define ALL_RATE 4
 #define SURE_PART 5
+/* Bursts that an owner may owe, as a file's cost is known only after the work. */
+#define OWED_BURSTS 2
 
 void work_share_init(struct work_share *share, struct account_bucket own)
 {
@@ -15,6 +17,7 @@ void work_share_init(struct work_share *share, struct account_bucket own)
 		.own = own,
 		.sure = { own.burst / SURE_PART, own.rate / SURE_PART },
 		.all = { own.burst * ALL_BURST, own.rate * ALL_RATE },
+		.owed_max = own.burst * OWED_BURSTS,
 	};
 
 	*share = (struct work_share){ 0 };

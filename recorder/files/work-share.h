@@ -17,7 +17,8 @@ struct work_share {
 
 /*
  * `own` is the microseconds of CPU time that an owner may use at once, and those that come back per
- * second. All owners together may use a multiple of it.
+ * second. An owner whose last file took longer waits until they have paid for it. All owners
+ * together may use a multiple of it.
  */
 void work_share_init(struct work_share *share, struct account_bucket own);
 void work_share_done(struct work_share *share);

@@ -17,14 +17,14 @@ void accounts_done(struct accounts *accounts)
 	table_done(&accounts->table);
 }
 
-static uint64_t accounts_refill(const struct account_bucket *bucket, uint64_t left,
-				uint64_t periods)
+static int64_t accounts_refill(const struct account_bucket *bucket, int64_t left, uint64_t periods)
 {
-	uint64_t missing = bucket->burst - MIN(left, bucket->burst);
+	int64_t burst = (int64_t)bucket->burst;
+	uint64_t missing = (uint64_t)(burst - MIN(left, burst));
 
 	if (!bucket->rate || missing / bucket->rate < periods)
-		return bucket->rate ? bucket->burst : left;
-	return left + periods * bucket->rate;
+		return bucket->rate ? burst : left;
+	return left + (int64_t)(periods * bucket->rate);
 }
 
 static void accounts_refill_account(const struct accounts *accounts, struct account *account)
@@ -41,7 +41,7 @@ static void accounts_refill_account(const struct accounts *accounts, struct acco
 static bool accounts_is_idle(const struct accounts *accounts, struct account *account)
 {
 	accounts_refill_account(accounts, account);
-	return account->own >= accounts->limits.own.burst &&
+	return account->own >= (int64_t)accounts->limits.own.burst &&
 	       account->sure >= accounts->limits.sure.burst;
 }
 
@@ -88,7 +88,7 @@ static struct account *accounts_account(struct accounts *accounts, uint64_t key)
 	uint64_t hash = accounts_hash(key);
 	uint32_t at = table_find(&accounts->table, hash, accounts_equal, accounts, &key);
 	struct account fresh = { .key = key,
-				 .own = accounts->limits.own.burst,
+				 .own = (int64_t)accounts->limits.own.burst,
 				 .sure = accounts->limits.sure.burst,
 				 .period = accounts->period };
 
@@ -110,11 +110,11 @@ bool accounts_take(struct accounts *accounts, uint64_t key, uint64_t cost)
 	if (!account)
 		return true;
 	accounts_refill_account(accounts, account);
-	if (!account->own || (!accounts->all && !account->sure)) {
+	if (account->own <= 0 || (!accounts->all && !account->sure)) {
 		account->refused++;
 		return false;
 	}
-	account->own -= MIN(account->own, cost);
+	account->own -= (int64_t)MIN((uint64_t)account->own + accounts->limits.owed_max, cost);
 	if (accounts->all)
 		accounts->all -= MIN(accounts->all, cost);
 	else

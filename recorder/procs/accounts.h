@@ -9,6 +9,10 @@
  * needs both buckets. If the common bucket is empty, the account may still spend a small bucket
  * that is sure (`sure`). So an account that requests little is never refused. Each period refills
  * all buckets.
+ *
+ * The cost of some work is known only after the work. With `owed_max`, an account owes the part of
+ * a cost that exceeds its bucket, up to this amount, and is refused until refills have paid it. So
+ * an account gets no more by a few expensive requests than by many cheap ones.
  */
 
 #include <stdbool.h>
@@ -27,12 +31,16 @@ struct account_limits {
 	struct account_bucket own;
 	struct account_bucket sure;
 	struct account_bucket all;
+	uint64_t owed_max;
 };
 
 struct account {
 	uint64_t key;
-	/* The remaining amounts in the account's buckets, in the period with number `period`. */
-	uint64_t own;
+	/*
+	 * The remaining amounts in the account's buckets, in the period with number `period`. Below
+	 * 0, the account owes.
+	 */
+	int64_t own;
 	uint64_t sure;
 	uint64_t period;
 	/*

@@ -59,6 +59,29 @@ static void test_accounts(void)
 	CHECK(!accounts_take(&accounts, 1, 0));
 }
 
+/* An account that owes is refused until refills have paid. */
+static void test_accounts_owe(void)
+{
+	struct account_limits owing = limits;
+	_cleanup_(accounts_done) struct accounts accounts;
+
+	owing.owed_max = 45;
+	accounts_init(&accounts, &owing);
+	CHECK(accounts_take(&accounts, 1, 125));
+	CHECK_EQ(accounts.list.items[0].own, -25);
+	accounts_begin(&accounts, 2);
+	CHECK(!accounts_take(&accounts, 1, 0));
+	accounts_begin(&accounts, 1);
+	CHECK_EQ(take_all(&accounts, 1), 5);
+	/* the debt has a bound, and costs others nothing */
+	accounts_begin(&accounts, 1);
+	CHECK(accounts_take(&accounts, 1, UINT64_MAX));
+	CHECK_EQ(accounts.list.items[0].own, -45);
+	CHECK(accounts_take(&accounts, 2, 0));
+	accounts_begin(&accounts, UINT64_MAX / 100);
+	CHECK_EQ(take_all(&accounts, 1), 100);
+}
+
 /* Anybody may make many accounts. */
 static void test_accounts_are_bounded(void)
 {
@@ -253,6 +276,7 @@ static void test_walk_in_parts(void)
 }
 
 CHECK_MAIN({ "an account never spends what others may", test_accounts },
+	   { "an account pays what it owes", test_accounts_owe },
 	   { "accounts are bounded", test_accounts_are_bounded },
 	   { "files that take long to read cost their owner", test_work_share },
 	   { "a process with too many mappings loses its own", test_too_many_mappings },
