@@ -22,10 +22,10 @@
 #define ANSWER_SPANS_MAX 16384
 #define ANSWER_LOSSES_MAX (1u << 20)
 #define ANSWER_LOSS_SIZE 32 /* bytes in the answer */
-/* Segments of one host overlap if two recorders ran there. */
-#define ANSWER_OVERLAP_MAX 4
+/* A recorder notes losses up to this time before its first sample, and behind its last one. */
+#define ANSWER_LOSS_NEAR_NS NSEC_PER_SEC
 #define ANSWER_FACTS_MAX 1024
-/* Frames that are decoded, and losses that are compared with a segment: some seconds of work. */
+/* Frames that are decoded: some seconds of work. */
 #define ANSWER_WORK_MAX (1u << 27)
 
 /* A time of one segment, or of several windows of it that touch each other. */
@@ -63,12 +63,20 @@ struct answer_row {
 	size_t place;
 };
 
+/* A loss, and the number of the span that notes it. */
+struct answer_loss {
+	struct tape_loss loss;
+	size_t span;
+	size_t place;
+};
+
 struct answer_reader {
 	const struct window_answer *answer;
 	array_of(struct answer_span) spans;
 	array_of(struct answer_row) rows;
-	/* Samples that tapes have got, and work that is done. */
-	uint64_t copied;
+	array_of(struct answer_loss) losses;
+	/* Losses that tapes have got, and work that is done. */
+	size_t noted;
 	uint64_t work;
 	array_of(struct answer_stack) stacks;
 	struct table by_hash;
@@ -82,6 +90,7 @@ static void answer_reader_done(struct answer_reader *reader)
 {
 	array_done(&reader->spans);
 	array_done(&reader->rows);
+	array_done(&reader->losses);
 	array_done(&reader->stacks);
 	array_done(&reader->frames);
 	table_done(&reader->by_hash);
@@ -167,6 +176,37 @@ static int answer_read_spans(struct answer_reader *reader, uint64_t from_ns, uin
 					 ANSWER_SPANS_MAX);
 	}
 	return r;
+}
+
+static int answer_compare_spans(const void *a, const void *b)
+{
+	const struct answer_span *first = a, *second = b;
+
+	return (first->begin_ns > second->begin_ns) - (first->begin_ns < second->begin_ns);
+}
+
+/*
+ * Orders the spans by time, and cuts where they overlap, so that each sample is in one of them. Two
+ * segments that follow each other overlap by the error of the clock.
+ */
+static void answer_part_spans(struct answer_reader *reader)
+{
+	uint64_t reached_ns = 0;
+	size_t kept = 0;
+
+	if (reader->spans.count)
+		qsort(reader->spans.items, reader->spans.count, sizeof(*reader->spans.items),
+		      answer_compare_spans);
+	for (size_t i = 0; i < reader->spans.count; i++) {
+		struct answer_span span = reader->spans.items[i];
+
+		span.begin_ns = MAX(span.begin_ns, reached_ns);
+		if (span.begin_ns >= span.end_ns)
+			continue;
+		reached_ns = span.end_ns;
+		reader->spans.items[kept++] = span;
+	}
+	reader->spans.count = kept;
 }
 
 /* Notes where each sample is; each span decodes its own. */
@@ -443,29 +483,60 @@ static int answer_add_facts(struct answer_reader *reader, const struct answer_sp
 	return r;
 }
 
-/* Refuses more losses than can be compared with all spans. */
-static int answer_expect_losses(struct answer_reader *reader, struct error *error)
+/* Returns the number of the first span that ends after this time, or else of the last one. */
+static size_t answer_span_at(const struct answer_reader *reader, uint64_t time_ns)
 {
-	uint64_t losses = reader->answer->losses.size / ANSWER_LOSS_SIZE;
+	size_t low = 0, high = reader->spans.count - 1;
 
-	if (losses > ANSWER_LOSSES_MAX)
-		return error_set(error, -EFBIG,
-				 "the answer has more than %u losses; ask for less time",
-				 ANSWER_LOSSES_MAX);
-	return answer_spend(reader, losses * reader->spans.count, error);
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (reader->spans.items[middle].end_ns <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
 }
 
-/* Adds the losses that overlap the span. */
-static int answer_add_losses(struct answer_reader *reader, const struct answer_span *span,
-			     struct error *error)
+/* A loss that reaches into the next segment counts once. */
+static int answer_take_loss(struct answer_reader *reader, const struct tape_loss *loss)
+{
+	struct answer_loss found = { .loss = *loss, .place = reader->losses.count };
+	const struct answer_span *span;
+
+	if (!reader->spans.count)
+		return 0;
+	found.span = answer_span_at(reader, loss->from_ns);
+	span = &reader->spans.items[found.span];
+	if (loss->to_ns + ANSWER_LOSS_NEAR_NS < span->begin_ns ||
+	    loss->from_ns > span->end_ns + ANSWER_LOSS_NEAR_NS)
+		return 0;
+	return array_push(&reader->losses, found);
+}
+
+static int answer_compare_losses(const void *a, const void *b)
+{
+	const struct answer_loss *first = a, *second = b;
+
+	if (first->span != second->span)
+		return first->span < second->span ? -1 : 1;
+	return (first->place > second->place) - (first->place < second->place);
+}
+
+static int answer_find_losses(struct answer_reader *reader, struct error *error)
 {
 	const struct buffer *bytes = &reader->answer->losses;
 	struct reader rows;
-	int r = 0;
 
+	if (bytes->size / ANSWER_LOSS_SIZE > ANSWER_LOSSES_MAX)
+		return error_set(error, -EFBIG,
+				 "the answer has more than %u losses; ask for less time",
+				 ANSWER_LOSSES_MAX);
 	reader_init(&rows, bytes->data, bytes->size);
-	while (r == 0 && reader_left(&rows)) {
+	while (reader_left(&rows)) {
 		struct tape_loss loss = { .from_ns = reader_u64(&rows) };
+		int r;
 
 		loss.to_ns = reader_u64(&rows);
 		loss.kind = reader_u32(&rows);
@@ -478,10 +549,28 @@ static int answer_add_losses(struct answer_reader *reader, const struct answer_s
 			loss.cpu = TAPE_ALL_CPUS;
 		loss.from_ns *= NSEC_PER_USEC;
 		loss.to_ns *= NSEC_PER_USEC;
-		if (loss.from_ns < span->end_ns && loss.to_ns >= span->begin_ns)
-			r = array_push(&reader->tape->losses, loss);
+		r = answer_take_loss(reader, &loss);
+		if (r < 0)
+			return r;
 	}
-	return r;
+	if (reader->losses.count)
+		qsort(reader->losses.items, reader->losses.count, sizeof(*reader->losses.items),
+		      answer_compare_losses);
+	return 0;
+}
+
+/* Adds the losses of the span. The spans come in their order. */
+static int answer_add_losses(struct answer_reader *reader, size_t span)
+{
+	while (reader->noted < reader->losses.count &&
+	       reader->losses.items[reader->noted].span == span) {
+		int r = array_push(&reader->tape->losses, reader->losses.items[reader->noted].loss);
+
+		if (r < 0)
+			return r;
+		reader->noted++;
+	}
+	return 0;
 }
 
 /* Adds the samples of the span. */
@@ -497,8 +586,6 @@ static int answer_add_samples(struct answer_reader *reader, const struct answer_
 	for (; r == 0 && at < reader->rows.count &&
 	       reader->rows.items[at].time_us < span->end_ns / NSEC_PER_USEC;
 	     at++) {
-		if (++reader->copied > ANSWER_OVERLAP_MAX * (uint64_t)reader->rows.count)
-			return answer_damaged(error, "segments that overlap");
 		rows.position = reader->rows.items[at].place;
 		r = answer_take_sample(reader, &rows, error);
 	}
@@ -506,9 +593,10 @@ static int answer_add_samples(struct answer_reader *reader, const struct answer_
 }
 
 /* Makes the tape of a span, whose perf clock is the wall clock of the host. */
-static int answer_encode_span(struct answer_reader *reader, const struct answer_span *span,
-			      struct buffer *tapes, struct error *error)
+static int answer_encode_span(struct answer_reader *reader, size_t number, struct buffer *tapes,
+			      struct error *error)
 {
+	const struct answer_span *span = &reader->spans.items[number];
 	int r;
 
 	if (tapes->size > ANSWER_BYTES_MAX)
@@ -523,22 +611,19 @@ static int answer_encode_span(struct answer_reader *reader, const struct answer_
 	r = array_push(&reader->tape->anchors, (struct tape_anchor){ .perf_ns = span->begin_ns,
 								     .realtime_ns = span->begin_ns,
 								     .error_ns = span->error_ns });
-	if (r == 0)
-		r = answer_add_facts(reader, span);
-	if (r == 0)
-		r = answer_add_losses(reader, span, error);
-	if (r == 0)
-		r = answer_add_samples(reader, span, error);
-	if (r == 0)
-		r = tape_sort_samples(reader->tape);
+	if (r < 0)
+		return r;
+	r = answer_add_facts(reader, span);
+	if (r < 0)
+		return r;
+	r = answer_add_losses(reader, number);
+	if (r < 0)
+		return r;
+	r = answer_add_samples(reader, span, error);
+	if (r < 0)
+		return r;
+	r = tape_sort_samples(reader->tape);
 	return r < 0 ? r : segment_encode(reader->tape, SEGMENT_HASTY, ANSWER_BYTES_MAX, tapes);
-}
-
-static int answer_compare_spans(const void *a, const void *b)
-{
-	const struct answer_span *first = a, *second = b;
-
-	return (first->begin_ns > second->begin_ns) - (first->begin_ns < second->begin_ns);
 }
 
 int window_answer_encode(const struct window_answer *answer, uint64_t from_ns, uint64_t to_ns,
@@ -547,16 +632,17 @@ int window_answer_encode(const struct window_answer *answer, uint64_t from_ns, u
 	_cleanup_(answer_reader_done) struct answer_reader reader = { .answer = answer };
 	int r = answer_read_spans(&reader, from_ns, to_ns, error);
 
-	if (r == 0)
-		r = answer_expect_losses(&reader, error);
-	if (r == 0)
-		r = answer_find_samples(&reader, error);
-	if (r == 0)
-		r = answer_find_stacks(&reader, error);
-	if (reader.spans.count)
-		qsort(reader.spans.items, reader.spans.count, sizeof(*reader.spans.items),
-		      answer_compare_spans);
+	if (r < 0)
+		return r;
+	answer_part_spans(&reader);
+	r = answer_find_losses(&reader, error);
+	if (r < 0)
+		return r;
+	r = answer_find_samples(&reader, error);
+	if (r < 0)
+		return r;
+	r = answer_find_stacks(&reader, error);
 	for (size_t i = 0; r == 0 && i < reader.spans.count; i++)
-		r = answer_encode_span(&reader, &reader.spans.items[i], tapes, error);
+		r = answer_encode_span(&reader, i, tapes, error);
 	return r < 0 ? r : (int)reader.spans.count;
 }

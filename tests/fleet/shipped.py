@@ -9,6 +9,7 @@ import datetime
 import json
 import os
 import pathlib
+import signal
 import ssl
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tools"))
 import proxy  # noqa: E402
+import recorders  # noqa: E402
 import servers  # noqa: E402
 import tap  # noqa: E402
 from recorders import expect, perftape  # noqa: E402
@@ -97,6 +99,45 @@ def test_window(server, folder):
         *expect("only sums", sums.returncode == 3 and "only sums" in sums.stderr, sums.stderr),
         *expect("no SQL in a name", hostile.returncode == 3 and "holds nothing" in hostile.stderr, hostile.stderr),
     ]
+
+
+COUNTED = ("lost", "skipped", "lost_names", "refused_names", "damaged", "frames", "named", "user_stacks")
+
+
+def coverage_of(done):
+    """What a query in JSON says of the samples that it lacks."""
+    (coverage,) = [row["coverage"] for row in map(json.loads, done.stdout.splitlines()) if "coverage" in row]
+    return {key: coverage.get(key) for key in COUNTED}
+
+
+def test_recording(server, folder):
+    """A recording of this machine comes back line by line, with the same coverage."""
+    store, load = folder / "store", subprocess.Popen(["sh", "-c", "while :; do :; done"])
+    try:
+        recorder = recorders.start_sampling(store, "--segment", "2s", "-F", "199")
+        begin = recorders.reached(store)
+        recorders.wait_for(lambda: recorders.reached(store) > begin + 7 or recorder.poll() is not None)
+    finally:
+        load.kill()
+        load.wait()
+    recorder.send_signal(signal.SIGINT)
+    _, said = recorder.communicate()
+    perftape("fleet", "init", "--to", server.url + "/recording")
+    shipped = ship(server.url + "/recording", store, folder / "state", "--samples", "all")
+    fleet = ("--fleet", server.url + "/recording", "--host", "h1")
+    wrongs = expect("it records", recorder.returncode == 0, said)
+    wrongs += expect("it ships", shipped.returncode == 0, shipped.stderr)
+    whole = ("--from", f"@{begin - 30:.6f}", "--to", f"@{begin + 90:.6f}")
+    part = ("--from", f"@{begin + 1.5:.6f}", "--to", f"@{begin + 5.25:.6f}")
+    for window in (whole, part):
+        for form in ("flamescope", "folded"):
+            own = perftape("query", "--store", store, "--format", form, *window)
+            asked = perftape("query", *fleet, "--format", form, *window)
+            same = lines_of(own) == lines_of(asked) and len(lines_of(own)) > 10
+            wrongs += expect(f"{form}, line by line", same, window, len(lines_of(own)), asked.stderr)
+    own = coverage_of(perftape("query", "--store", store, "--format", "json", *whole))
+    asked = coverage_of(perftape("query", *fleet, "--format", "json", *whole))
+    return wrongs + expect("the same coverage", own == asked and own["frames"], own, asked)
 
 
 def test_none(server, folder):
@@ -267,7 +308,7 @@ def test_tls(server, folder):
     ]
 
 
-TESTS = [test_default, test_window, test_none, test_once, test_away, test_tls]
+TESTS = [test_default, test_window, test_recording, test_none, test_once, test_away, test_tls]
 
 
 def main():
