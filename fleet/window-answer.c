@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/table.h"
+#include "fleet/answer-spans.h"
 #include "fleet/row-binary.h"
 #include "tape/segment/segment.h"
 #include "tape/tape.h"
@@ -18,8 +19,6 @@
 /* The longest stack that a tape holds is far shorter. */
 #define ANSWER_DEPTH_MAX 4096
 #define ANSWER_BYTES_MAX (1u << 30)
-/* A window of a day with segments of 10 s has 8,640. */
-#define ANSWER_SPANS_MAX 16384
 #define ANSWER_LOSSES_MAX (1u << 20)
 #define ANSWER_LOSS_SIZE 32 /* bytes in the answer */
 /* A recorder notes losses up to this time before its first sample, and behind its last one. */
@@ -27,17 +26,6 @@
 #define ANSWER_FACTS_MAX 1024
 /* Frames that are decoded: some seconds of work. */
 #define ANSWER_WORK_MAX (1u << 27)
-
-/* A time of one segment, or of several windows of it that touch each other. */
-struct answer_span {
-	uint64_t begin_ns;
-	uint64_t end_ns;
-	uint64_t error_ns;
-	uint64_t sequence;
-	uint64_t boot;
-	/* The place of its facts in the answer. */
-	size_t facts;
-};
 
 /* A stack, by its place in the answer. */
 struct answer_stack {
@@ -72,7 +60,7 @@ struct answer_loss {
 
 struct answer_reader {
 	const struct window_answer *answer;
-	array_of(struct answer_span) spans;
+	struct answer_spans spans;
 	array_of(struct answer_row) rows;
 	array_of(struct answer_loss) losses;
 	/* Losses that tapes have got, and work that is done. */
@@ -88,7 +76,7 @@ struct answer_reader {
 
 static void answer_reader_done(struct answer_reader *reader)
 {
-	array_done(&reader->spans);
+	answer_spans_done(&reader->spans);
 	array_done(&reader->rows);
 	array_done(&reader->losses);
 	array_done(&reader->stacks);
@@ -100,11 +88,6 @@ static void answer_reader_done(struct answer_reader *reader)
 	tape_free(reader->tape);
 }
 
-static int answer_damaged(struct error *error, const char *what)
-{
-	return error_set(error, -EBADMSG, "the server's answer is damaged: %s", what);
-}
-
 /* Counts work, because a hostile server can ask for any amount of it with few bytes. */
 static int answer_spend(struct answer_reader *reader, uint64_t work, struct error *error)
 {
@@ -113,100 +96,6 @@ static int answer_spend(struct answer_reader *reader, uint64_t work, struct erro
 				 "the server's answer is too much work; ask for less time");
 	reader->work += work;
 	return 0;
-}
-
-static void answer_skip_text(struct reader *rows)
-{
-	reader_take(rows, reader_varint(rows));
-}
-
-static void answer_skip_texts(struct reader *rows)
-{
-	uint64_t count = row_array(rows, 1);
-
-	for (uint64_t i = 0; i < count && !reader_failed(rows); i++)
-		answer_skip_text(rows);
-}
-
-/* Joins a window to the last span if both are of one segment and touch. */
-static int answer_add_span(struct answer_reader *reader, const struct answer_span *span)
-{
-	struct answer_span *last =
-		reader->spans.count ? &reader->spans.items[reader->spans.count - 1] : NULL;
-
-	if (last && last->boot == span->boot && last->sequence == span->sequence &&
-	    span->begin_ns <= last->end_ns) {
-		last->end_ns = MAX(last->end_ns, span->end_ns);
-		return 0;
-	}
-	return array_push(&reader->spans, *span);
-}
-
-static int answer_read_spans(struct answer_reader *reader, uint64_t from_ns, uint64_t to_ns,
-			     struct error *error)
-{
-	const struct buffer *bytes = &reader->answer->spans;
-	struct reader rows;
-	int r = 0;
-
-	reader_init(&rows, bytes->data, bytes->size);
-	while (r == 0 && reader_left(&rows)) {
-		struct answer_span span = { 0 };
-		uint64_t begin_us = reader_u64(&rows), end_us = reader_u64(&rows);
-		const char *boot = row_text(&rows, &reader->texts);
-
-		span.boot = hash_bytes(boot, strlen(boot));
-		span.sequence = reader_u64(&rows);
-		span.error_ns = reader_u64(&rows) % NSEC_PER_SEC * NSEC_PER_USEC;
-		span.facts = rows.position;
-		answer_skip_texts(&rows);
-		answer_skip_texts(&rows);
-		if (reader_failed(&rows) || begin_us >= end_us ||
-		    end_us > INT64_MAX / NSEC_PER_USEC)
-			return answer_damaged(error, "a window");
-		span.begin_ns =
-			MAX(begin_us * NSEC_PER_USEC, from_ns / NSEC_PER_USEC * NSEC_PER_USEC);
-		span.end_ns = MIN(end_us * NSEC_PER_USEC,
-				  (to_ns + NSEC_PER_USEC - 1) / NSEC_PER_USEC * NSEC_PER_USEC);
-		if (span.begin_ns < span.end_ns)
-			r = answer_add_span(reader, &span);
-		if (reader->spans.count > ANSWER_SPANS_MAX)
-			return error_set(error, -EFBIG,
-					 "the answer has more than %d segments; ask for less time",
-					 ANSWER_SPANS_MAX);
-	}
-	return r;
-}
-
-static int answer_compare_spans(const void *a, const void *b)
-{
-	const struct answer_span *first = a, *second = b;
-
-	return (first->begin_ns > second->begin_ns) - (first->begin_ns < second->begin_ns);
-}
-
-/*
- * Orders the spans by time, and cuts where they overlap, so that each sample is in one of them. Two
- * segments that follow each other overlap by the error of the clock.
- */
-static void answer_part_spans(struct answer_reader *reader)
-{
-	uint64_t reached_ns = 0;
-	size_t kept = 0;
-
-	if (reader->spans.count)
-		qsort(reader->spans.items, reader->spans.count, sizeof(*reader->spans.items),
-		      answer_compare_spans);
-	for (size_t i = 0; i < reader->spans.count; i++) {
-		struct answer_span span = reader->spans.items[i];
-
-		span.begin_ns = MAX(span.begin_ns, reached_ns);
-		if (span.begin_ns >= span.end_ns)
-			continue;
-		reached_ns = span.end_ns;
-		reader->spans.items[kept++] = span;
-	}
-	reader->spans.count = kept;
 }
 
 /* Notes where each sample is; each span decodes its own. */
@@ -483,32 +372,16 @@ static int answer_add_facts(struct answer_reader *reader, const struct answer_sp
 	return r;
 }
 
-/* Returns the number of the first span that ends after this time, or else of the last one. */
-static size_t answer_span_at(const struct answer_reader *reader, uint64_t time_ns)
-{
-	size_t low = 0, high = reader->spans.count - 1;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (reader->spans.items[middle].end_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* A loss that reaches into the next segment counts once. */
 static int answer_take_loss(struct answer_reader *reader, const struct tape_loss *loss)
 {
 	struct answer_loss found = { .loss = *loss, .place = reader->losses.count };
 	const struct answer_span *span;
 
-	if (!reader->spans.count)
+	if (!reader->spans.list.count)
 		return 0;
-	found.span = answer_span_at(reader, loss->from_ns);
-	span = &reader->spans.items[found.span];
+	found.span = answer_spans_at(&reader->spans, loss->from_ns);
+	span = &reader->spans.list.items[found.span];
 	if (loss->to_ns + ANSWER_LOSS_NEAR_NS < span->begin_ns ||
 	    loss->from_ns > span->end_ns + ANSWER_LOSS_NEAR_NS)
 		return 0;
@@ -596,7 +469,7 @@ static int answer_add_samples(struct answer_reader *reader, const struct answer_
 static int answer_encode_span(struct answer_reader *reader, size_t number, struct buffer *tapes,
 			      struct error *error)
 {
-	const struct answer_span *span = &reader->spans.items[number];
+	const struct answer_span *span = &reader->spans.list.items[number];
 	int r;
 
 	if (tapes->size > ANSWER_BYTES_MAX)
@@ -630,11 +503,10 @@ int window_answer_encode(const struct window_answer *answer, uint64_t from_ns, u
 			 struct buffer *tapes, struct error *error)
 {
 	_cleanup_(answer_reader_done) struct answer_reader reader = { .answer = answer };
-	int r = answer_read_spans(&reader, from_ns, to_ns, error);
+	int r = answer_spans_read(&reader.spans, &answer->spans, from_ns, to_ns, error);
 
 	if (r < 0)
 		return r;
-	answer_part_spans(&reader);
 	r = answer_find_losses(&reader, error);
 	if (r < 0)
 		return r;
@@ -642,7 +514,7 @@ int window_answer_encode(const struct window_answer *answer, uint64_t from_ns, u
 	if (r < 0)
 		return r;
 	r = answer_find_stacks(&reader, error);
-	for (size_t i = 0; r == 0 && i < reader.spans.count; i++)
+	for (size_t i = 0; r == 0 && i < reader.spans.list.count; i++)
 		r = answer_encode_span(&reader, i, tapes, error);
-	return r < 0 ? r : (int)reader.spans.count;
+	return r < 0 ? r : (int)reader.spans.list.count;
 }
