@@ -20,7 +20,7 @@ struct found {
 	char time[TIME_TEXT_SIZE];
 	char device[64];
 	uint64_t realtime_ns, uptime_ns, stall_ns, error_ns;
-	bool has_uptime, has_stall, quoted;
+	bool has_uptime, has_stall, quoted, doubtful;
 	uint32_t boot;
 	uint64_t line_number;
 	char boot_id[33];
@@ -51,6 +51,7 @@ static inline void scan_keep(void *context, const struct incident *incident)
 		.error_ns = incident->moment.error_ns,
 		.has_stall = incident->has_stall,
 		.quoted = incident->fields.quoted,
+		.doubtful = incident->doubtful,
 		.stall_ns = incident->stall_ns,
 		.boot = incident->boot,
 		.line_number = incident->line_number,

@@ -102,7 +102,10 @@ static void episode_table_add(struct episode_table *table, const struct episode 
 	columns_add(columns, "%s", number_text(number != 0, number, text));
 	columns_add_brief(columns, shown, screen_short_time(shown, false, brief));
 	columns_add(columns, "%s", severity_name(episode->kind->severity));
-	columns_add(columns, "%s%s", episode->kind->name, episode->quoted ? " (quoted)" : "");
+	columns_add(columns, "%s%s", episode->kind->name,
+		    episode->quoted	? " (quoted)"
+		    : episode->doubtful ? " (doubtful)"
+					: "");
 	where_text(episode, where);
 	columns_add(columns, "%s", where);
 	columns_add(columns, "%s",

@@ -39,6 +39,8 @@ struct scan {
 	/* Number of lines that a user wrote, according to the store. */
 	uint64_t forged;
 	uint64_t shown;
+	/* Number of incidents that a user may have chosen, as the log has no fine stamps. */
+	uint64_t doubtful;
 	/* Number of incidents whose stamp has an unclear zone, and the first such zone. */
 	uint64_t unclear;
 	char unclear_zone[ZONE_NAME_MAX + 1];
@@ -129,6 +131,10 @@ static void take_incident(void *context, const struct incident *given)
 	}
 	incident.moment = place.moment;
 	incident.boot_id = place.boot_id;
+	/* the recorder reads each message as a whole, so a recorded line is the kernel's */
+	if (place.how == LOG_PLACE_LINE || option_given(scan->invocation, "trust-user-kmsg"))
+		incident.doubtful = false;
+	scan->doubtful += incident.doubtful;
 	if (*given->moment.unclear && !scan->unclear++)
 		memcpy(scan->unclear_zone, given->moment.unclear, sizeof(scan->unclear_zone));
 	queue_map_add(&scan->map, &place, &incident.fields, queue_cpu);
@@ -273,6 +279,8 @@ static void print_coverage(struct scan *scan, const struct scan_summary *summary
 	json_u64(out, scan->shown);
 	json_key(out, "forged");
 	json_u64(out, summary->forged);
+	json_key(out, "doubtful");
+	json_u64(out, scan->doubtful);
 	json_key(out, "damaged");
 	json_bool(out, scan->log.damaged);
 	json_close(out, '}');
@@ -286,6 +294,10 @@ static void print_losses(const struct scan *scan, const struct scan_summary *sum
 	if (summary->forged)
 		say(scan->invocation, "%llu line%s written by users ignored; see --trust-user-kmsg",
 		    (unsigned long long)summary->forged, plural(summary->forged));
+	if (scan->doubtful)
+		say(scan->invocation,
+		    "%llu line%s doubtful: the log does not show where the kernel's messages begin",
+		    (unsigned long long)scan->doubtful, plural(scan->doubtful));
 	if (scan->unclear)
 		warn("%s names several zones: %llu incident%s without a time; use a log in UTC",
 		     scan->unclear_zone, (unsigned long long)scan->unclear, plural(scan->unclear));

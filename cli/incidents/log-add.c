@@ -58,6 +58,8 @@ int log_add_put(struct log_add *log_add, const struct incident *incident,
 		log_add->known++;
 	else if (incident->fields.quoted)
 		log_add->quoted++;
+	else if (incident->doubtful)
+		log_add->doubtful++;
 	else if (!place->moment.has_time)
 		log_add->timeless++;
 	else
@@ -97,4 +99,7 @@ void log_add_print_summary(const struct log_add *log_add, const struct invocatio
 	if (log_add->quoted)
 		say(invocation, "%llu not added: other text quotes them, which users may choose",
 		    (unsigned long long)log_add->quoted);
+	if (log_add->doubtful)
+		say(invocation, "%llu not added: doubtful; --trust-user-kmsg adds them",
+		    (unsigned long long)log_add->doubtful);
 }

@@ -16,6 +16,8 @@ struct log_add {
 	uint64_t timeless;
 	/* Number of incidents within text that another program or a user may have chosen. */
 	uint64_t quoted;
+	/* Number of incidents of which the log does not show that the kernel wrote them. */
+	uint64_t doubtful;
 };
 
 int log_add_put(struct log_add *log_add, const struct incident *incident,

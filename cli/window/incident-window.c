@@ -149,6 +149,8 @@ struct pasted {
 	struct log_place place;
 	bool has_stall;
 	bool forged;
+	/* The recorder recorded that time, but no incident that is equal to the kernel's line. */
+	bool unheard;
 	uint64_t stall_ns;
 	char kind[64];
 	char queue[64];
@@ -203,6 +205,9 @@ static void take_first(void *context, const struct incident *given)
 		pasted->failed = note_queue(pasted, &incident);
 	pasted->has_stall = incident.has_stall;
 	pasted->forged = incident.forged || pasted->place.forged;
+	pasted->unheard = !pasted->forged && pasted->place.how != LOG_PLACE_LINE &&
+			  pasted->place.covered != COVERED_NOT && incident.kind->writer &&
+			  !strcmp(incident.kind->writer, "kernel");
 	pasted->stall_ns = incident.stall_ns;
 	snprintf(pasted->kind, sizeof(pasted->kind), "%s", incident.kind->name);
 }
@@ -390,14 +395,14 @@ static int window_of(const struct invocation *invocation, const struct pasted *p
 		return r;
 	matched_text(&pasted->place, matched, sizeof(matched));
 	differs_text(invocation, pasted, differs, sizeof(differs));
-	snprintf(window.note, sizeof(window.note), "%s%s%s%s%stime from %s, within %s%s",
+	snprintf(window.note, sizeof(window.note), "%s%s%s%s%stime from %s, within %s%s%s",
 		 pasted->forged ? "a user wrote this line, not the kernel: " : "", pasted->kind,
 		 pasted->queue, *pasted->kind ? "; " : "", matched,
 		 pasted->place.how == LOG_PLACE_LINE	  ? "the recorder"
 		 : pasted->place.how == LOG_PLACE_ANCHORS ? "the kernel's stamp"
 							  : "the line",
 		 duration_format(MAX(moment->error_ns, NSEC_PER_USEC), error, sizeof(error)),
-		 differs);
+		 differs, pasted->unheard ? "; the recorder found no such incident then" : "");
 	*ret_window = window;
 	return EXIT_DONE;
 }

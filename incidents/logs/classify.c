@@ -101,6 +101,7 @@ static void classify_give(struct classify *classify, const struct log_prefix *pr
 		.line_size = line->size,
 		.line_number = line->number,
 		.forged = is_forged(prefix, kind),
+		.doubtful = prefix->doubtful && !fields->quoted && !strcmp(kind->writer, "kernel"),
 	};
 
 	incident.device = classify_device(fields, prefix->device, device);

@@ -190,6 +190,7 @@ int episodes_add(struct episodes *episodes, const struct incident *incident, siz
 				   .first = incident->moment,
 				   .boot = incident->boot,
 				   .quoted = incident->fields.quoted,
+				   .doubtful = incident->doubtful,
 				   .line_number = incident->line_number };
 
 	/* a mark is for exactly this moment, so it does not join an episode */
@@ -199,7 +200,7 @@ int episodes_add(struct episodes *episodes, const struct incident *incident, siz
 		struct episode *open = &episodes->list.items[i];
 
 		if (open->quoted != incident->fields.quoted ||
-		    !episode_is_near(open, incident, order))
+		    open->doubtful != incident->doubtful || !episode_is_near(open, incident, order))
 			continue;
 		if (is_prelude(open, incident) ||
 		    (same_family(open->kind->name, incident->kind->name) &&

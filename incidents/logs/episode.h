@@ -35,6 +35,8 @@ struct episode {
 	uint64_t incidents;
 	/* All lines of the episode are quoted; see struct fields. */
 	bool quoted;
+	/* All lines of the episode are doubtful; see struct incident. */
+	bool doubtful;
 	/* Number of resets that began. */
 	uint64_t resets;
 	uint32_t boot;

@@ -123,6 +123,10 @@ void incident_json(const struct incident *incident, const char *source, enum cov
 		json_key(out, "quoted");
 		json_bool(out, true);
 	}
+	if (incident->doubtful) {
+		json_key(out, "doubtful");
+		json_bool(out, true);
+	}
 	json_key(out, "line");
 	json_text(out, incident->line, line_size < LINE_SHOWN_MAX ? line_size : LINE_SHOWN_MAX);
 	json_key(out, "source");

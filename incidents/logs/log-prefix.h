@@ -67,6 +67,8 @@ struct log_prefix {
 	 * may be a name with a newline, which a user chose.
 	 */
 	bool continues;
+	/* The log does not show whether the line continues a message. */
+	bool doubtful;
 	/* "": unknown. */
 	char boot_id[33];
 	/* A PCI address that accompanies the message, or "". */

@@ -79,6 +79,7 @@ static void classify_text(struct scanner *scanner, struct log_prefix *prefix,
 	bool is_own;
 
 	prefix->continues |= split_message_continues(&scanner->split, prefix);
+	prefix->doubtful = split_message_is_doubtful(&scanner->split, prefix);
 	is_own = classify_take(&scanner->classify, prefix, line);
 	split_message_take(&scanner->split, prefix, is_own);
 }
@@ -116,10 +117,14 @@ static void take_message(const struct entry *entry, const struct log_record *rec
 		return;
 	}
 	/* an entry of a journal has its whole message */
-	if (log_record_is_kernel(record))
+	if (log_record_is_kernel(record)) {
 		classify_take(&scanner->classify, &prefix, &line);
-	else
-		classify_text(scanner, &prefix, &line);
+		return;
+	}
+	/* a message begins where an entry begins */
+	if (message.at == log_record_message(record).at)
+		split_message_begin(&scanner->split);
+	classify_text(scanner, &prefix, &line);
 }
 
 /* Takes an entry with a message. The output of a console is one entry with many lines. */

@@ -36,6 +36,11 @@ struct incident {
 	uint64_t line_number;
 	/* A user wrote the line, and the options accept lines of users. */
 	bool forged;
+	/*
+	 * The log does not show where a message of the kernel begins. So the line may be a part of
+	 * a name with newlines, which a user chose and the kernel quoted.
+	 */
+	bool doubtful;
 };
 
 struct scanner_options {

@@ -8,6 +8,7 @@ Usage: forged.py PERFTAPE
 import os
 import pathlib
 import platform
+import re
 import struct
 import subprocess
 import sys
@@ -91,27 +92,49 @@ def test_quoted(folder):
     return wrong + expect("its table does, too", not rows or "(quoted)" in table, table)
 
 
+def lying(answer, mark):
+    """The incidents of an answer that are lies with this mark."""
+    rows = recorders.parse_json(answer.stdout)[0]
+    return [row for row in rows if f"0000:{mark}:05.0" in row["line"] or f"kube-{mark}:" in row["line"]]
+
+
 def split_logs():
     """The kernel's log with the stamp of a message on each of its lines: as the dmesg of busybox prints it, and as
-    rsyslog with imklog writes it. Both read the log as this dmesg does."""
+    rsyslog with imklog writes it, with the kernel's stamps and without them. Both read the log as this dmesg does."""
     said = subprocess.run(["dmesg", "--syslog"], capture_output=True, check=True, text=True, errors="replace").stdout
     lines = said.splitlines()
-    return {"busybox": lines, "imklog": [f"{time.strftime('%b %d %H:%M:%S')} h kernel: {line}" for line in lines]}
+    head = f"{time.strftime('%b %d %H:%M:%S')} h kernel: "
+    return {
+        "busybox": lines,
+        "imklog": [head + line for line in lines],
+        "imklog without stamps": [head + re.sub(r"^(<\d+>)?\[[^]]*\] ?", "", line) for line in lines],
+    }
 
 
 @live.test()
 def test_split(folder):
-    """a name with newlines in a log that stamps each line of a message: a scan marks each lie as quoted"""
-    mark, wrong = os.urandom(1).hex(), []
+    """a name with newlines in a log that splits messages: a scan marks each lie as quoted or doubtful, and adds none"""
+    mark, wrong, store = os.urandom(1).hex(), [], folder / "store"
+    recorder = start_sampling(store)
     for lie in lies(mark):
         mount_overlay(f"\n{lie}\n")
+    middle = time.time()
+    wait_for(lambda: reached(store) > middle + 2)
+    stop(recorder)
     for name, lines in split_logs().items():
         log = folder / name
         log.write_text("\n".join(lines) + "\n")
-        rows = recorders.parse_json(perftape("incidents", "scan", "--json", "-q", log).stdout)[0]
-        found = [row for row in rows if f"0000:{mark}:05.0" in row["line"] or f"kube-{mark}:" in row["line"]]
+        marked = "doubtful" if name == "imklog without stamps" else "quoted"
+        found = lying(perftape("incidents", "scan", "--json", "-q", log), mark)
         wrong += expect(f"{name}: a scan finds both lies", len(found) >= 2, found)
-        wrong += expect(f"{name}: it marks them as quoted", all(row.get("quoted") for row in found), found)
+        wrong += expect(f"{name}: it marks them as {marked}", all(row.get(marked) for row in found), found)
+        perftape("incidents", "scan", "--add", "--store", store, log)
+    added = lying(perftape("incidents", "--json", "-q", "--store", store), mark)
+    wrong += expect("no lie is added", added == [], added)
+    for lie in lies(mark):
+        line = f"{time.strftime('%b %d %H:%M:%S', time.localtime(middle))} h kernel: {lie}"
+        said = perftape("query", "--store", store, "--line", line, "-o", folder / "stacks").stderr
+        wrong += expect("--line says what the recorder knows", "the recorder found no such incident then" in said, said)
     return wrong
 
 

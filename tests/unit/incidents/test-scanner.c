@@ -326,6 +326,75 @@ static void test_split(void)
 		CHECK_EQ(count_own(own[i]), counts[i]);
 }
 
+#define OVERLAY "overlayfs: failed to resolve '/x"
+
+/* Returns how many incidents of a log are certain, in pieces of any size. */
+static size_t count_certain(const char *text)
+{
+	static const size_t pieces[] = { 1, 7, 100, 1 << 20 };
+	struct log_clock_options clock = { .end_ns = SCAN_END_NS, .utc = true };
+	size_t counts[ARRAY_SIZE(pieces)] = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(pieces); i++) {
+		struct found_list found = { 0 };
+
+		scan_pieces(text, strlen(text), pieces[i], &clock, false, &found);
+		for (size_t j = 0; j < found.list.count; j++)
+			counts[i] += !found.list.items[j].quoted && !found.list.items[j].doubtful;
+		CHECK_EQ(counts[i], counts[0]);
+		found_done(&found);
+	}
+	return counts[0];
+}
+
+/* Without the kernel's stamps, the log does not show where a message begins. */
+static void test_doubtful(void)
+{
+	static const char *const doubtful[] = {
+		/* rsyslog without the kernel's stamps */
+		"Mar 12 07:41:09 h kernel: " OVERLAY "\nMar 12 07:41:09 h kernel: " HUNG "\n",
+		"Mar 12 07:41:09 h kernel: " OVERLAY "\nMar 12 07:41:10 h kernel: " HUNG "\n",
+		"Mar 12 23:59:59 h kernel: " OVERLAY "\nMar 13 00:00:00 h kernel: " HUNG "\n",
+		"2025-03-12T07:41:09.183840+00:00 h kernel: " OVERLAY
+		"\n2025-03-12T07:41:09.183855+00:00 h kernel: " HUNG "\n",
+		"kernel: " OVERLAY "\nkernel: " HUNG "\n",
+		/* two lies; others' lines come between */
+		"Mar 12 07:41:09 h kernel: " OVERLAY "\nMar 12 07:41:09 h x: noise\n"
+		"Mar 12 07:41:09 h kernel: " HUNG "\nMar 12 07:41:10 h kernel: " RESET "\n",
+		/* the user chooses stamps, too */
+		"Mar 12 07:41:09 h kernel: " OVERLAY "\nMar 12 07:41:09 h kernel: [ 1.000000] " HUNG
+		"\n",
+		"Mar 12 07:41:09 h kernel: " OVERLAY "\nMar 12 07:41:09 h kernel: [ 1.000000] x\n"
+		"Mar 12 07:41:09 h kernel: [ 2.000000] y\nMar 12 07:41:09 h kernel: [ 3.000000] " HUNG
+		"\n",
+		/* journalctl -o cat, dmesg --notime */
+		OVERLAY "\n" HUNG "\n",
+		OVERLAY "\n\n" HUNG "\n",
+		OVERLAY "\n[  754.272691] " HUNG "\n",
+		"[  754.272691] " OVERLAY "\n" HUNG "\n",
+	};
+	static const char *const certain[] = {
+		HUNG "\n",
+		"Mar 12 07:41:07 h kernel: " OVERLAY "\nMar 12 07:41:09 h kernel: " HUNG "\n",
+		"Mar 11 07:41:09 h kernel: " OVERLAY "\nMar 12 07:41:09 h kernel: " HUNG "\n",
+		"Mar 12 07:41:09 h x: noise\nMar 12 07:41:09 h kernel: " HUNG "\n",
+		"Mar 12 07:41:09 h kernel: " RESET "\nMar 12 07:41:09 h kernel: " HUNG "\n",
+		"Mar 12 07:41:09 h kernel: [ 9.000000] " OVERLAY
+		"\nMar 12 07:41:09 h kernel: [ 9.000001] " HUNG "\n",
+		"-- Boot 2f1b03c3e2104787adb361b0dfd671fc --\nMar 12 07:41:09 h kernel: " HUNG "\n",
+		"[Wed Mar 12 07:41:09 2025] " OVERLAY "\n[Wed Mar 12 07:41:09 2025] " HUNG "\n",
+		"{\"message\":\"" OVERLAY "\"}\n{\"message\":\"" HUNG "\"}\n",
+		"timestamp,message\n2025-03-12T07:41:09.000Z,\"" HUNG "\"\n",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(doubtful); i++)
+		if (count_certain(doubtful[i]))
+			CHECK_FAIL("%s is not marked as doubtful", doubtful[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(certain); i++)
+		if (!count_certain(certain[i]))
+			CHECK_FAIL("%s is marked as doubtful", certain[i]);
+}
+
 /* A line in which another program quotes a kernel message is not an incident. */
 static void test_others(void)
 {
@@ -537,6 +606,7 @@ CHECK_MAIN({ "zones and halves of the day", test_zones },
 	   { "users cannot forge the kernel's lines", test_forged },
 	   { "nor with newlines in names that the kernel quotes", test_continued },
 	   { "nor if the logger stamps each line of a message", test_split },
+	   { "a line that may belong to the message before it is doubtful", test_doubtful },
 	   { "lines of other programs are not incidents", test_others },
 	   { "lines that were wrapped or truncated", test_wrapped },
 	   { "pieces of any size give the same", test_pieces },
