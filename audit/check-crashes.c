@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/number.h"
+#include "base/shell-word.h"
 
 #define NAME "crashes"
 #define LOG "/dev/kmsg"

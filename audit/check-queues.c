@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/number.h"
+#include "base/shell-word.h"
 
 #define NAME "network queues"
 #define SHOWN_MAX 12

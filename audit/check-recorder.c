@@ -5,6 +5,7 @@
 #include "audit/checks.h"
 #include "base/clock.h"
 #include "base/number.h"
+#include "base/shell-word.h"
 
 #define NAME "recorder"
 /* The recorder writes its status and its spool once per second. */

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/number.h"
+#include "base/shell-word.h"
 
 #define NAME "units"
 /* Fewer restarts than this are not a loop. */

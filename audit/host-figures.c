@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/shell-word.h"
 #include "tape/tape-events.h"
 
 #define MOUNTS_MAX (4 << 20)

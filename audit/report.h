@@ -77,10 +77,6 @@ int report_unread(struct report *report, const char *name, const char *format, .
  */
 int report_finish(struct report *report);
 
-/* Returns a word for a command line, in quotes where a shell needs them. */
-#define SHELL_WORD_SIZE 1100
-const char *shell_word(const char *name, char text[SHELL_WORD_SIZE]);
-
 void report_i64(struct finding *finding, const char *key, int64_t value);
 void report_double(struct finding *finding, const char *key, double value);
 /* Puts whole seconds; UINT64_MAX becomes null. */

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/foreign.h"
 #include "base/json.h"
 #include "base/number.h"
 #include "cli/answer/screen.h"
@@ -147,10 +148,13 @@ static void fleet_answer_add(struct fleet_answer *answer, const char *format, va
 
 	if (vasprintf(&text, format, args) < 0)
 		text = NULL;
-	if (text)
-		buffer_text(&answer->line, text);
-	else
+	if (!text) {
 		answer->text.failed = true;
+		return;
+	}
+	/* hosts choose their names and labels; a newline in one would forge a line of the answer */
+	foreign_clean(text);
+	buffer_text(&answer->line, text);
 }
 
 void fleet_answer_say(struct fleet_answer *answer, const char *format, ...)
