@@ -10,9 +10,9 @@
 #include "audit/checks.h"
 #include "audit/crashes.h"
 #include "base/clock.h"
+#include "base/foreign.h"
 #include "base/json.h"
 #include "base/number.h"
-#include "base/shell-word.h"
 
 #define NAME "crashes"
 #define LOG "/dev/kmsg"
@@ -121,7 +121,7 @@ static int check_crashes_find(const struct host *host, const struct crashes *cra
 	size_t count;
 	const struct crash_program *worst = check_crashes_worst(crashes, &count);
 	struct finding *finding;
-	char word[SHELL_WORD_SIZE];
+	char word[FOREIGN_WORD_SIZE];
 
 	if (!worst)
 		return 0;
@@ -131,7 +131,7 @@ static int check_crashes_find(const struct host *host, const struct crashes *cra
 			      worst->comm);
 	if (!finding)
 		return -ENOMEM;
-	shell_word(worst->comm, word);
+	foreign_shell_word(worst->comm, word);
 	report_sentence(&finding->means, "Something starts the program again after each crash.");
 	report_sentence(&finding->means, "Each start and each core dump costs time in the kernel.");
 	report_line(&finding->confirm, "dmesg -T | grep -F %s | tail", word);

@@ -4,9 +4,9 @@
 
 #include "audit/checks.h"
 #include "base/clock.h"
+#include "base/foreign.h"
 #include "base/json.h"
 #include "base/number.h"
-#include "base/shell-word.h"
 
 #define NAME "network queues"
 #define SHOWN_MAX 12
@@ -57,9 +57,9 @@ static void put_queue(const struct host *host, const struct queue *queue, struct
 
 static void check_queues_put_advice(const char *device, struct finding *finding)
 {
-	char word[SHELL_WORD_SIZE];
+	char word[FOREIGN_WORD_SIZE];
 
-	shell_word(device, word);
+	foreign_shell_word(device, word);
 	report_sentence(&finding->means,
 			"For seconds, the device did not report that it had sent its packets.");
 	report_sentence(&finding->means,

@@ -4,8 +4,8 @@
 
 #include "audit/checks.h"
 #include "base/clock.h"
+#include "base/foreign.h"
 #include "base/number.h"
-#include "base/shell-word.h"
 
 #define NAME "recorder"
 /* The recorder writes its status and its spool once per second. */
@@ -22,11 +22,11 @@ static struct finding *check_recorder_find(const struct host *host, struct repor
 {
 	struct finding *finding = report_find(report, "recorder", severity, "%s", title);
 	const char *store = host->options->recorder.store;
-	char word[SHELL_WORD_SIZE];
+	char word[FOREIGN_WORD_SIZE];
 
 	if (finding)
 		report_line(&finding->confirm, "perftape status%s%s", store ? " --store " : "",
-			    store ? shell_word(store, word) : "");
+			    store ? foreign_shell_word(store, word) : "");
 	return finding;
 }
 

@@ -9,9 +9,9 @@
 #include "audit/checks.h"
 #include "audit/services.h"
 #include "base/clock.h"
+#include "base/foreign.h"
 #include "base/json.h"
 #include "base/number.h"
-#include "base/shell-word.h"
 
 #define NAME "units"
 /* Fewer restarts than this are not a loop. */
@@ -156,11 +156,11 @@ static int check_loops(const struct host *host, const struct services *services,
 	const struct service *any = first_of(host, services, is_looping, &count);
 	const struct service *first = now ? now : any;
 	struct finding *finding;
-	char word[SHELL_WORD_SIZE];
+	char word[FOREIGN_WORD_SIZE];
 
 	if (!first)
 		return 0;
-	shell_word(first->name, word);
+	foreign_shell_word(first->name, word);
 	finding = report_find(report, "crash_looping_units", SEVERITY_WARNING,
 			      count == 1 ? "%s %s started again and again"
 					 : "%s and other units %s started again and again",
@@ -202,11 +202,11 @@ static int check_failed(const struct host *host, const struct services *services
 	size_t count;
 	const struct service *first = first_of(host, services, has_failed, &count);
 	struct finding *finding;
-	char word[SHELL_WORD_SIZE];
+	char word[FOREIGN_WORD_SIZE];
 
 	if (!first)
 		return 0;
-	shell_word(first->name, word);
+	foreign_shell_word(first->name, word);
 	finding = report_find(report, "failed_units", SEVERITY_WARNING,
 			      count == 1 ? "%s has failed" : "%s and other units have failed",
 			      first->name);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/shell-word.h"
+#include "base/foreign.h"
 #include "tape/tape-events.h"
 
 #define MOUNTS_MAX (4 << 20)
@@ -122,7 +122,8 @@ void host_put_quiet(const struct host *host, const struct host_starts *starts, s
 
 void host_put_search(const struct host *host, const char *name, struct buffer *confirm)
 {
-	char pattern[2 * HOST_PART_SIZE + 8] = "*/", word[SHELL_WORD_SIZE], from[SHELL_WORD_SIZE];
+	char pattern[2 * HOST_PART_SIZE + 8] = "*/", word[FOREIGN_WORD_SIZE],
+					  from[FOREIGN_WORD_SIZE];
 	size_t used = strlen(pattern);
 
 	if (!host->has_cgroups)
@@ -136,8 +137,8 @@ void host_put_search(const struct host *host, const char *name, struct buffer *c
 	pattern[used] = 0;
 	report_line(confirm,
 		    "for i in $(seq 10); do find %s -path %s -printf '%%i %%p\\n'; sleep 1; done",
-		    shell_word(host->cgroups.path + strlen(host->root), from),
-		    shell_word(pattern, word));
+		    foreign_shell_word(host->cgroups.path + strlen(host->root), from),
+		    foreign_shell_word(pattern, word));
 }
 
 /*

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "base/foreign.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -159,4 +160,25 @@ void foreign_clean(char *text)
 		if (text[i] == '\n' || text[i] == '\t')
 			text[i] = FOREIGN_INSTEAD;
 	text[foreign_clean_lines(text, size, false)] = 0;
+}
+
+const char *foreign_shell_word(const char *text, char word[FOREIGN_WORD_SIZE])
+{
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%_+=:,./-";
+	size_t at = 0;
+
+	if (*text && *text != '-' && !text[strspn(text, plain)]) {
+		snprintf(word, FOREIGN_WORD_SIZE, "%s", text);
+		return word;
+	}
+	word[at++] = '\'';
+	/*
+	 * a quote in the word ends the quoted part; write it escaped, and begin a new quoted part
+	 */
+	for (; *text && at + 6 < FOREIGN_WORD_SIZE; text++)
+		at += snprintf(word + at, FOREIGN_WORD_SIZE - at, *text == '\'' ? "'\\''" : "%c",
+			       *text);
+	snprintf(word + at, FOREIGN_WORD_SIZE - at, "'");
+	return word;
 }

@@ -49,3 +49,11 @@ void foreign_clean(char *text);
  * size of the text, which never grows.
  */
 size_t foreign_clean_lines(char *text, size_t size, bool styles);
+
+#define FOREIGN_WORD_SIZE 1100
+
+/*
+ * Returns the text as one word of a command that a person may copy, in quotes where a shell needs
+ * them. Cuts a longer text.
+ */
+const char *foreign_shell_word(const char *text, char word[FOREIGN_WORD_SIZE]);

@@ -7,8 +7,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/foreign.h"
 #include "base/number.h"
-#include "base/shell-word.h"
 #include "draw/labelled-lines.h"
 #include "draw/lines.h"
 #include "query/explain/incident-words.h"
@@ -481,7 +481,7 @@ static void explain_put_commands(struct sheet *sheet)
 {
 	const struct evidence *evidence = sheet->evidence;
 	const char *store = sheet->screen->store;
-	char command[SHELL_WORD_SIZE + 256], options[128];
+	char command[FOREIGN_WORD_SIZE + 256], options[128];
 
 	explain_window_options(sheet, options);
 	if (evidence->core_count)

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/shell-word.h"
+#include "base/foreign.h"
 #include "cli/answer/coverage-line.h"
 #include "cli/explain/explain-all.h"
 #include "cli/explain/explain-incident.h"
@@ -82,7 +82,7 @@ static int explain_print(const struct explain_answer *answer)
 	const struct window stall = { .from_ns = evidence->stall_from_ns,
 				      .to_ns = evidence->stall_to_ns };
 	const char *given = option_value(invocation, "store");
-	char host[HOST_NAME_SIZE], word[SHELL_WORD_SIZE], store[SHELL_WORD_SIZE + 16] = "";
+	char host[HOST_NAME_SIZE], word[FOREIGN_WORD_SIZE], store[FOREIGN_WORD_SIZE + 16] = "";
 
 	if (option_given(invocation, "json")) {
 		explain_put_json(&answer->explain, &text);
@@ -90,7 +90,7 @@ static int explain_print(const struct explain_answer *answer)
 		return screen_print(&text);
 	}
 	if (given)
-		snprintf(store, sizeof(store), "--store %s ", shell_word(given, word));
+		snprintf(store, sizeof(store), "--store %s ", foreign_shell_word(given, word));
 	explain_screen_draw(
 		&(struct explain_screen){ &answer->explain,
 					  host_name_prefix(&evidence->coverage.facts, host), store,

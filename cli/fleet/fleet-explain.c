@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/number.h"
-#include "base/shell-word.h"
+#include "base/foreign.h"
 #include "cli/fleet/fleet-answer.h"
 #include "fleet/ask/exact-test.h"
 #include "fleet/ask/incident-traits.h"
@@ -125,7 +125,7 @@ static void fleet_explain_put_example(struct fleet_answer *answer,
 				      const struct incident_traits *traits)
 {
 	const struct trait_measure *measure;
-	char at[TIME_TEXT_SIZE], host[SHELL_WORD_SIZE];
+	char at[TIME_TEXT_SIZE], host[FOREIGN_WORD_SIZE];
 
 	if (!traits->list.count || traits->list.items[0].chance > CHANCE_CLEAR)
 		return;
@@ -134,7 +134,7 @@ static void fleet_explain_put_example(struct fleet_answer *answer,
 			  measure->host,
 			  time_format(measure->at_us * NSEC_PER_USEC,
 				      option_given(answer->invocation, "utc"), 0, at),
-			  shell_word(measure->host, host), at);
+			  foreign_shell_word(measure->host, host), at);
 }
 
 static void fleet_explain_put_json_measure(struct fleet_answer *answer, const char *name,

@@ -8,15 +8,15 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/shell-word.h"
+#include "base/foreign.h"
 #include "query/common/common-internal.h"
 
 void common_command(const struct common_case *of, const struct common_store *stores, char *command,
 		    size_t size)
 {
-	char word[SHELL_WORD_SIZE];
+	char word[FOREIGN_WORD_SIZE];
 	int used = snprintf(command, size, "perftape explain --store %s ",
-			    shell_word(stores[of->store].path, word));
+			    foreign_shell_word(stores[of->store].path, word));
 
 	if (used < 0 || (size_t)used >= size)
 		return;

@@ -244,6 +244,7 @@ static int host_see_wait(struct host_steps *steps, const struct series_step *ste
 	const struct evidence *evidence = steps->evidence;
 	struct evidence_victim victim = { .to_ns = step->to_ns };
 	const char *name = step->name + strlen(thread_begin);
+	char *end = NULL;
 	int r;
 
 	steps->evidence->waits_known = true;
@@ -254,9 +255,10 @@ static int host_see_wait(struct host_steps *steps, const struct series_step *ste
 	if (victim.wait_ns < WAIT_LEAST_NS || victim.from_ns >= evidence->stall_to_ns ||
 	    victim.to_ns <= evidence->stall_from_ns)
 		return 0;
-	victim.has_cpu = host_begins(name, ksoftirqd_begin);
-	if (victim.has_cpu)
-		victim.cpu = strtoul(name + strlen(ksoftirqd_begin), NULL, 10);
+	if (host_begins(name, ksoftirqd_begin))
+		victim.cpu = strtoul(name + strlen(ksoftirqd_begin), &end, 10);
+	/* the name of any other thread has a number behind it: "ksoftirqd/3:4711" */
+	victim.has_cpu = end && strcmp(end, wait_end) == 0;
 	r = strings_add(&steps->evidence->names, name, strlen(name) - strlen(wait_end),
 			&victim.name);
 	return r < 0 ? r : array_push(&steps->victims, victim);

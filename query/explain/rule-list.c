@@ -7,8 +7,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/foreign.h"
 #include "base/number.h"
-#include "base/shell-word.h"
 
 /* Memory cgroups that were removed and are not gone: the thresholds of `audit` (docs/AUDIT.md). */
 #define ZOMBIES_MANY 2000
@@ -298,7 +298,7 @@ static enum confidence rule_restarts(const struct evidence *evidence,
 static enum confidence rule_device(const struct evidence *evidence,
 				   const struct evidence_core *core, struct verdict *verdict)
 {
-	char word[SHELL_WORD_SIZE];
+	char word[FOREIGN_WORD_SIZE];
 
 	if (evidence->incident.napi_scheduled != 0 || !*evidence->incident.kind ||
 	    !evidence->samples)
@@ -308,8 +308,9 @@ static enum confidence rule_device(const struct evidence *evidence,
 			return CONFIDENCE_NONE;
 	VERDICT_EVIDENCE(verdict, "the line says that no poll was due, and no CPU stands out");
 	VERDICT_NEXT(verdict, "ethtool -S %s, the driver's version, and the provider's events",
-		     *evidence->incident.ifname ? shell_word(evidence->incident.ifname, word)
-						: "IF");
+		     *evidence->incident.ifname
+			     ? foreign_shell_word(evidence->incident.ifname, word)
+			     : "IF");
 	return CONFIDENCE_LIKELY;
 }
 

@@ -28,7 +28,7 @@ static int stall_tape_init(struct stall_tape *about, const struct tape *tape)
 		return -ENOMEM;
 	for (size_t i = 0; i < tape->threads.count; i++)
 		about->idle.items[i] =
-			stack_class_is_idle_comm(tape_string(tape, tape->threads.items[i].comm));
+			tape->threads.items[i].pid == 0 && tape->threads.items[i].tid == 0;
 	memset(about->names.items, 0, functions * sizeof(*about->names.items));
 	about->idle.count = tape->threads.count;
 	about->names.count = functions;

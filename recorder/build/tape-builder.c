@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "recorder/build/tape-builder.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include "tape/stack-class.h"
 
 int tape_builder_init(struct tape_builder *builder, struct tracker *tracker)
 {
@@ -83,14 +86,24 @@ static int tape_builder_cgroup(struct tape_builder *builder, struct tracker_proc
 	return r;
 }
 
-/* Adds the row of a thread with its present name and cgroup. */
+/*
+ * Adds the row of a thread with its present name and cgroup. Sums of segments and of fleets know
+ * the idle thread by its name alone, so no other thread may have this name: such a thread gets
+ * "_wapper".
+ */
 static int tape_builder_add_row(struct tape_builder *builder, const struct perf_record *record,
 				uint32_t cgroup, uint32_t *ret_row)
 {
 	const char *comm = tracker_comm(builder->tracker, record->pid, record->tid);
 	struct tape_thread thread = { .pid = record->pid, .tid = record->tid, .cgroup = cgroup };
-	int r = strings_add(&builder->tape->strings, comm, strlen(comm), &thread.comm);
+	char not_idle[32];
+	int r;
 
+	if (record->tid && stack_class_is_idle_comm(comm)) {
+		snprintf(not_idle, sizeof(not_idle), "_%s", comm + 1);
+		comm = not_idle;
+	}
+	r = strings_add(&builder->tape->strings, comm, strlen(comm), &thread.comm);
 	if (r < 0)
 		return r;
 	return tape_add_thread(builder->tape, &thread, ret_row);

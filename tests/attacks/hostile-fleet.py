@@ -6,6 +6,7 @@ cgroups, kinds and gauges. No answer may have a control character, or a line or 
 Usage: hostile-fleet.py PERFTAPE CLICKHOUSE
 """
 
+import contextlib
 import http.client
 import json
 import os
@@ -131,9 +132,13 @@ def test_command(url, _host, folder):
     done = asked(("explain", "--all", "--fleet", url, "--from", WEEK[0], "--to", WEEK[1]), folder)[1]
     line = next(line for line in done.stdout.decode().splitlines() if line.startswith("Most on "))
     command = line.partition(": perftape ")[2]
-    words = ["perftape", *shlex.split(command)] if command.count("'") % 2 == 0 else [line]
-    right = words[:5] == ["perftape", "query", "--fleet", "URL", "--host"] and words[6] == "--at" and len(words) == 8
-    return [] if right and "$(id)" in words[5] else [tap.wrong("perftape query --fleet URL --host HOST --at TIME", line)]
+    words = ["perftape"]
+    with contextlib.suppress(ValueError):  # an open quotation mark
+        words += shlex.split(command)
+    right = words[:5] == ["perftape", "query", "--fleet", "URL", "--host"] and words[6:7] == ["--at"]
+    if right and len(words) == 8 and "$(id)" in words[5]:
+        return []
+    return [tap.wrong("perftape query --fleet URL --host HOST --at TIME", line)]
 
 
 def main():

@@ -17,7 +17,7 @@ import tempfile
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS / "tools"))
 import live  # noqa: E402
-from recorders import expect, folded, perftape, sealed, start_sampling, stop, wait_for  # noqa: E402
+from recorders import expect, folded, perftape, query, sealed, start_sampling, stop, wait_for  # noqa: E402
 
 LOAD, RUN_MAPPED = map(os.path.abspath, sys.argv[2:4])
 CPU = str(sorted(os.sched_getaffinity(0))[-1])
@@ -55,6 +55,11 @@ def test_copied_build_id(folder):
     return expect("its own names", "load_alpha" in stacks, stacks[:300]) + expect(
         "0 names forged", "evil" not in stacks, stacks[:300]
     )
+
+
+def rows_of(store, pid):
+    """The samples of a process."""
+    return query(store, "--pid", str(pid), "--from", "now-10m")[0]
 
 
 def as_user(uid, *words):
@@ -124,6 +129,27 @@ def test_perf_maps(folder):
         found = [word for word in ("secret_words", "planted_words") if word in text]
         wrong += expect("0 names forged, 0 bytes read", not found, found)
     return wrong
+
+
+@live.test()
+def test_idle_name(folder):
+    """a busy process that takes the name of the idle thread is not taken for an idle CPU"""
+    store = folder / "store"
+    recorder = start_sampling(store, "--segment", "2s")
+    named = "import ctypes\nctypes.CDLL(None).prctl(15, b'swapper', 0, 0, 0)\nwhile True:\n    pass"
+    hog = subprocess.Popen(as_user(NOBODY, sys.executable, "-S", "-c", named))
+    seen = wait_for(lambda: any(row["pid"] == hog.pid and "wapper" in row["comm"] for row in rows_of(store, hog.pid)))
+    before = sealed(store)
+    wait_for(lambda: sealed(store) > before + 1)
+    hog.kill()
+    hog.wait()
+    stop(recorder)
+    comms = {row["comm"] for row in rows_of(store, hog.pid)}
+    wrong = expect("samples of the process", seen, comms)
+    wrong += expect("none has the name of the idle thread", not comms & {"swapper"}, comms)
+    window = ("--by", "thread", "--comm", "_wapper", "--from", "now-10m")
+    ranked = perftape("top", "--store", store, *window).stdout
+    return wrong + expect("a row of its own among busy threads", f"_wapper {hog.pid}/" in ranked, ranked)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tools"))
 import plan  # noqa: E402
 import tap  # noqa: E402
 
-NAMED = re.compile(r"`((?:unit|fuzz|live|house|cases|format) [^`]+)`")
+NAMED = re.compile(r"`((?:unit|fuzz|live|house|cases|format|fleet) [^`]+)`")
 
 
 def wrong_names(text, names):
