@@ -108,8 +108,7 @@ static int explain_find(struct explain_answer *answer, struct store_reader *read
 				      error);
 
 	if (r == 0)
-		r = explain_narrow(reader, question, &evidence->stall_from_ns,
-				   &evidence->stall_to_ns, error);
+		r = explain_narrow(reader, question, evidence, error);
 	return r < 0 ? r : explain_run(reader, &answer->options, &answer->explain, error);
 }
 

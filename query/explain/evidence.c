@@ -10,4 +10,5 @@ void evidence_done(struct evidence *evidence)
 {
 	strings_done(&evidence->names);
 	array_done(&evidence->coverage.gaps);
+	array_done(&evidence->unread);
 }

@@ -248,6 +248,8 @@ struct evidence {
 	/* the columns of the strips */
 	uint64_t strip_from_ns, strip_to_ns;
 	struct coverage coverage;
+	/* parts of a window that cannot be read; without an incident, something may hide there */
+	array_of(struct coverage_gap) unread;
 	uint64_t samples;
 	uint64_t cpus;
 	/* the worst first */

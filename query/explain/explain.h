@@ -41,10 +41,11 @@ void explain_done(struct explain *explain);
 
 /*
  * Narrows a stall that is longer than EXPLAIN_STALL_MAX_NS to the worst full CPU in it, or to the
- * end of what is recorded in it. Returns 0 or a negative errno.
+ * end of what is recorded in it. Prefers parts that can be read, and notes in evidence->unread the
+ * segments that cannot. Returns 0 or a negative errno.
  */
-int explain_narrow(struct store_reader *reader, const struct question *question, uint64_t *from_ns,
-		   uint64_t *to_ns, struct error *error);
+int explain_narrow(struct store_reader *reader, const struct question *question,
+		   struct evidence *evidence, struct error *error);
 
 /* Appends the answer as an object of JSON on one line. */
 void explain_put_json(const struct explain *explain, struct buffer *json);

@@ -314,13 +314,31 @@ static enum confidence rule_device(const struct evidence *evidence,
 	return CONFIDENCE_LIKELY;
 }
 
+/* Returns whether a part of the stall is damaged. */
+static bool rule_is_unread(const struct evidence *evidence)
+{
+	const struct coverage *coverage = &evidence->coverage;
+
+	for (size_t i = 0; i < coverage->gaps.count; i++)
+		if (coverage->gaps.items[i].unread &&
+		    coverage->gaps.items[i].from_ns < evidence->stall_to_ns &&
+		    coverage->gaps.items[i].to_ns > evidence->stall_from_ns)
+			return true;
+	return false;
+}
+
 static enum confidence rule_unrecorded(const struct evidence *evidence,
 				       const struct evidence_core *core, struct verdict *verdict)
 {
 	if (evidence->samples)
 		return CONFIDENCE_NONE;
-	VERDICT_EVIDENCE(verdict, "no sample of this time exists");
-	VERDICT_NEXT(verdict, "perftape segments lists what is recorded");
+	if (rule_is_unread(evidence)) {
+		VERDICT_EVIDENCE(verdict, "the samples of this time cannot be read");
+		VERDICT_NEXT(verdict, "perftape verify names the damage");
+	} else {
+		VERDICT_EVIDENCE(verdict, "no sample of this time exists");
+		VERDICT_NEXT(verdict, "perftape segments lists what is recorded");
+	}
 	return CONFIDENCE_LIKELY;
 }
 

@@ -177,18 +177,6 @@ static void stall_add_machine(const struct stall_cores *cores, struct evidence *
 	}
 }
 
-/* Copies the facts about samples, but not those about time, from the coverage of the strips. */
-static void stall_take_samples(const struct coverage *strips, struct coverage *coverage)
-{
-	coverage->frames = strips->frames;
-	coverage->named = strips->named;
-	coverage->unnamed = strips->unnamed;
-	coverage->stacks = strips->stacks;
-	coverage->stacks_read = strips->stacks_read;
-	coverage->clock_error_ns = strips->clock_error_ns;
-	coverage->facts = strips->facts;
-}
-
 static bool stall_wants_gauge(void *context, const char *name)
 {
 	return false;
@@ -207,18 +195,90 @@ static int stall_read_coverage(struct store_reader *reader, const struct questio
 	return series_run(reader, &options, &evidence->coverage, error);
 }
 
-static void stall_take_facts(const struct stall_cores *cores, struct evidence *evidence)
+static int stall_push_gap(struct coverage *coverage, const struct coverage_gap *unread,
+			  uint64_t from_ns, uint64_t to_ns)
+{
+	struct coverage_gap gap = *unread;
+
+	if (from_ns >= to_ns)
+		return 0;
+	gap.from_ns = from_ns;
+	gap.to_ns = to_ns;
+	coverage->covered_ns -= MIN(coverage->covered_ns, to_ns - from_ns);
+	return array_push(&coverage->gaps, gap);
+}
+
+static int stall_compare_gaps(const void *a, const void *b)
+{
+	const struct coverage_gap *left = a, *right = b;
+
+	return (left->from_ns > right->from_ns) - (left->from_ns < right->from_ns);
+}
+
+/* Adds the part of a gap that lies in the stall and in no gap that is known. */
+static int stall_add_gap(struct evidence *evidence, const struct coverage_gap *unread)
+{
+	struct coverage *coverage = &evidence->coverage;
+	uint64_t from_ns = MAX(unread->from_ns, evidence->stall_from_ns);
+	uint64_t to_ns = MIN(unread->to_ns, evidence->stall_to_ns);
+	size_t known = coverage->gaps.count;
+	uint64_t covered_ns = coverage->covered_ns;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < known && from_ns < to_ns; i++) {
+		struct coverage_gap gap = coverage->gaps.items[i];
+
+		/* offline CPUs leave the others covered */
+		if (*gap.cpus || gap.to_ns <= from_ns || gap.from_ns >= to_ns)
+			continue;
+		r = stall_push_gap(coverage, unread, from_ns, gap.from_ns);
+		from_ns = MAX(from_ns, gap.to_ns);
+	}
+	if (r == 0)
+		r = stall_push_gap(coverage, unread, from_ns, to_ns);
+	coverage->damaged += coverage->covered_ns < covered_ns;
+	if (coverage->gaps.count > known)
+		qsort(coverage->gaps.items, coverage->gaps.count, sizeof(*coverage->gaps.items),
+		      stall_compare_gaps);
+	return r;
+}
+
+/*
+ * Takes from the coverage of the strips the facts about samples, and the segments whose samples
+ * could not be read.
+ */
+static int stall_take_samples(struct evidence *evidence, const struct coverage *strips)
+{
+	struct coverage *coverage = &evidence->coverage;
+	int r = 0;
+
+	coverage->frames = strips->frames;
+	coverage->named = strips->named;
+	coverage->unnamed = strips->unnamed;
+	coverage->stacks = strips->stacks;
+	coverage->stacks_read = strips->stacks_read;
+	coverage->clock_error_ns = strips->clock_error_ns;
+	coverage->facts = strips->facts;
+	/* the losses of a segment may be sound although its samples are damaged */
+	for (size_t i = 0; r == 0 && i < strips->gaps.count; i++)
+		if (strips->gaps.items[i].cause == COVERAGE_CAUSE_UNREADABLE)
+			r = stall_add_gap(evidence, &strips->gaps.items[i]);
+	return r;
+}
+
+static int stall_take_facts(const struct stall_cores *cores, struct evidence *evidence)
 {
 	struct selection *selection = cores->samples.selection;
+	int r = stall_take_samples(evidence, &selection->coverage);
 
 	/* samples of the surroundings do not explain a stall that was not recorded */
 	evidence->samples = evidence->coverage.covered_ns ? selection->rows.count : 0;
-	stall_take_samples(&selection->coverage, &evidence->coverage);
 	for (size_t i = 0; i < selection->tapes.count; i++)
 		evidence->cpus =
 			MAX(evidence->cpus, stack_class_host_cpus(selection->tapes.items[i]));
 	if (!evidence->cpus)
 		evidence->cpus = cores->grid.highest + 1;
+	return r;
 }
 
 int stall_cores_read(struct store_reader *reader, const struct question *question,
@@ -243,10 +303,30 @@ int stall_cores_read(struct store_reader *reader, const struct question *questio
 		r = stall_add_cores(&cores, evidence);
 	if (r == 0) {
 		stall_add_machine(&cores, evidence);
-		stall_take_facts(&cores, evidence);
+		r = stall_take_facts(&cores, evidence);
 	}
 	stall_grid_done(&cores.grid);
 	stall_samples_done(&cores.samples);
 	array_done(&cores.candidates);
+	return r;
+}
+
+int stall_cores_add_unread(struct evidence *evidence)
+{
+	struct coverage *coverage = &evidence->coverage;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < evidence->unread.count; i++) {
+		const struct coverage_gap *gap = &evidence->unread.items[i];
+
+		/* the coverage of the stall has the others */
+		if (gap->from_ns < evidence->stall_to_ns && gap->to_ns > evidence->stall_from_ns)
+			continue;
+		coverage->damaged++;
+		r = array_push(&coverage->gaps, *gap);
+	}
+	if (coverage->gaps.count)
+		qsort(coverage->gaps.items, coverage->gaps.count, sizeof(*coverage->gaps.items),
+		      stall_compare_gaps);
 	return r;
 }

@@ -19,3 +19,9 @@
  */
 int stall_cores_read(struct store_reader *reader, const struct question *question,
 		     struct evidence *evidence, struct error *error);
+
+/*
+ * Adds the parts of the window beside the stall that could not be read (evidence->unread), so that
+ * the answer is not whole. Returns 0 or -ENOMEM.
+ */
+int stall_cores_add_unread(struct evidence *evidence);

@@ -12,6 +12,7 @@ The stores:
 - `wrong`, a copy with a wrong row in its index;
 - `cut`, a copy with an empty segment and one without its end;
 - `taken`, a copy without the file of its second segment;
+- `rotten`, a copy with wrong bytes in the stacks of its first and its third segment, which the index does not know;
 - `killed`, a copy with the last report of a recorder that was killed;
 - `spiky`, with saturated CPUs;
 - `shared`, ten stores of hosts whose incidents have two causes, for the cases of that name;
@@ -35,6 +36,7 @@ import shlex
 import shutil
 import signal
 import sqlite3
+import struct
 import subprocess
 import sys
 import tempfile
@@ -52,6 +54,7 @@ NUMBERS = (
     (re.compile(r" +[0-9.]+(?=  \S+\.tape)"), " N"),
     (re.compile(r" +(kB(?=  segment)|-(?=  \())"), r" \1"),
     (re.compile(r"\bN [kMGTP]?B(?= (of the disk|stay))"), "N B"),
+    (re.compile(r"\bat offset \d+(?= is damaged)"), "at offset N"),
     (re.compile(r"^(perftape_(?:\w+_bytes|metrics_timestamp_seconds)) [0-9.]+$", re.MULTILINE), r"\1 N"),
     (re.compile(r"\b\d+ d(?: \d+ h)? ago$", re.MULTILINE), "N d ago"),
     (re.compile(r'("(?:now|[a-z_]*bytes)":)("[^"]*"|[0-9]+)'), r"\1N"),
@@ -88,8 +91,17 @@ def put_shared(fixture, folder):
     subprocess.run([fixture, f"{folder}/shared", "shared"], check=True)
 
 
+def rot(path, section):
+    """Changes the first byte of a section: the table of contents has its name and, behind 16 bytes, its offset."""
+    data = bytearray(path.read_bytes())
+    entry = data.index(section.ljust(8, b"\0"))
+    (offset,) = struct.unpack_from("<Q", data, entry + 16)
+    data[offset] ^= 0xFF
+    path.write_bytes(data)
+
+
 def put_stores(fixture, folder):
-    copies = ("wrong", "cut", "taken", "killed")
+    copies = ("wrong", "cut", "taken", "killed", "rotten")
     for name in ("recorded", "spiky", *copies):
         shutil.rmtree(f"{folder}/{name}", ignore_errors=True)
     subprocess.run([fixture, f"{folder}/recorded"], check=True)
@@ -103,6 +115,8 @@ def put_stores(fixture, folder):
     os.truncate(f"{folder}/torn.tape", segments[0].stat().st_size - 1)
     os.truncate(segments[0], 0)
     os.truncate(segments[1], segments[1].stat().st_size - 1)
+    for path in sorted(pathlib.Path(folder, "rotten", "segments").glob("*.tape"))[0:3:2]:
+        rot(path, b"trie")
     subprocess.run([fixture, f"{folder}/killed", "report"], check=True)
     sorted(pathlib.Path(folder, "taken", "segments").glob("*.tape"))[1].unlink()
 

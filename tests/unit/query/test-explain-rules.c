@@ -227,6 +227,27 @@ static void test_nothing_recorded(void)
 	check_first(&evidence, "not_recorded", "likely");
 }
 
+/* The next step depends on whether samples were taken. */
+static void test_damaged(void)
+{
+	struct evidence evidence = unknown_host();
+	struct coverage_gap gap = { .from_ns = 50, .to_ns = 150, .unread = true };
+	struct verdicts verdicts;
+
+	evidence.samples = 0;
+	evidence.stall_from_ns = 100;
+	evidence.stall_to_ns = 200;
+	verdicts_judge(&evidence, &verdicts);
+	CHECK_STR(verdicts.list[0].next, "perftape segments lists what is recorded");
+	CHECK_EQ(array_push(&evidence.coverage.gaps, gap), 0);
+	verdicts_judge(&evidence, &verdicts);
+	CHECK_STR(verdicts.list[0].next, "perftape verify names the damage");
+	evidence.coverage.gaps.items[0].to_ns = 100;
+	verdicts_judge(&evidence, &verdicts);
+	CHECK_STR(verdicts.list[0].next, "perftape segments lists what is recorded");
+	evidence_done(&evidence);
+}
+
 static void test_usual_core_is_not_accused(void)
 {
 	struct evidence evidence = unknown_host();
@@ -356,7 +377,7 @@ CHECK_MAIN({ "zombie memory cgroups", test_zombies },
 	   { "a timer is no crash loop", test_timer_is_no_crash_loop },
 	   { "all CPUs busy, and hidden code", test_machine_and_hidden },
 	   { "a lost interrupt or the device", test_device },
-	   { "nothing recorded", test_nothing_recorded },
+	   { "nothing recorded", test_nothing_recorded }, { "damaged samples", test_damaged },
 	   { "a usual core is not accused", test_usual_core_is_not_accused },
 	   { "little to compare with", test_little_to_compare_with },
 	   { "two causes at once", test_two_causes_at_once },
