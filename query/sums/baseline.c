@@ -48,15 +48,20 @@ static bool is_apart(const struct run *run, const struct store_segment *segment)
 /*
  * Adds ten seconds of the segment, at a place that varies from segment to segment. At a fixed
  * place, something that runs every two minutes would be in all of these pieces or in none.
+ *
+ * Threads of one name have few samples, so all of them are read. Sums of stacks would give only
+ * the rows of names, and the rows of CPUs would have another usual value.
  */
 static int add_slice(struct run *run, const struct store_segment *segment)
 {
+	const struct filter *filter = run->options->question.filter;
 	uint64_t length_ns = segment->end_ns - segment->begin_ns;
+	bool all = filter_passes_all(filter);
 	struct piece piece = { segment, segment->begin_ns, segment->end_ns,
-			       !segment->unsealed && tally_by_has_sums(run->options->by) &&
-				       filter_is_by_comm(run->options->question.filter) };
+			       !segment->unsealed && all && tally_by_has_sums(run->options->by) };
+	bool whole = segment->unsealed || (filter_is_by_comm(filter) && !all);
 
-	if (!segment->unsealed && length_ns > SLICE_NS) {
+	if (!whole && length_ns > SLICE_NS) {
 		piece.from_ns += hash_u64(segment->sequence) % (length_ns - SLICE_NS);
 		piece.to_ns = piece.from_ns + SLICE_NS;
 	}
@@ -157,7 +162,7 @@ static int baseline_add_tape(struct run *run, struct tally *tally, const struct 
 	int r = baseline_name_frames(run, tape);
 
 	if (r == 0 && piece->summed)
-		r = tally_add_sums(tally, tape, sample_ns, filter);
+		r = tally_add_sums(tally, tape, sample_ns);
 	if (r == 0)
 		r = window_filter_samples(tape, &slice, filter, &error_ns, &times);
 	if (r == 0)

@@ -6,7 +6,8 @@
  * waits for a baseline, so the time to make it is limited. It uses as many segments as the time
  * allows, evenly spread. The shares come from the digest of a whole segment. If a segment has no
  * usable digest, its sums of stacks give the shares of functions and threads. Ten seconds of its
- * samples then give the shares of CPUs.
+ * samples then give the shares of CPUs. With a filter by name alone, all samples of a segment give
+ * all shares; with any other filter, ten seconds of them do.
  *
  * Without other segments nearby, the baseline uses the rest of the window's own segments. A
  * snapshot has neither; it carries a baseline of its own.

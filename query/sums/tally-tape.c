@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "gauges/cgroup-names.h"
 #include "query/read/weights.h"
+#include "query/window/filter.h"
 #include "tape/digest.h"
 #include "tape/function-sums.h"
 
@@ -500,7 +501,7 @@ static int add_sum(struct adder *adder, const struct tape_sum *sum, bool idle, u
 	return function_sums_add(&adder->scratch->sums, sum->stack, sum->frame, ns);
 }
 
-static int add_sums(struct adder *adder, uint64_t sample_ns, const struct filter *filter)
+static int add_sums(struct adder *adder, uint64_t sample_ns)
 {
 	int r = 0;
 
@@ -508,8 +509,6 @@ static int add_sums(struct adder *adder, uint64_t sample_ns, const struct filter
 		const struct tape_sum *sum = &adder->tape->sums.items[i];
 		const char *comm = tape_string(adder->tape, sum->comm);
 
-		if (!filter_passes_comm(filter, comm))
-			continue;
 		adder->tally->samples += sum->count;
 		r = add_sum(adder, sum, stack_class_is_idle_comm(comm), sample_ns * sum->count);
 	}
@@ -540,8 +539,7 @@ static int tally_tape_take_functions(struct adder *adder)
 	return r;
 }
 
-int tally_add_sums(struct tally *tally, const struct tape *tape, uint64_t sample_ns,
-		   const struct filter *filter)
+int tally_add_sums(struct tally *tally, const struct tape *tape, uint64_t sample_ns)
 {
 	struct adder adder = { .tally = tally, .tape = tape };
 	int r = tally_tape_begin_tape(&adder);
@@ -551,7 +549,7 @@ int tally_add_sums(struct tally *tally, const struct tape *tape, uint64_t sample
 	if (r == 0)
 		r = function_sums_begin(&adder.scratch->sums, tape);
 	if (r == 0)
-		r = add_sums(&adder, sample_ns, filter);
+		r = add_sums(&adder, sample_ns);
 	if (r == 0)
 		r = function_sums_finish(&adder.scratch->sums);
 	return r < 0 ? r : tally_tape_take_functions(&adder);

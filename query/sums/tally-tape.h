@@ -7,7 +7,6 @@
  * tally keeps the scratch memory for the next tape.
  */
 
-#include "query/window/filter.h"
 #include "query/sums/tally.h"
 #include "tape/tape.h"
 
@@ -35,11 +34,8 @@ int tally_add_samples(struct tally *tally, const struct tape *tape, const uint8_
  */
 int tally_add_digest(struct tally *tally, const struct tape *tape, uint64_t sample_ns,
 		     unsigned int parts);
-/*
- * Adds the tape's sums of stacks for the comms that pass. Returns 0 or -ENOMEM.
- */
-int tally_add_sums(struct tally *tally, const struct tape *tape, uint64_t sample_ns,
-		   const struct filter *filter);
+/* Adds the tape's sums of stacks. Returns 0 or -ENOMEM. */
+int tally_add_sums(struct tally *tally, const struct tape *tape, uint64_t sample_ns);
 
 #define TALLY_GROUP_SIZE 64
 /* Writes the name of the group of TALLY_BY_NAME that a thread of this name belongs to. */

@@ -414,6 +414,32 @@ static void test_many_samples(void)
 	CHECK(is_near(tally->threads.list.items[1].ns / (1000.0 * count), 0.75));
 }
 
+/*
+ * With a filter by name, the usual values of CPUs and of names come from the same time: dd runs for
+ * 20 s of two minutes.
+ */
+static void test_filter_by_name(void)
+{
+	const struct filter filter = { .comm = "dd" };
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(answer_done) struct answer answer;
+	const struct ranking *ranking = &answer.ranking;
+	double cores = 0;
+
+	tapes_store_init(&store);
+	tapes_store_put(&store, busy_tape(0, 60, 40));
+	tapes_store_put(&store, busy_tape(60, 120, 120));
+	tapes_store_put(&store, busy_tape(120, 180, 120));
+	answer = ask(&store, &filter, 125, 130);
+	CHECK_EQ(answer.baseline.segments, 2);
+	CHECK_EQ(answer.baseline.cpus_ns, answer.baseline.names_ns);
+	CHECK_EQ(ranking->groups.count, 1);
+	CHECK(is_near(ranking->groups.items[0].usual.all, 20.0 / 120));
+	for (size_t i = 0; i < ranking->cores.count; i++)
+		cores += ranking->cores.items[i].usual.all;
+	CHECK(fabs(cores - ranking->groups.items[0].usual.all) < 1e-9);
+}
+
 /* A segment's sums agree with its samples. */
 static void test_sums(void)
 {
@@ -433,7 +459,7 @@ static void test_sums(void)
 	for (size_t i = 0; i < segments.list.count; i++) {
 		CHECK_EQ(store_reader_load(reader, &segments.list.items[i], &want, &tape, NULL), 0);
 		CHECK_EQ(tally_add_samples(samples, tape, NULL, NSEC_PER_SEC / 97, PARTS), 0);
-		CHECK_EQ(tally_add_sums(sums, tape, NSEC_PER_SEC / 97, &all), 0);
+		CHECK_EQ(tally_add_sums(sums, tape, NSEC_PER_SEC / 97), 0);
 		tape_free(tape);
 	}
 	array_done(&segments.list);
@@ -555,4 +581,4 @@ CHECK_MAIN({ "a saturated CPU stands out", test_store },
 	   { "very many samples stay exact", test_many_samples },
 	   { "sums and samples agree", test_sums }, { "the screen fits the terminal", test_drawn },
 	   { "hostile names do not reach the screen", test_hostile },
-	   { "frames can be left out", test_frames })
+	   { "frames can be left out", test_frames }, { "a filter by name", test_filter_by_name })
