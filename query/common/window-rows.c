@@ -57,9 +57,9 @@ struct rows_window {
 	double length_ns;
 	bool is_counting;
 	array_of(float) seen;
-	/* rows with less are left out; rows that may be added still */
+	/* rows with less are left out; how many rows with just as much may be added still */
 	float least;
-	size_t room;
+	size_t ties;
 };
 
 static int rows_put(struct rows_window *to, enum common_kind kind, const char *name, double value)
@@ -70,9 +70,9 @@ static int rows_put(struct rows_window *to, enum common_kind kind, const char *n
 		return 0;
 	if (to->is_counting)
 		return array_push(&to->seen, value);
-	if ((float)value < to->least || !to->room)
+	if ((float)value < to->least || ((float)value == to->least && !to->ties))
 		return 0;
-	to->room--;
+	to->ties -= (float)value == to->least;
 	snprintf(key, sizeof(key), "%c%s", letters[kind], name);
 	return common_values_add(to->run, to->number, key, value);
 }
@@ -239,11 +239,12 @@ static int rows_count_all(struct rows_window *to, const struct rows_sums *sums)
 	to->is_counting = true;
 	r = rows_put_all(to, sums);
 	to->is_counting = false;
-	to->room = COMMON_ROWS_MOST;
-	if (r < 0 || to->seen.count <= to->room)
+	if (r < 0 || to->seen.count <= COMMON_ROWS_MOST)
 		return r;
 	qsort(to->seen.items, to->seen.count, sizeof(*to->seen.items), rows_compare_down);
-	to->least = to->seen.items[to->room - 1];
+	to->least = to->seen.items[COMMON_ROWS_MOST - 1];
+	for (size_t i = COMMON_ROWS_MOST; i-- > 0 && to->seen.items[i] == to->least;)
+		to->ties++;
 	return 0;
 }
 
