@@ -85,15 +85,41 @@ static void common_put_hosts(struct common_sheet *sheet)
 	labelled_lines_say(&sheet->lines, shown ? ")" : "");
 }
 
+/* Puts how the controls were chosen. */
+static void common_put_compared(struct common_sheet *sheet)
+{
+	const struct common_answer *answer = sheet->answer;
+	char apart[48], day[48];
+
+	common_length(answer->apart_ns / 1e9, apart);
+	if (!answer->compared) {
+		labelled_lines_say(
+			&sheet->lines,
+			"nothing: no incident has samples and a control window at least %s away from all incidents",
+			apart);
+		labelled_lines_end(&sheet->lines, "compared", STYLE_BOLD);
+		return;
+	}
+	labelled_lines_say(
+		&sheet->lines,
+		"%u incident%s with %u control window%s of the same host%s, at least %s away",
+		answer->compared, plural(answer->compared), answer->controls,
+		plural(answer->controls), plural(answer->hosts.count), apart);
+	labelled_lines_say(
+		&sheet->lines,
+		" from incidents; medians: %s apart in the time of day, %.1f %% in load; %u rows",
+		common_length(answer->time_of_day_ns / 1e9, day), 100 * answer->load_apart,
+		answer->rows);
+	labelled_lines_end(&sheet->lines, "compared", STYLE_BOLD);
+}
+
 static void common_put_head(struct common_sheet *sheet)
 {
 	const struct common_answer *answer = sheet->answer;
-	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE], apart[48], day[48];
+	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE];
 
 	if (answer->older)
-		if (answer->older)
-			labelled_lines_say(&sheet->lines, "the newest %zu of ",
-					   answer->cases.count);
+		labelled_lines_say(&sheet->lines, "the newest %zu of ", answer->cases.count);
 	labelled_lines_say(&sheet->lines, "%zu incident%s on %zu host%s",
 			   answer->cases.count + answer->older, plural(answer->cases.count),
 			   answer->hosts.count, plural(answer->hosts.count));
@@ -103,18 +129,7 @@ static void common_put_head(struct common_sheet *sheet)
 			   common_day(sheet, answer->to_ns, to));
 	common_put_kinds(sheet);
 	labelled_lines_end(&sheet->lines, "explain", STYLE_BOLD);
-	labelled_lines_say(
-		&sheet->lines,
-		"%u incident%s with %u control window%s of the same host%s, at least %s away",
-		answer->compared, plural(answer->compared), answer->controls,
-		plural(answer->controls), plural(answer->hosts.count),
-		common_length(answer->apart_ns / 1e9, apart));
-	labelled_lines_say(
-		&sheet->lines,
-		" from incidents; medians: %s apart in the time of day, %.1f %% in load; %u rows",
-		common_length(answer->time_of_day_ns / 1e9, day), 100 * answer->load_apart,
-		answer->rows);
-	labelled_lines_end(&sheet->lines, "compared", STYLE_BOLD);
+	common_put_compared(sheet);
 }
 
 /* Puts the last functions of a path. */

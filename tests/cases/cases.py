@@ -16,6 +16,7 @@ The stores:
 - `killed`, a copy with the last report of a recorder that was killed;
 - `spiky`, with saturated CPUs;
 - `shared`, ten stores of hosts whose incidents have two causes, for the cases of that name;
+- `crowded`, a store of 260 incidents, for the same cases;
 - `torn.tape`, the first segment of `recorded` without its end.
 
 `N` stands for what differs between machines: sizes and the time of day.
@@ -85,10 +86,12 @@ def put_logs(folder):
 
 
 def put_shared(fixture, folder):
-    """The stores of ten hosts in `folder`/shared."""
-    shutil.rmtree(f"{folder}/shared", ignore_errors=True)
+    """The stores of ten hosts in `folder`/shared, and one of many incidents."""
+    for name in ("shared", "crowded"):
+        shutil.rmtree(f"{folder}/{name}", ignore_errors=True)
     os.mkdir(f"{folder}/shared")
     subprocess.run([fixture, f"{folder}/shared", "shared"], check=True)
+    subprocess.run([fixture, f"{folder}/crowded", "crowded"], check=True)
 
 
 def rot(path, section):

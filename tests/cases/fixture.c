@@ -54,17 +54,12 @@ static void add_loss(struct tape *tape, uint32_t kind, unsigned int at, uint64_t
 }
 
 /* The line came 6.5 s after the stall had begun. */
-static void add_incident(struct tape *tape, unsigned int second)
+static void add_incident(struct tape *tape, unsigned int second, const char *id)
 {
-	static const char *const fields[][2] = {
-		{ TAPE_INCIDENT_ID, "42" },
-		{ "bdf", "0000:20:03.0" },
-		{ "ifname", "eth0" },
-		{ "qid", "5" },
-		{ "threshold_us", "5000000" },
-		{ "napi_us", "6500000" },
-		{ "sched", "1" },
-		{ "queue_cpu", "12" },
+	const char *const fields[][2] = {
+		{ TAPE_INCIDENT_ID, id }, { "bdf", "0000:20:03.0" },	 { "ifname", "eth0" },
+		{ "qid", "5" },		  { "threshold_us", "5000000" }, { "napi_us", "6500000" },
+		{ "sched", "1" },	  { "queue_cpu", "12" },
 	};
 	uint64_t ns = TAPES_PERF + second * NSEC_PER_SEC;
 	struct tape_fields run = { tape->fields.count, ARRAY_SIZE(fields) };
@@ -181,7 +176,7 @@ static void make_store(const char *path)
 
 	snprintf(store.path, sizeof(store.path), "%s", path);
 	add_samples(first);
-	add_incident(first, 30);
+	add_incident(first, 30, "42");
 	add_figures(first);
 	add_events(first);
 	tapes_store_put(&store, first);
@@ -238,7 +233,7 @@ static struct tape *make_spiky(unsigned int begin, unsigned int end)
 	for (int32_t i = 0; i < PACKS; i++)
 		tasks[PACK + i].thread = tapes_thread(tape, 7000 + i, 7000 + i, "gzip");
 	if (begin <= 47 && end > 47)
-		add_incident(tape, 47);
+		add_incident(tape, 47, "42");
 	CHECK_EQ(tape_add_fact(tape, "cpus", "4"), 0);
 	CHECK_EQ(tape_add_fact(tape, "cpus_online", "0-3"), 0);
 	for (uint64_t ns = tape->begin_ns + TAPES_PERIOD / 2; ns < tape->end_ns; ns += TAPES_PERIOD)
@@ -336,6 +331,24 @@ static void make_shared_stores(const char *folder)
 	shared_make(&shared);
 }
 
+/* Five incidents within three minutes, in segments of ten minutes. */
+static void make_crowded_store(const char *path)
+{
+	struct tapes_store store;
+	char id[16];
+
+	snprintf(store.path, sizeof(store.path), "%s", path);
+	for (unsigned int at = 0, number = 0; number < 260; at += 600) {
+		struct tape *tape = new_tape("33333333-2222-3333-4444-555555555555", at, at + 600);
+
+		for (unsigned int second = at + 20; second < at + 200; second += 40) {
+			snprintf(id, sizeof(id), "%u", ++number);
+			add_incident(tape, second, id);
+		}
+		put(&store, tape);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 2 || argc > 4 || setjmp(check_failed))
@@ -348,6 +361,8 @@ int main(int argc, char **argv)
 		put_report(argv[1]);
 	else if (argc == 3 && strcmp(argv[2], "shared") == 0)
 		make_shared_stores(argv[1]);
+	else if (argc == 3 && strcmp(argv[2], "crowded") == 0)
+		make_crowded_store(argv[1]);
 	else if (argc == 3)
 		make_spiky_store(argv[1]);
 	else
