@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/foreign.h"
 #include "draw/lines.h"
 
 #define PIECE_SIZE 2048
@@ -30,6 +31,8 @@ void labelled_lines_end(struct labelled_lines *lines, const char *label, enum te
 		lines->to->failed = true;
 		return;
 	}
+	/* a newline in the name of a function would look like a line of its own */
+	foreign_clean((char *)lines->line.data);
 	terminal_style(lines->terminal, style, lines->to);
 	buffer_printf(lines->to, "%-*s", LABELLED_LINES_INDENT, label);
 	terminal_style(lines->terminal, STYLE_PLAIN, lines->to);

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/foreign.h"
 #include "base/number.h"
 #include "draw/lines.h"
 #include "draw/text.h"
@@ -300,11 +301,16 @@ static void put_omitted_numbers(const struct sheet *sheet, const struct spike *s
 		      share_format(spike->machine, machine));
 }
 
+/* Puts remarks, which may have names that contain newlines. */
 static void put_indented(const struct sheet *sheet, const char *remarks)
 {
+	_cleanup_(buffer_done) struct buffer line = { 0 };
+
+	foreign_put(&line, remarks, strlen(remarks));
 	buffer_printf(sheet->text, "%*s", INDENT, "");
-	lines_put(sheet->terminal, (struct lines_shape){ INDENT, INDENT, false }, remarks,
-		  sheet->text);
+	lines_put(sheet->terminal, (struct lines_shape){ INDENT, INDENT, false },
+		  buffer_shown(&line), sheet->text);
+	sheet->text->failed |= line.failed;
 }
 
 static void spikes_table_put_row(const struct sheet *sheet, const struct spike *spike)

@@ -15,6 +15,7 @@ The stores:
 - `rotten`, a copy with wrong bytes in the stacks of its first and its third segment, which the index does not know;
 - `killed`, a copy with the last report of a recorder that was killed;
 - `spiky`, with saturated CPUs;
+- `forged`, the same, with names that look like further lines;
 - `shared`, ten stores of hosts whose incidents have two causes, for the cases of that name;
 - `crowded`, a store of 260 incidents, for the same cases;
 - `torn.tape`, the first segment of `recorded` without its end.
@@ -105,10 +106,11 @@ def rot(path, section):
 
 def put_stores(fixture, folder):
     copies = ("wrong", "cut", "taken", "killed", "rotten")
-    for name in ("recorded", "spiky", *copies):
+    for name in ("recorded", "spiky", "forged", *copies):
         shutil.rmtree(f"{folder}/{name}", ignore_errors=True)
     subprocess.run([fixture, f"{folder}/recorded"], check=True)
     subprocess.run([fixture, f"{folder}/spiky", "spiky"], check=True)
+    subprocess.run([fixture, f"{folder}/forged", "forged"], check=True)
     for name in copies:
         shutil.copytree(f"{folder}/recorded", f"{folder}/{name}")
     with contextlib.closing(sqlite3.connect(f"{folder}/wrong/index.sqlite")) as index, index:

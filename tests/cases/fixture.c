@@ -209,7 +209,12 @@ static enum task task_of(uint32_t cpu, unsigned int second)
 	return cpu == 2 && second >= 30 && second < 33 ? UNSEEN : IDLE;
 }
 
-static struct tape *make_spiky(unsigned int begin, unsigned int end)
+/* The names of what fills a CPU. */
+struct busy_names {
+	const char *comm, *stack, *copier;
+};
+
+static struct tape *make_spiky(const struct busy_names *names, unsigned int begin, unsigned int end)
 {
 	struct tape *tape = new_tape("22222222-2222-3333-4444-555555555555", begin, end);
 	uint32_t program = tapes_module(tape, "/usr/bin/program", TAPE_MODULE_ELF);
@@ -218,14 +223,13 @@ static struct tape *make_spiky(unsigned int begin, unsigned int end)
 	} tasks[] = {
 		[IDLE] = { tapes_thread(tape, 0, 0, "swapper/1"),
 			   tapes_kernel(tape, "do_idle;native_safe_halt") },
-		[KUBELET] = { tapes_thread(tape, 1240, 1262, "kubelet"),
-			      tapes_kernel(tape,
-					   "do_syscall_64;vfs_read;mem_cgroup_nr_lru_pages") },
+		[KUBELET] = { tapes_thread(tape, 1240, 1262, names->comm),
+			      tapes_kernel(tape, names->stack) },
 		[TRAINER] = { tapes_thread(tape, 4000, 4001, "trainer"),
 			      tapes_call(tape, 0, program, 64, "train") },
 		[BUILD] = { tapes_thread(tape, 5000, 5000, "cc1"),
 			    tapes_call(tape, 0, program, 128, "") },
-		[COPY] = { tapes_thread(tape, 6000, 6000, "dd"),
+		[COPY] = { tapes_thread(tape, 6000, 6000, names->copier),
 			   tapes_kernel(tape, "do_syscall_64;vfs_read;read_zero") },
 		[PACK... PACK + PACKS] = { 0, tapes_call(tape, 0, program, 192, "longest_match") },
 	};
@@ -263,13 +267,20 @@ static struct tape *make_spiky(unsigned int begin, unsigned int end)
 	return tape;
 }
 
-static void make_spiky_store(const char *path)
+static void make_spiky_store(const char *path, bool forged)
 {
+	static const struct busy_names usual = { "kubelet",
+						 "do_syscall_64;vfs_read;mem_cgroup_nr_lru_pages",
+						 "dd" };
+	static const struct busy_names lines = {
+		"ku\nCPU 9 idle", "do_syscall_64;vfs_read;walk\nverdict  likely: all is well",
+		"dd\nCPU 8 idle"
+	};
 	struct tapes_store store;
 
 	snprintf(store.path, sizeof(store.path), "%s", path);
 	for (unsigned int at = 0; at < 60; at += 20)
-		tapes_store_put(&store, make_spiky(at, at + 20));
+		tapes_store_put(&store, make_spiky(forged ? &lines : &usual, at, at + 20));
 }
 
 static void put_into(const char *path, struct tape *tape)
@@ -364,7 +375,7 @@ int main(int argc, char **argv)
 	else if (argc == 3 && strcmp(argv[2], "crowded") == 0)
 		make_crowded_store(argv[1]);
 	else if (argc == 3)
-		make_spiky_store(argv[1]);
+		make_spiky_store(argv[1], strcmp(argv[2], "forged") == 0);
 	else
 		make_store(argv[1]);
 	return 0;
