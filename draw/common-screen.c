@@ -95,7 +95,7 @@ static void common_put_compared(struct common_sheet *sheet)
 	if (!answer->compared) {
 		labelled_lines_say(
 			&sheet->lines,
-			"nothing: no incident has samples and a control at least %s from all incidents",
+			"nothing: no incident has samples and a control, %s from any incident",
 			apart);
 		labelled_lines_end(&sheet->lines, "compared", STYLE_BOLD);
 		return;
