@@ -90,6 +90,20 @@ static void explain_put_head(struct sheet *sheet)
 	labelled_lines_end(&sheet->lines, "line", STYLE_BOLD);
 }
 
+/* The heatmap has the same symbol. */
+static const char *explain_unknown_symbol(const struct sheet *sheet)
+{
+	return sheet->lines.terminal->unicode ? "\u2573" : "x";
+}
+
+static bool explain_has_unknown(const struct evidence *evidence)
+{
+	for (size_t i = 0; i < EVIDENCE_STRIP; i++)
+		if (evidence->cores[0].strip[i] == EVIDENCE_STRIP_UNKNOWN)
+			return true;
+	return false;
+}
+
 static void explain_put_strip(struct sheet *sheet, const struct evidence_core *core)
 {
 	static const char *const blocks[] = { "\u2581", "\u2581", "\u2582", "\u2583", "\u2584",
@@ -99,7 +113,9 @@ static void explain_put_strip(struct sheet *sheet, const struct evidence_core *c
 	for (size_t i = 0; i < EVIDENCE_STRIP; i++) {
 		unsigned int level = core->strip[i] >= FULL ? 8 : core->strip[i] * 8 / 100;
 
-		if (sheet->lines.terminal->unicode)
+		if (core->strip[i] == EVIDENCE_STRIP_UNKNOWN)
+			buffer_text(&sheet->lines.line, explain_unknown_symbol(sheet));
+		else if (sheet->lines.terminal->unicode)
 			buffer_text(&sheet->lines.line, blocks[level]);
 		else
 			buffer_u8(&sheet->lines.line, ascii[level]);
@@ -195,6 +211,9 @@ static void explain_put_axis(struct sheet *sheet)
 			   explain_clock_at(sheet, evidence->strip_from_ns, 0, from),
 			   EVIDENCE_STRIP - 16, "                ",
 			   explain_clock_at(sheet, evidence->strip_to_ns, 0, to));
+	if (explain_has_unknown(evidence))
+		labelled_lines_say(&sheet->lines, " %s = not recorded;",
+				   explain_unknown_symbol(sheet));
 	if (!evidence->full_cpus)
 		labelled_lines_say(&sheet->lines, " no CPU was full; the busiest:");
 	else

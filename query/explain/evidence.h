@@ -104,7 +104,7 @@ struct evidence_core {
 	double gauges, steal;
 	/* samples of the stack kinds, and leaf functions of the kinds */
 	double code[CODE_KINDS], leaf_code[CODE_KINDS];
-	/* busy per cent of each cell of the strip */
+	/* busy per cent of each cell of the strip, or EVIDENCE_STRIP_UNKNOWN: not recorded */
 	uint8_t strip[EVIDENCE_STRIP];
 	struct evidence_thread threads[EVIDENCE_THREADS];
 	size_t thread_count;

@@ -138,7 +138,10 @@ static void explain_json_put_strip(struct buffer *json, const struct evidence_co
 	json_key(json, "strip");
 	json_open(json, '[');
 	for (size_t i = 0; i < EVIDENCE_STRIP; i++)
-		json_u64(json, core->strip[i]);
+		if (core->strip[i] == EVIDENCE_STRIP_UNKNOWN)
+			json_null(json);
+		else
+			json_u64(json, core->strip[i]);
 	json_close(json, ']');
 }
 

@@ -107,14 +107,33 @@ static int compare_candidates(const void *a, const void *b)
 	return left->cpu < right->cpu ? -1 : 1;
 }
 
+static bool stall_is_recorded(const struct coverage *strips, uint64_t at_ns)
+{
+	for (size_t i = 0; i < strips->gaps.count; i++) {
+		const struct coverage_gap *gap = &strips->gaps.items[i];
+
+		if (!*gap->cpus && gap->from_ns <= at_ns && gap->to_ns > at_ns)
+			return false;
+	}
+	return true;
+}
+
 static void stall_put_strip(const struct stall_cores *cores, struct evidence_core *core)
 {
+	const struct coverage *strips = &cores->samples.selection->coverage;
+
 	for (uint32_t cell = 0; cell < EVIDENCE_STRIP; cell++) {
 		uint32_t from = (uint64_t)cell * cores->grid.columns / EVIDENCE_STRIP;
 		uint32_t to = (uint64_t)(cell + 1) * cores->grid.columns / EVIDENCE_STRIP;
+		uint64_t middle_ns;
 		double sum = 0;
 
 		to = MAX(to, from + 1);
+		middle_ns = cores->grid.from_ns + (from + to) * STALL_GRID_CELL_NS / 2;
+		if (!stall_is_recorded(strips, middle_ns)) {
+			core->strip[cell] = EVIDENCE_STRIP_UNKNOWN;
+			continue;
+		}
 		for (uint32_t column = from; column < to; column++)
 			sum += stall_grid_busy(&cores->grid, core->cpu, column);
 		core->strip[cell] = MIN(100 * sum / (to - from) + 0.5, 100.0);
