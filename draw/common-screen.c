@@ -20,8 +20,24 @@
 #define COMMANDS_EACH 2
 #define HOURS 4
 
+/* The forms of the screen. Each is shorter than the one before it. */
+enum common_form {
+	COMMON_WHOLE,
+	/* one command for each group */
+	COMMON_COMMAND_EACH,
+	/* one row of what the same incidents have */
+	COMMON_ONE_ROW_SAME,
+	/* only the traits themselves, the first signs, one command, and one row of all other lines
+	 */
+	COMMON_ONE_ROW,
+};
+
+/* Signs in the shortest form. */
+#define SIGNS_SHORT 2
+
 struct common_sheet {
 	const struct common_screen *screen;
+	enum common_form form;
 	const struct common_answer *answer;
 	struct labelled_lines lines;
 };
@@ -218,6 +234,8 @@ static void common_put_trait(struct common_sheet *sheet, size_t number)
 	labelled_lines_say(&sheet->lines, "; p = %.3f", lead->p);
 	snprintf(label, sizeof(label), "group %zu", number + 1);
 	labelled_lines_end(&sheet->lines, answer->trait_count > 1 ? label : "shared", STYLE_ALERT);
+	if (!trait->companion_count || sheet->form == COMMON_ONE_ROW)
+		return;
 	for (size_t i = 0; i < trait->companion_count; i++) {
 		const struct common_row *row = &trait->companions[i];
 
@@ -229,8 +247,9 @@ static void common_put_trait(struct common_sheet *sheet, size_t number)
 			labelled_lines_say(&sheet->lines, " (%u, controls %u)", row->cases,
 					   row->controls);
 	}
-	if (trait->companion_count)
-		labelled_lines_end(&sheet->lines, "", STYLE_PLAIN);
+	sheet->lines.most = sheet->form == COMMON_ONE_ROW_SAME;
+	labelled_lines_end(&sheet->lines, "", STYLE_PLAIN);
+	sheet->lines.most = 0;
 }
 
 static void common_put_traits(struct common_sheet *sheet)
@@ -355,7 +374,10 @@ static void common_put_signs(struct common_sheet *sheet)
 {
 	const struct common_answer *answer = sheet->answer;
 
-	for (size_t i = 0; i < answer->sign_count; i++) {
+	size_t count = sheet->form == COMMON_ONE_ROW ? MIN(answer->sign_count, (size_t)SIGNS_SHORT)
+						     : answer->sign_count;
+
+	for (size_t i = 0; i < count; i++) {
 		const struct common_sign *sign = &answer->signs[i];
 
 		if (sign->gauge)
@@ -401,7 +423,9 @@ static unsigned int common_put_group(struct common_sheet *sheet, size_t trait)
 
 	if (trait && answer->trait_count > 1)
 		snprintf(label, sizeof(label), "look %zu", trait % 10);
-	for (size_t i = 0; i < answer->cases.count && shown < COMMANDS_EACH; i++) {
+	for (size_t i = 0;
+	     i < answer->cases.count && shown < (sheet->form == COMMON_WHOLE ? COMMANDS_EACH : 1);
+	     i++) {
 		const struct common_case *of = &answer->cases.items[i];
 
 		if (of->trait != trait || !of->read)
@@ -421,8 +445,10 @@ static void common_put_commands(struct common_sheet *sheet)
 	unsigned int shown = 0;
 
 	for (size_t trait = 1; trait <= answer->trait_count; trait++)
-		shown += common_put_group(sheet, trait);
-	shown += common_put_group(sheet, 0);
+		if (!shown || sheet->form < COMMON_ONE_ROW)
+			shown += common_put_group(sheet, trait);
+	if (!shown || sheet->form < COMMON_ONE_ROW)
+		shown += common_put_group(sheet, 0);
 	if (answer->cases.count <= shown)
 		return;
 	labelled_lines_say(&sheet->lines, "%zu more: --json lists all incidents",
@@ -430,20 +456,42 @@ static void common_put_commands(struct common_sheet *sheet)
 	labelled_lines_end(&sheet->lines, "", STYLE_PLAIN);
 }
 
-void common_screen_draw(const struct common_screen *screen, const struct terminal *terminal,
-			struct buffer *text)
+static void common_screen_draw_as(const struct common_screen *screen, enum common_form form,
+				  struct labelled_lines *lines)
 {
 	struct common_sheet sheet = {
 		.screen = screen,
+		.form = form,
 		.answer = screen->answer,
-		.lines = { .terminal = terminal, .to = text },
+		.lines = { .terminal = lines->terminal, .to = lines->to },
 	};
+	unsigned int most = form >= COMMON_ONE_ROW;
 
+	sheet.lines.most = most;
 	common_put_head(&sheet);
+	sheet.lines.most = 0;
 	common_put_traits(&sheet);
+	sheet.lines.most = 2 * most;
 	common_put_signs(&sheet);
+	sheet.lines.most = most;
 	common_put_patterns(&sheet);
 	common_put_unknown(&sheet);
 	common_put_commands(&sheet);
+	if (form)
+		labelled_lines_say_short(&sheet.lines);
 	labelled_lines_done(&sheet.lines);
+}
+
+void common_screen_draw(const struct common_screen *screen, const struct terminal *terminal,
+			struct buffer *text)
+{
+	struct labelled_lines lines = { .terminal = terminal, .to = text };
+	size_t begin = text->size;
+
+	for (int form = COMMON_WHOLE; form <= COMMON_ONE_ROW; form++) {
+		text->size = begin;
+		common_screen_draw_as(screen, form, &lines);
+		if (!labelled_lines_is_tall(&lines, begin, 0))
+			return;
+	}
 }

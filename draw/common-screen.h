@@ -12,5 +12,6 @@ struct common_screen {
 	bool utc;
 };
 
+/* Draws the answer, in as short a form as the terminal's height needs. */
 void common_screen_draw(const struct common_screen *screen, const struct terminal *terminal,
 			struct buffer *text);

@@ -21,8 +21,23 @@
 /* From this percentage on, a cell of a strip is full. */
 #define FULL 95
 
+/* The forms of the screen. Each is shorter than the one before it. */
+enum explain_form {
+	EXPLAIN_WHOLE,
+	/* one command */
+	EXPLAIN_ONE_COMMAND,
+	/* the verdicts behind the first one without evidence */
+	EXPLAIN_ONE_VERDICT,
+	/* only the worst CPU, and what is usual in one sentence */
+	EXPLAIN_ONE_CPU,
+	/* at most two rows of each line, then one; but all rows of the first verdict */
+	EXPLAIN_TWO_ROWS,
+	EXPLAIN_ONE_ROW,
+};
+
 struct sheet {
 	const struct explain_screen *screen;
+	enum explain_form form;
 	const struct evidence *evidence;
 	struct labelled_lines lines;
 };
@@ -211,16 +226,16 @@ static void explain_put_axis(struct sheet *sheet)
 			   explain_clock_at(sheet, evidence->strip_from_ns, 0, from),
 			   EVIDENCE_STRIP - 16, "                ",
 			   explain_clock_at(sheet, evidence->strip_to_ns, 0, to));
-	if (explain_has_unknown(evidence))
-		labelled_lines_say(&sheet->lines, " %s = not recorded;",
-				   explain_unknown_symbol(sheet));
 	if (!evidence->full_cpus)
-		labelled_lines_say(&sheet->lines, " no CPU was full; the busiest:");
+		labelled_lines_say(&sheet->lines, " no CPU was full; the busiest");
 	else
-		labelled_lines_say(
-			&sheet->lines, " %" PRIu64 " of %" PRIu64 " CPUs without idle time%s",
-			evidence->full_cpus, evidence->cpus,
-			evidence->full_cpus > evidence->core_count ? ", the worst:" : ":");
+		labelled_lines_say(&sheet->lines,
+				   " %" PRIu64 " of %" PRIu64 " CPUs without idle time%s",
+				   evidence->full_cpus, evidence->cpus,
+				   evidence->full_cpus > evidence->core_count ? ", the worst" : "");
+	if (explain_has_unknown(evidence))
+		labelled_lines_say(&sheet->lines, " (%s: no data)", explain_unknown_symbol(sheet));
+	labelled_lines_say(&sheet->lines, ":");
 	labelled_lines_end(&sheet->lines, "culprit", STYLE_BOLD);
 }
 
@@ -233,6 +248,8 @@ static void explain_put_cores(struct sheet *sheet)
 	for (size_t i = 0; i < evidence->core_count; i++) {
 		const struct evidence_core *core = &evidence->cores[i];
 
+		if (i && sheet->form >= EXPLAIN_ONE_CPU)
+			break;
 		explain_put_core(sheet, core, i > 0);
 		if (i || !core->thread_count)
 			continue;
@@ -321,11 +338,12 @@ static void explain_put_normal(struct sheet *sheet)
 		if (evidence->core_count && core->thread_count)
 			explain_put_row(sheet, &core->threads[0]);
 	}
-	if (evidence->core_count) {
+	if (evidence->core_count && sheet->form < EXPLAIN_ONE_CPU) {
 		explain_put_full_chance(sheet, core);
 		explain_put_new(sheet, core);
 	}
-	explain_put_since(sheet);
+	if (sheet->form < EXPLAIN_ONE_CPU)
+		explain_put_since(sheet);
 	labelled_lines_say(&sheet->lines, ".");
 	labelled_lines_end(&sheet->lines, "normal", STYLE_BOLD);
 }
@@ -448,6 +466,15 @@ static void explain_put_host(struct sheet *sheet)
 	labelled_lines_end(&sheet->lines, "context", STYLE_BOLD);
 }
 
+/* Limits the rows of the lines that follow, as the form of the screen says. */
+static void explain_limit(struct sheet *sheet, bool limited)
+{
+	if (!limited || sheet->form < EXPLAIN_TWO_ROWS)
+		sheet->lines.most = 0;
+	else
+		sheet->lines.most = sheet->form == EXPLAIN_TWO_ROWS ? 2 : 1;
+}
+
 static void explain_put_verdicts(struct sheet *sheet)
 {
 	const struct verdicts *verdicts = &sheet->screen->explain->verdicts;
@@ -455,9 +482,12 @@ static void explain_put_verdicts(struct sheet *sheet)
 	for (size_t i = 0; i < MIN(verdicts->count, (size_t)VERDICTS_SHOWN); i++) {
 		const struct verdict *verdict = &verdicts->list[i];
 
-		labelled_lines_say(&sheet->lines, "%s: %s: %s. Next: %s.",
-				   confidence_name(verdict->confidence), verdict->title,
-				   verdict->evidence, verdict->next);
+		labelled_lines_say(&sheet->lines, "%s: %s", confidence_name(verdict->confidence),
+				   verdict->title);
+		if (!i || sheet->form < EXPLAIN_ONE_VERDICT)
+			labelled_lines_say(&sheet->lines, ": %s. Next: %s.", verdict->evidence,
+					   verdict->next);
+		explain_limit(sheet, i > 0);
 		labelled_lines_end(&sheet->lines, i ? "" : "verdict",
 				   verdict->accuses ? STYLE_ALERT : STYLE_GOOD);
 	}
@@ -510,28 +540,50 @@ static void explain_put_commands(struct sheet *sheet)
 		snprintf(command, sizeof(command), "perftape flamegraph %s%s -o stall.svg", store,
 			 options);
 	explain_put_command(sheet, "look", command);
+	if (sheet->form >= EXPLAIN_ONE_COMMAND) {
+		labelled_lines_say_short(&sheet->lines);
+		return;
+	}
 	snprintf(command, sizeof(command), "perftape diff %s%s --baseline 12h", store, options);
 	explain_put_command(sheet, "", command);
 	snprintf(command, sizeof(command), "perftape heatmap %s%s --per-cpu", store, options);
 	explain_put_command(sheet, "", command);
 }
 
-void explain_screen_draw(const struct explain_screen *screen, const struct terminal *terminal,
-			 struct buffer *text)
+static void explain_screen_draw_as(const struct explain_screen *screen, enum explain_form form,
+				   struct labelled_lines *lines)
 {
 	struct sheet sheet = {
 		.screen = screen,
+		.form = form,
 		.evidence = &screen->explain->evidence,
-		.lines = { .terminal = terminal, .to = text },
+		.lines = { .terminal = lines->terminal, .to = lines->to },
 	};
 
+	explain_limit(&sheet, true);
 	explain_put_head(&sheet);
 	explain_put_cores(&sheet);
 	explain_put_victims(&sheet);
 	explain_put_normal(&sheet);
 	explain_put_host(&sheet);
 	explain_put_verdicts(&sheet);
+	explain_limit(&sheet, true);
 	explain_put_unknown(&sheet);
+	explain_limit(&sheet, false);
 	explain_put_commands(&sheet);
 	labelled_lines_done(&sheet.lines);
+}
+
+void explain_screen_draw(const struct explain_screen *screen, const struct terminal *terminal,
+			 struct buffer *text)
+{
+	struct labelled_lines lines = { .terminal = terminal, .to = text };
+	size_t begin = text->size;
+
+	for (int form = EXPLAIN_WHOLE; form <= EXPLAIN_ONE_ROW; form++) {
+		text->size = begin;
+		explain_screen_draw_as(screen, form, &lines);
+		if (!labelled_lines_is_tall(&lines, begin, screen->rows_below))
+			return;
+	}
 }

@@ -13,7 +13,10 @@ struct explain_screen {
 	/* the option that names the store, such as "--store /x "; or "" */
 	const char *store;
 	bool utc;
+	/* rows that follow the screen */
+	unsigned int rows_below;
 };
 
+/* Draws the answer, in as short a form as the terminal's height needs. */
 void explain_screen_draw(const struct explain_screen *screen, const struct terminal *terminal,
 			 struct buffer *text);

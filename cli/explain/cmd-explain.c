@@ -94,7 +94,8 @@ static int explain_print(const struct explain_answer *answer)
 	explain_screen_draw(
 		&(struct explain_screen){ &answer->explain,
 					  host_name_prefix(&evidence->coverage.facts, host), store,
-					  option_given(invocation, "utc") },
+					  option_given(invocation, "utc"),
+					  gaps_rows(invocation, &evidence->coverage) },
 		&answer->terminal, &text);
 	return screen_print_drawing(&answer->terminal, &text);
 }

@@ -39,11 +39,11 @@ DRAWN = {
     "heatmap": f"heatmap {INCIDENT}",
     "heatmap-per-cpu": f"heatmap {INCIDENT} --per-cpu",
     "gauges": f"gauges {INCIDENT}",
+    "explain": f"explain {INCIDENT}",
     # long messages beside the drawing
     "gauges-gap": f"gauges {INCIDENT} --before 20m",
 }
 LISTED = {
-    "explain": f"explain {INCIDENT}",
     "spikes": "spikes --store story",
     "incidents": "incidents --store story",
     "incidents-all": "incidents --store story --all",
@@ -82,9 +82,9 @@ ROOT = {
 PICTURE = re.compile(r"[▀-▟╳·├─▼▲│|●_?]+")
 WORD = re.compile(r"[A-Za-z0-9]")
 # The scale of a heat map depends on its rows. "in" precedes a function that stands below its row. The others are of
-# the message about rows that do not fit.
+# the messages about rows that do not fit.
 SCALE = re.compile(r"[0-9.]+ (?=CPUs busy|ms of each second)")
-JOINING = {"in", "more", "changed", "less:"}
+JOINING = {"in", "more", "changed", "less:", *"shortened to fit: a pipe or a taller terminal shows all".split()}
 
 
 def put_root(folder):
