@@ -398,12 +398,17 @@ static void common_put_unknown(struct common_sheet *sheet)
 	unsigned int alone = answer->cases.count - answer->unread - answer->compared;
 
 	if (answer->unread)
-		labelled_lines_say(&sheet->lines, "%u incident%s not recorded", answer->unread,
-				   answer->unread == 1 ? " is" : "s are");
+		labelled_lines_say(&sheet->lines, "%u incident%s no samples", answer->unread,
+				   answer->unread == 1 ? " has" : "s have");
 	if (alone)
 		labelled_lines_say(&sheet->lines, "%s%u incident%s no control window",
 				   sheet->lines.line.size ? "; " : "", alone,
 				   alone == 1 ? " has" : "s have");
+	if (answer->damaged)
+		labelled_lines_say(&sheet->lines,
+				   "%s%u damaged segment%s (perftape verify names the damage)",
+				   sheet->lines.line.size ? "; " : "", answer->damaged,
+				   plural(answer->damaged));
 	if (answer->limited)
 		labelled_lines_say(&sheet->lines,
 				   "%ssome controls were not read, to answer in time",

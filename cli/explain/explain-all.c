@@ -226,7 +226,8 @@ static struct coverage explain_all_coverage(const struct common_answer *answer)
 	uint64_t window_ns =
 		(answer->to_ns - answer->from_ns) * MAX(answer->hosts.count, (size_t)1);
 	struct coverage coverage = { .window_ns = window_ns,
-				     .covered_ns = MIN(answer->recorded_ns, window_ns) };
+				     .covered_ns = MIN(answer->recorded_ns, window_ns),
+				     .damaged = answer->damaged };
 
 	for (size_t i = 0; i < answer->hosts.count; i++)
 		recorded_facts_add_host(&coverage.facts,
@@ -269,7 +270,8 @@ static int explain_all_answer(struct explain_all *all)
 	if (r < 0)
 		return fail(r, &error);
 	code = explain_all_print(all);
-	if (code == EXIT_DONE && all->answer.unread && option_given(all->invocation, "strict"))
+	if (code == EXIT_DONE && (all->answer.unread || all->answer.damaged) &&
+	    option_given(all->invocation, "strict"))
 		return EXIT_PARTIAL;
 	return code;
 }

@@ -127,8 +127,14 @@ static int diff_read(struct diff *diff)
 		return fail(r, &error);
 	if (diff->baseline.names_ns)
 		return EXIT_DONE;
+	duration_format(diff->around_ns, around, sizeof(around));
+	if (diff->baseline.unread) {
+		warn("no such sample within %s of the window can be read; see perftape verify",
+		     around);
+		return EXIT_NOTHING;
+	}
 	warn("no such sample is recorded within %s of the window; compare two windows instead",
-	     duration_format(diff->around_ns, around, sizeof(around)));
+	     around);
 	return EXIT_NOTHING;
 }
 

@@ -333,6 +333,17 @@ static bool rows_is_late(const struct rows *rows)
 	return rows->until_ns && clock_ns(CLOCK_MONOTONIC) > rows->until_ns;
 }
 
+/* Counts a segment that cannot be read, unless retention removed it meanwhile. */
+static int rows_note_failure(struct common_run *run, int failed)
+{
+	if (error_is_exhaustion(failed))
+		return failed;
+	pthread_mutex_lock(&run->lock);
+	run->answer->damaged += failed != -ENOENT;
+	pthread_mutex_unlock(&run->lock);
+	return 0;
+}
+
 /* Skips a segment that cannot be read; the other windows are enough. */
 static int rows_work(void *context, unsigned int worker, size_t number)
 {
@@ -353,7 +364,7 @@ static int rows_work(void *context, unsigned int worker, size_t number)
 	r = store_reader_load(run->options->stores[segment->store].reader, &segment->about, &wanted,
 			      &tape, NULL);
 	if (r < 0)
-		return error_is_exhaustion(r) ? r : 0;
+		return rows_note_failure(run, r);
 	if (!clocks_wall_rises(tape))
 		return 0;
 	r = rows_name_frames(run, tape);
