@@ -7,10 +7,12 @@
 #define APART_NS (10 * NSEC_PER_SEC)
 
 /*
- * Time that a turn may spend, once per second. On a usual host, a scan of all processes takes less;
- * with thousands of threads, it takes several turns.
+ * Times that a turn may spend, once per second. On a usual host, a scan of all processes takes
+ * less; with thousands of threads, it takes several turns. Processes with too many mappings can use
+ * up the time for their maps, so the scan, which finds what all others mapped, has its own.
  */
-#define TURN_NS (20 * NSEC_PER_MSEC)
+#define MAPS_NS (8 * NSEC_PER_MSEC)
+#define SCAN_NS (12 * NSEC_PER_MSEC)
 
 void rescan_done(struct rescan *rescan)
 {
@@ -35,8 +37,8 @@ static int rescan_maps(struct tracker *tracker, uint64_t time_ns, uint64_t until
 static int rescan_processes(struct rescan *rescan, struct pipeline *pipeline)
 {
 	uint64_t lost = pipeline->losses.counts.lost_sideband, now = clock_ns(CLOCK_MONOTONIC);
-	uint64_t time_ns = pipeline_last_anchor(pipeline)->perf_ns, until_ns = now + TURN_NS;
-	int r = rescan_maps(&pipeline->tracker, time_ns, until_ns);
+	uint64_t time_ns = pipeline_last_anchor(pipeline)->perf_ns;
+	int r = rescan_maps(&pipeline->tracker, time_ns, now + MAPS_NS);
 
 	if (r < 0)
 		return r;
@@ -48,7 +50,9 @@ static int rescan_processes(struct rescan *rescan, struct pipeline *pipeline)
 		rescan->lost = lost;
 	}
 	rescan->scanned_ns = now;
-	return MIN(proc_walk_run(&rescan->walk, &pipeline->tracker, time_ns, until_ns), 0);
+	return MIN(proc_walk_run(&rescan->walk, &pipeline->tracker, time_ns,
+				 clock_ns(CLOCK_MONOTONIC) + SCAN_NS),
+		   0);
 }
 
 int rescan_run(struct rescan *rescan, struct pipeline *pipeline)

@@ -77,6 +77,7 @@ static int maps_own(struct maps **maps)
 		       from->nodes.count * sizeof(*copy->nodes.items));
 	copy->nodes.count = from->nodes.count;
 	copy->count = from->count;
+	copy->own_bytes = from->own_bytes;
 	copy->root = from->root;
 	copy->free = from->free;
 	copy->all->count += copy->count;

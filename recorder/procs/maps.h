@@ -62,6 +62,9 @@ struct maps {
 	size_t max;
 	/* The number of mappings. */
 	size_t count;
+	/* Bytes of the modules that this object, or the one that it is a copy of, was the first to
+	 * map. */
+	size_t own_bytes;
 	/* A tree by start; mappings do not overlap. */
 	uint32_t root, free;
 	array_of(struct maps_node) nodes;

@@ -192,26 +192,46 @@ const char *modules_describe_mapping(const struct perf_record *record,
 	return path;
 }
 
-/* Returns whether the bounds allow a new module with this path. */
-static bool modules_has_room(const struct modules *modules, const char *path, bool few)
+size_t modules_bytes(const struct modules *modules)
 {
-	size_t more = few ? 4 : 0, size = strlen(path);
-
-	if (modules->list.count >= MODULES_MAX + MODULES_MAX / 16 * more)
-		return false;
-	return modules->paths.text.size + size < MODULES_TEXT_MAX + MODULES_TEXT_MAX / 16 * more ||
-	       strings_find(&modules->paths, path, size);
+	return modules->list.count * sizeof(*modules->list.items) + modules->paths.text.size;
 }
 
-int modules_add_mapped(struct modules *modules, const struct perf_record *record, bool few,
+size_t modules_row_bytes(const struct modules *modules, uint32_t at)
+{
+	const struct tape_module *row = &modules->list.items[at];
+
+	return sizeof(*row) + strlen(strings_at(&modules->paths, row->path)) + 1;
+}
+
+/* Returns whether the bounds allow the module, whose path is not set yet. */
+static bool modules_has_room(struct modules *modules, const struct tape_module *module,
+			     const char *path, size_t sure_bytes)
+{
+	size_t size = strlen(path), bytes = sizeof(*module) + size + 1;
+	struct tape_module known = *module;
+
+	if (modules->list.count < MODULES_MAX && modules->paths.text.size + size < MODULES_TEXT_MAX)
+		return true;
+	if (bytes <= sure_bytes && modules_bytes(modules) + bytes < MODULES_BYTES_MAX)
+		return true;
+	known.path = strings_find(&modules->paths, path, size);
+	modules_use_known_build_id(modules, &known);
+	return known.path && table_find(&modules->table, modules_hash_module(&known),
+					modules_module_equal, modules, &known) != TABLE_NONE;
+}
+
+int modules_add_mapped(struct modules *modules, const struct perf_record *record, size_t sure_bytes,
 		       struct mapping *mapping)
 {
 	struct tape_module module;
 	char name[MODULES_NAME_MAX];
 	const char *path = modules_describe_mapping(record, &module, name);
 
-	if (!modules_has_room(modules, path, few))
+	if (!modules_has_room(modules, &module, path, sure_bytes)) {
+		modules->refused = true;
 		return -ENOSPC;
+	}
 	if (module.kind == TAPE_MODULE_JIT)
 		mapping->offset = mapping->start;
 	else if (module.kind == TAPE_MODULE_VDSO)

@@ -13,11 +13,17 @@
 #include "tape/tape.h"
 
 /*
- * Above these bounds, only processes with few mappings may add modules; a quarter above the bounds,
- * no process may. A process can choose the paths of its mappings, of up to 4 KB each.
+ * Above these bounds, a process may add modules only within its equal share of MODULES_SURE_BYTES.
+ * A process can choose the paths of its mappings, of up to 4 KB each.
  */
 #define MODULES_MAX (96u << 10)
 #define MODULES_TEXT_MAX (8u << 20)
+#define MODULES_SURE_BYTES (4u << 20)
+/*
+ * Above this number of bytes, no process may add modules. Without it, processes that start, use
+ * their shares and end would fill the memory, until tracker_forget_unused().
+ */
+#define MODULES_BYTES_MAX (32u << 20)
 
 struct modules {
 	struct strings paths;
@@ -28,6 +34,8 @@ struct modules {
 	struct table table;
 	/* How often the numbers changed. */
 	uint64_t generation;
+	/* Modules were refused since modules_keep(). */
+	bool refused;
 };
 
 /* The number that makes modules_keep() forget a module. */
@@ -58,11 +66,14 @@ const char *modules_describe_mapping(const struct perf_record *record,
 				     struct tape_module *ret_module, char name[MODULES_NAME_MAX]);
 /*
  * Adds the module that a MMAP or MMAP2 record of a process maps, and sets the mapping's module. If
- * the memory is not a file, also sets the mapping's offset. `few`: the process has few mappings.
- * Returns 0, -ENOMEM, or -ENOSPC if the module is new and exceeds a bound.
+ * the memory is not a file, also sets the mapping's offset. `sure_bytes` is the rest of the
+ * process's share. Returns 0, -ENOMEM, or -ENOSPC if the module is new and exceeds a bound.
  */
-int modules_add_mapped(struct modules *modules, const struct perf_record *record, bool few,
+int modules_add_mapped(struct modules *modules, const struct perf_record *record, size_t sure_bytes,
 		       struct mapping *mapping);
+/* Returns the memory of all modules and their paths, and of one module with this path. */
+size_t modules_bytes(const struct modules *modules);
+size_t modules_row_bytes(const struct modules *modules, uint32_t at);
 
 /*
  * Writes the name of a kernel mapping into `name`, as in /proc/kallsyms: "[kernel.kallsyms]_text"

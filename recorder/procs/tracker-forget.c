@@ -9,40 +9,70 @@
  */
 #define FORGET_MIN 1024
 #define FORGET_TEXT_MIN (1u << 20)
+/*
+ * If the tracker refused a module for lack of room, it forgets at each FORGET_CALLS-th call. The
+ * doubled number may be beyond the bound, and then the tracker would refuse for ever.
+ */
+#define FORGET_CALLS 4
 
-/* Calls `each` once for each mapping. */
-static void tracker_walk_maps(struct tracker *tracker, struct maps *maps, uint32_t *numbers,
-			      void (*each)(struct mapping *mapping, uint32_t *numbers))
+/* Calls `each` once for each object. */
+static void tracker_walk_maps(struct tracker *tracker, uint32_t *numbers,
+			      void (*each)(const struct modules *modules, struct maps *maps,
+					   uint32_t *numbers))
+{
+	struct maps *all[2];
+
+	tracker->walks++;
+	each(&tracker->modules, tracker->kernel, numbers);
+	for (size_t i = 0; i < tracker->processes.count; i++) {
+		all[0] = tracker->processes.items[i].maps;
+		all[1] = tracker->processes.items[i].before;
+		for (size_t j = 0; j < ARRAY_SIZE(all); j++) {
+			if (!all[j] || all[j]->visited == tracker->walks)
+				continue;
+			all[j]->visited = tracker->walks;
+			each(&tracker->modules, all[j], numbers);
+		}
+	}
+}
+
+/*
+ * The first maps with a module pay for it, because nobody knows any more which process added the
+ * module.
+ */
+static void tracker_mark_modules(const struct modules *modules, struct maps *maps,
+				 uint32_t *numbers)
 {
 	struct mapping *mapping;
 	size_t at = 0;
 
-	if (!maps || maps->visited == tracker->walks)
-		return;
-	maps->visited = tracker->walks;
-	while ((mapping = maps_next(maps, &at)))
-		each(mapping, numbers);
-}
-
-static void tracker_walk_all_maps(struct tracker *tracker, uint32_t *numbers,
-				  void (*each)(struct mapping *mapping, uint32_t *numbers))
-{
-	tracker->walks++;
-	tracker_walk_maps(tracker, tracker->kernel, numbers, each);
-	for (size_t i = 0; i < tracker->processes.count; i++) {
-		tracker_walk_maps(tracker, tracker->processes.items[i].maps, numbers, each);
-		tracker_walk_maps(tracker, tracker->processes.items[i].before, numbers, each);
+	maps->own_bytes = 0;
+	while ((mapping = maps_next(maps, &at))) {
+		if (numbers[mapping->module] == MODULES_FORGOTTEN)
+			maps->own_bytes += modules_row_bytes(modules, mapping->module);
+		numbers[mapping->module] = mapping->module;
 	}
 }
 
-static void tracker_mark_module(struct mapping *mapping, uint32_t *numbers)
+static void tracker_renumber_modules(const struct modules *modules, struct maps *maps,
+				     uint32_t *numbers)
 {
-	numbers[mapping->module] = mapping->module;
+	struct mapping *mapping;
+	size_t at = 0;
+
+	(void)modules;
+	while ((mapping = maps_next(maps, &at)))
+		mapping->module = numbers[mapping->module];
 }
 
-static void tracker_renumber_module(struct mapping *mapping, uint32_t *numbers)
+static bool tracker_should_forget_modules(struct tracker *tracker)
 {
-	mapping->module = numbers[mapping->module];
+	const struct modules *modules = &tracker->modules;
+
+	if (modules->list.count >= 2 * tracker->kept_modules + FORGET_MIN ||
+	    modules->paths.text.size >= 2 * tracker->kept_text + FORGET_TEXT_MIN)
+		return true;
+	return modules->refused && ++tracker->forget_calls % FORGET_CALLS == 0;
 }
 
 static void tracker_forget_modules(struct tracker *tracker)
@@ -50,17 +80,16 @@ static void tracker_forget_modules(struct tracker *tracker)
 	size_t count = tracker->modules.list.count;
 	_cleanup_free_ uint32_t *numbers = NULL;
 
-	if (count < 2 * tracker->kept_modules + FORGET_MIN &&
-	    tracker->modules.paths.text.size < 2 * tracker->kept_text + FORGET_TEXT_MIN)
+	if (!tracker_should_forget_modules(tracker))
 		return;
 	numbers = malloc(count * sizeof(*numbers));
 	if (!numbers)
 		return;
 	memset(numbers, 0xff, count * sizeof(*numbers));
-	tracker_walk_all_maps(tracker, numbers, tracker_mark_module);
+	tracker_walk_maps(tracker, numbers, tracker_mark_modules);
 	if (modules_keep(&tracker->modules, numbers) < 0)
 		return;
-	tracker_walk_all_maps(tracker, numbers, tracker_renumber_module);
+	tracker_walk_maps(tracker, numbers, tracker_renumber_modules);
 	tracker->kept_modules = tracker->modules.list.count;
 	tracker->kept_text = tracker->modules.paths.text.size;
 }

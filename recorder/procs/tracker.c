@@ -176,6 +176,8 @@ static int tracker_forget_maps(struct tracker *tracker, struct tracker_process *
 
 	if (r < 0)
 		return r;
+	/* otherwise, a process would have another share each time */
+	maps->own_bytes = process->maps->own_bytes;
 	maps_unref(process->before);
 	process->before = exec ? process->maps : maps_unref(process->maps);
 	process->maps = maps;
@@ -351,6 +353,30 @@ void tracker_end_reread(struct tracker *tracker, int32_t pid)
 		process->crowded = false;
 }
 
+/* Returns the bytes of modules that the process may add when the bounds of all are reached. */
+static size_t tracker_sure_bytes(const struct tracker *tracker,
+				 const struct tracker_process *process)
+{
+	size_t share =
+		MODULES_SURE_BYTES / (tracker->processes.count - tracker->free_processes.count);
+
+	return share - MIN(share, process->maps->own_bytes);
+}
+
+/* The process pays for a module that is new, even if the mapping is left out then. */
+static int tracker_add_mapping(struct tracker *tracker, struct tracker_process *process,
+			       const struct perf_record *record, struct mapping *mapping)
+{
+	size_t before = modules_bytes(&tracker->modules);
+	int r = modules_add_mapped(&tracker->modules, record, tracker_sure_bytes(tracker, process),
+				   mapping);
+
+	if (r == 0)
+		r = maps_insert(&process->maps, mapping);
+	process->maps->own_bytes += modules_bytes(&tracker->modules) - before;
+	return r;
+}
+
 static int tracker_apply_mmap(struct tracker *tracker, const struct perf_record *record)
 {
 	struct mapping mapping = {
@@ -368,10 +394,7 @@ static int tracker_apply_mmap(struct tracker *tracker, const struct perf_record 
 	r = tracker_get_process(tracker, record->mmap.pid, &process);
 	if (r < 0)
 		return r;
-	r = modules_add_mapped(&tracker->modules, record, process->maps->count < MAPS_SMALL,
-			       &mapping);
-	if (r == 0)
-		r = maps_insert(&process->maps, &mapping);
+	r = tracker_add_mapping(tracker, process, record, &mapping);
 	return r == -ENOSPC ? tracker_note_crowded(tracker, process) : r;
 }
 

@@ -122,6 +122,8 @@ struct tracker {
 	 * forgotten.
 	 */
 	size_t kept_names, kept_modules, kept_text;
+	/* Calls of tracker_forget_unused() while modules were refused. */
+	unsigned int forget_calls;
 	/* The last name that tracker_comm() made for a thread without a known name. */
 	char unnamed[16];
 	/*

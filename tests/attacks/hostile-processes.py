@@ -85,6 +85,22 @@ def many(folder, hostile):
     return [process for number in range(MANY) for process in attacker(folder, hostile, *kinds[number % len(kinds)])]
 
 
+# 60 processes with 60 mappings each have 13 MB of names
+SOME = 60
+PAUSE_US = 200_000
+
+
+def some(folder, hostile):
+    """Processes that map long names. Together they fill the memory for names of mappings."""
+    return [process for _ in range(SOME) for process in attacker(folder, hostile, "map-names", "", PAUSE_US)]
+
+
+@live.test(alone=True)
+def test_some(folder):
+    """Processes that fill the memory for names of mappings, with few names each, before the bystander starts."""
+    return attacks.beside(folder, some, seconds=10)
+
+
 @live.test(long=True, alone=True)
 def test_many(folder):
     """198 processes that attack with mappings and stacks for ten minutes."""

@@ -3,9 +3,11 @@
  * Maps and unmaps a file under ever new names of almost 4 KB, each at the next address. The kernel
  * reports each mapping, with its path, but does not report when the process unmaps it.
  *
- * With FILE, maps its code through thousands of links in the present folder instead.
+ * With FILE, maps its code through thousands of links in the present folder instead. With PAUSE,
+ * makes MAPPINGS_FAST mappings at once, and waits for that number of microseconds after each
+ * further one.
  *
- *   attack-map-names SECONDS [FILE]
+ *   attack-map-names SECONDS [FILE] [PAUSE]
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,6 +22,7 @@
 #define FIRST 0x200000000000ull
 #define FOLDERS 15
 #define LINKS 20000ul
+#define MAPPINGS_FAST 60
 
 static double now(void)
 {
@@ -55,7 +58,7 @@ static int map(int fd, unsigned long number)
 }
 
 /* Renames a file of two pages before each mapping. */
-static int map_renamed(double end)
+static int map_renamed(double end, useconds_t pause)
 {
 	char name[2][64] = { "file", "" };
 	int fd;
@@ -69,6 +72,8 @@ static int map_renamed(double end)
 		snprintf(name[i % 2], sizeof(name[0]), "file-%lu", i);
 		if (rename(name[(i + 1) % 2], name[i % 2]) < 0 || map(fd, i) < 0)
 			return -1;
+		if (pause && i > MAPPINGS_FAST)
+			usleep(pause);
 	}
 	for (int i = 0; i < 2; i++)
 		unlink(name[i]);
@@ -103,5 +108,7 @@ int main(int argc, char **argv)
 {
 	double end = now() + (argc > 1 ? atof(argv[1]) : 10);
 
-	return (argc > 2 ? map_links(argv[2], end) : map_renamed(end)) < 0;
+	if (argc > 2 && *argv[2])
+		return map_links(argv[2], end) < 0;
+	return map_renamed(end, argc > 3 ? atoi(argv[3]) : 0) < 0;
 }

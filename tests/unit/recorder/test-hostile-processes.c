@@ -244,11 +244,79 @@ static void test_long_names(void)
 			   path);
 		if (i % 1000 == 0)
 			tracker_forget_unused(&tracker);
-		CHECK(tracker.modules.paths.text.size < MODULES_TEXT_MAX / 4 * 5 + sizeof(path));
+		CHECK(modules_bytes(&tracker.modules) < MODULES_TEXT_MAX / 4 * 5 + sizeof(path));
 	}
 	apply_mmap(&tracker, 11, 0x3000, 0x4000, "/lib/new");
 	CHECK_STR(path_at(&tracker, 11, 0x1000), "/bin/other");
 	CHECK_STR(path_at(&tracker, 11, 0x3000), "/lib/new");
+}
+
+#define MANY 200
+
+/* Maps a path of 4 KB, like no other one. */
+static void apply_long_name(struct tracker *tracker, int pid, uint64_t start)
+{
+	static unsigned int number;
+	static char path[4000];
+
+	memset(path, 'n', sizeof(path) - 1);
+	snprintf(path, 20, "/%u", number++);
+	path[strlen(path)] = '-';
+	apply_mmap(tracker, pid, start, start + 0x1000, path);
+}
+
+/* Many processes fill the memory for names, each with few mappings. */
+static void test_long_names_of_many(void)
+{
+	_cleanup_(tracker_done) struct tracker tracker;
+	char path[40];
+
+	CHECK_EQ(tracker_init(&tracker), 0);
+	for (int i = 0; i < 60; i++)
+		for (int pid = 100; pid < 100 + MANY; pid++)
+			apply_long_name(&tracker, pid, 0x1000 * (i + 1));
+	CHECK(tracker.refused.total > 0);
+	/* another process has room for its own names, which need no forgetting */
+	for (int i = 0; i < 40; i++) {
+		snprintf(path, sizeof(path), "/usr/lib/libexample-%d.so.1", i);
+		apply_mmap(&tracker, 11, 0x1000 * (i + 1), 0x1000 * (i + 2), path);
+	}
+	CHECK_STR(path_at(&tracker, 11, 0x1000 * 40), "/usr/lib/libexample-39.so.1");
+	/* an exec gives nobody another share, nor does a fork */
+	apply_comm(&tracker, 100, 100, "hostile", true);
+	apply_task(&tracker, PERF_TYPE_FORK, 5, 99, 99, 101, 101);
+	apply_long_name(&tracker, 100, 0x1000);
+	apply_long_name(&tracker, 99, 0x1000 * 100);
+	CHECK_STR(path_at(&tracker, 100, 0x1000), "-");
+	CHECK_STR(path_at(&tracker, 99, 0x1000 * 100), "-");
+	/* who maps what others have mapped needs no room */
+	apply_mmap(&tracker, 100, 0x1000, 0x2000, "/usr/lib/libexample-39.so.1");
+	CHECK_STR(path_at(&tracker, 100, 0x1000), "/usr/lib/libexample-39.so.1");
+	CHECK(modules_bytes(&tracker.modules) < MODULES_BYTES_MAX / 2);
+}
+
+/* Names that are no longer in use must make room, however many there were. */
+static void test_names_are_forgotten(void)
+{
+	_cleanup_(tracker_done) struct tracker tracker;
+
+	CHECK_EQ(tracker_init(&tracker), 0);
+	for (int pid = 100; pid < 100 + MANY; pid++)
+		for (int i = 0; i < 60; i++)
+			apply_long_name(&tracker, pid, 0x1000 * (i + 1));
+	tracker_forget_unused(&tracker);
+	CHECK(modules_bytes(&tracker.modules) >= MODULES_TEXT_MAX - 4096);
+	for (int pid = 100; pid < 100 + MANY; pid++)
+		apply_task(&tracker, PERF_TYPE_EXIT, 5, pid, pid, 1, 1);
+	tracker_sweep(&tracker, 10);
+	for (int i = 0; i < 2000; i++)
+		apply_long_name(&tracker, 99, 0x1000 * (i + 1));
+	CHECK_STR(path_at(&tracker, 99, 0x1000 * 2000), "-");
+	apply_task(&tracker, PERF_TYPE_EXIT, 5, 99, 99, 1, 1);
+	tracker_sweep(&tracker, 10);
+	for (int i = 0; i < 4; i++)
+		tracker_forget_unused(&tracker);
+	CHECK(modules_bytes(&tracker.modules) < MODULES_TEXT_MAX / 8);
 }
 
 /* A scan in the smallest parts finds the same processes as a scan in one part. */
@@ -281,4 +349,6 @@ CHECK_MAIN({ "an account never spends what others may", test_accounts },
 	   { "files that take long to read cost their owner", test_work_share },
 	   { "a process with too many mappings loses its own", test_too_many_mappings },
 	   { "long names of mappings are bounded", test_long_names },
+	   { "many processes with long names leave room for others", test_long_names_of_many },
+	   { "unused names of mappings make room", test_names_are_forgotten },
 	   { "/proc is scanned in parts", test_walk_in_parts })
