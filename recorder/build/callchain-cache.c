@@ -385,6 +385,10 @@ int callchain_cache_find(struct callchain_cache *cache, struct tracker_process *
 	struct chain chain = *prefetched;
 	int r = 0;
 
+	cache->frames.accounts = cache->accounts;
+	cache->frames.account = account;
+	cache->frames.may_cut = true;
+	cache->frames.cut = false;
 	if (!chain_is_current(&chain.mappings, cache->tracker, process))
 		r = callchain_cache_prefetch_chain(cache, process, record, &chain);
 	if (r == 0 && chain.no_leaf)
@@ -392,6 +396,9 @@ int callchain_cache_find(struct callchain_cache *cache, struct tracker_process *
 	else if (r == 0)
 		r = frame_table_find(&cache->frames, process, record->pid, chain.leaf_mode,
 				     chain.leaf, ret_frame);
+	/* the account pays for the paths of callers; a mark among callers would look like their end
+	 */
+	cache->frames.may_cut = false;
 	*ret_stack = 0;
 	if (r == 0 && !chain.depth)
 		r = callchain_cache_find_root(cache, chain.end, ret_stack);
@@ -402,5 +409,7 @@ int callchain_cache_find(struct callchain_cache *cache, struct tracker_process *
 			r = callchain_cache_add_stack(cache, process, account, record, &chain,
 						      ret_stack);
 	}
+	if (r == 0 && cache->frames.cut)
+		return CALLCHAIN_CUT;
 	return r == 0 ? chain.truncated : r;
 }

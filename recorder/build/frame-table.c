@@ -3,6 +3,14 @@
 
 #include <string.h>
 
+/*
+ * A process can run code under another path of 4 KB in each sample, so its account pays for paths.
+ * In a segment, this number of bytes of a path takes as much as a frame or a caller.
+ */
+#define PATH_BYTES 4
+/* Shorter paths cost little, and stay even if the account is empty. Most paths are shorter. */
+#define PATH_LONG 128
+
 /* 65,536 addresses in 1 MB. */
 #define ADDRESS_SETS 16384
 
@@ -36,12 +44,31 @@ static int frame_table_note_pid(struct frame_table *table, uint32_t module, int3
 	return 0;
 }
 
+/* Adds a module of the tracker to the tape. Returns 1 if the account cannot pay for its path. */
+static int frame_table_add_module(struct frame_table *table, uint32_t at, int32_t pid,
+				  uint32_t *ret_module)
+{
+	struct tape_module module = table->tracker->modules.list.items[at];
+	const char *path = strings_at(&table->tracker->modules.paths, module.path);
+	size_t size = strlen(path), before = table->tape->strings.text.size;
+	int r;
+
+	if (table->accounts && table->may_cut && size > PATH_LONG &&
+	    !accounts_take(table->accounts, table->account, 0))
+		return 1;
+	r = strings_add(&table->tape->strings, path, size, &module.path);
+	if (r == 0 && table->accounts)
+		accounts_take(table->accounts, table->account,
+			      (table->tape->strings.text.size - before) / PATH_BYTES);
+	if (r == 0)
+		r = tape_add_module(table->tape, &module, ret_module);
+	return r < 0 ? r : frame_table_note_pid(table, *ret_module, pid);
+}
+
 /* Finds the number in the tape of a module of the tracker, and adds the module if it is new. */
 static int frame_table_find_module(struct frame_table *table, uint32_t at, int32_t pid,
 				   uint32_t *ret_module)
 {
-	struct tape_module module;
-	const char *path;
 	int r;
 
 	if (table->generation != table->tracker->modules.generation)
@@ -51,14 +78,8 @@ static int frame_table_find_module(struct frame_table *table, uint32_t at, int32
 		if (array_push(&table->module, 0) < 0)
 			return -ENOMEM;
 	if (!table->module.items[at]) {
-		module = table->tracker->modules.list.items[at];
-		path = strings_at(&table->tracker->modules.paths, module.path);
-		r = strings_add(&table->tape->strings, path, strlen(path), &module.path);
-		if (r == 0)
-			r = tape_add_module(table->tape, &module, ret_module);
-		if (r == 0)
-			r = frame_table_note_pid(table, *ret_module, pid);
-		if (r < 0)
+		r = frame_table_add_module(table, at, pid, ret_module);
+		if (r != 0)
 			return r;
 		table->module.items[at] = *ret_module + 1;
 	}
@@ -84,7 +105,10 @@ static const struct mapping *frame_table_find_user(struct tracker_process *proce
 	return mapping;
 }
 
-/* An address without a mapping becomes frame 0, so that the stack keeps its depth. */
+/*
+ * An address without a mapping becomes frame 0, so that the stack keeps its depth. Returns 1 if the
+ * frame is TAPE_CUT.
+ */
 static int frame_table_make_frame(struct frame_table *table, const struct mapping *mapping,
 				  int32_t pid, uint64_t address, uint32_t *ret_frame)
 {
@@ -96,6 +120,11 @@ static int frame_table_make_frame(struct frame_table *table, const struct mappin
 		return 0;
 	}
 	r = frame_table_find_module(table, mapping->module, pid, &module);
+	if (r == 1) {
+		table->cut = true;
+		r = tape_add_mark(table->tape, TAPE_CUT, ret_frame);
+		return r < 0 ? r : 1;
+	}
 	if (r < 0)
 		return r;
 	address = address - mapping->start + mapping->offset;
@@ -132,7 +161,8 @@ static int frame_table_find_cached(struct frame_table *table, const struct maps 
 	r = frame_table_make_frame(table, maps_find(maps, address), pid, address, ret_frame);
 	if (r == 0)
 		lru_cache_put(&table->addresses, key, *ret_frame);
-	return r;
+	/* later, the account may pay for the path */
+	return MIN(r, 0);
 }
 
 int frame_table_find(struct frame_table *table, struct tracker_process *process, int32_t pid,
@@ -142,8 +172,9 @@ int frame_table_find(struct frame_table *table, struct tracker_process *process,
 		return frame_table_find_cached(table, table->tracker->kernel, pid, address,
 					       ret_frame);
 	if (mode == PERF_MODE_USER && process && process->before)
-		return frame_table_make_frame(table, frame_table_find_user(process, address), pid,
-					      address, ret_frame);
+		return MIN(frame_table_make_frame(table, frame_table_find_user(process, address),
+						  pid, address, ret_frame),
+			   0);
 	if (mode == PERF_MODE_USER && process)
 		return frame_table_find_cached(table, process->maps, pid, address, ret_frame);
 	*ret_frame = 0;

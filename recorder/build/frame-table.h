@@ -5,6 +5,7 @@
 
 #include "recorder/perf/perf-record.h"
 #include "recorder/build/lru-cache.h"
+#include "recorder/procs/accounts.h"
 #include "recorder/procs/tracker.h"
 #include "tape/tape.h"
 
@@ -19,6 +20,16 @@ struct frame_table {
 	array_of(uint32_t) module;
 	/* The generation of the tracker's numbers for which `module` is valid. */
 	uint64_t generation;
+	/*
+	 * The account of `accounts` that pays for the paths of new modules. Without `accounts`,
+	 * nobody pays. Set by the caller.
+	 */
+	struct accounts *accounts;
+	uint64_t account;
+	/* Do not add a long path if the account is empty; the frame becomes TAPE_CUT. */
+	bool may_cut;
+	/* frame_table_find() did so. */
+	bool cut;
 	/* Frames that were found recently. */
 	struct lru_cache addresses;
 };

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "recorder/build/tape-builder.h"
 #include "recorder/files/work-share.h"
 #include "recorder/procs/accounts.h"
 #include "recorder/procs/proc-scan.h"
@@ -289,7 +290,7 @@ static void test_long_names_of_many(void)
 	apply_long_name(&tracker, 99, 0x1000 * 100);
 	CHECK_STR(path_at(&tracker, 100, 0x1000), "-");
 	CHECK_STR(path_at(&tracker, 99, 0x1000 * 100), "-");
-	/* who maps what others have mapped needs no room */
+	/* what another process has mapped needs no room */
 	apply_mmap(&tracker, 100, 0x1000, 0x2000, "/usr/lib/libexample-39.so.1");
 	CHECK_STR(path_at(&tracker, 100, 0x1000), "/usr/lib/libexample-39.so.1");
 	CHECK(modules_bytes(&tracker.modules) < MODULES_BYTES_MAX / 2);
@@ -317,6 +318,65 @@ static void test_names_are_forgotten(void)
 	for (int i = 0; i < 4; i++)
 		tracker_forget_unused(&tracker);
 	CHECK(modules_bytes(&tracker.modules) < MODULES_TEXT_MAX / 8);
+}
+
+/*
+ * Process 10 runs once in code under a path of its choice. Returns the result of
+ * tape_builder_add().
+ */
+static int run_under(struct tape_builder *builder, const char *path, uint64_t number)
+{
+	struct perf_record record = {
+		.type = PERF_TYPE_SAMPLE, .misc = PERF_MODE_USER, .pid = 10, .tid = 10
+	};
+
+	record.sample.ip = 0x100000 + number * 0x1000;
+	apply_mmap(builder->tracker, 10, record.sample.ip, record.sample.ip + 0x1000, path);
+	return tape_builder_add(builder, &record, NULL);
+}
+
+static const char *last_leaf_path(const struct tape *tape)
+{
+	uint32_t frame = tape->samples.items[tape->samples.count - 1].frame;
+	uint32_t module = tape->frames.items[frame].module;
+
+	return tape_string(tape, tape->modules.items[module].path);
+}
+
+/* Each sample is in a file with another path of 4 KB. */
+static void test_long_paths(void)
+{
+	static char path[4000];
+	_cleanup_(tracker_done) struct tracker tracker;
+	_cleanup_(tape_builder_done) struct tape_builder builder;
+	struct tape *tape;
+	size_t size;
+
+	CHECK_EQ(tracker_init(&tracker), 0);
+	CHECK_EQ(tape_builder_init(&builder, &tracker), 0);
+	CHECK_EQ(tape_new(&tape), 0);
+	tape_builder_limit(&builder, 100, 1);
+	tape_builder_start(&builder, tape);
+	apply_comm(&tracker, 10, 10, "hostile", false);
+	memset(path, 'n', sizeof(path) - 1);
+	for (int i = 0; i < 500; i++) {
+		snprintf(path, 20, "/%d", i);
+		path[strlen(path)] = '-';
+		CHECK(run_under(&builder, path, i) >= 0);
+	}
+	CHECK_EQ(tape->samples.count, 500);
+	size = tape->strings.text.size;
+	CHECK(size > 100 * sizeof(path) && size < 140 * sizeof(path));
+	CHECK_STR(last_leaf_path(tape), TAPE_CUT);
+	CHECK(builder.cut.total > 300 && builder.cut.total < 400);
+	/* usual paths stay, and the account pays for long ones again after some time */
+	CHECK_EQ(run_under(&builder, "/usr/bin/app", 500), 0);
+	CHECK_STR(last_leaf_path(tape), "/usr/bin/app");
+	tape_builder_limit(&builder, 100, 1);
+	path[1] = 'x';
+	CHECK_EQ(run_under(&builder, path, 501), 0);
+	CHECK_STR(last_leaf_path(tape), path);
+	tape_free(tape);
 }
 
 /* A scan in the smallest parts finds the same processes as a scan in one part. */
@@ -351,4 +411,5 @@ CHECK_MAIN({ "an account never spends what others may", test_accounts },
 	   { "long names of mappings are bounded", test_long_names },
 	   { "many processes with long names leave room for others", test_long_names_of_many },
 	   { "unused names of mappings make room", test_names_are_forgotten },
+	   { "long paths of sampled files are bounded", test_long_paths },
 	   { "/proc is scanned in parts", test_walk_in_parts })
