@@ -18,21 +18,41 @@ void book_done(struct book *book)
 	episodes_done(&book->episodes);
 }
 
-/* A newer perftape may have written a severity that this version does not know. */
+/* A store of somebody else may have a kind for each incident. */
+#define KINDS_MAX 1024
+#define KIND_NAME_MAX 64
+
+static uint32_t incident_book_find_kind(const struct book *book, const char *name,
+					enum severity severity)
+{
+	uint32_t i = 0;
+
+	while (i < book->kinds.count &&
+	       (book->kinds.items[i].severity != severity ||
+		strncmp(book->kinds.items[i].name, name, KIND_NAME_MAX) != 0))
+		i++;
+	return i;
+}
+
+/*
+ * A newer perftape may have written a severity that this version does not know. Kinds beyond the
+ * limit are "other".
+ */
 static int incident_book_add_kind(struct book *book, const struct store_incident *incident,
 				  uint32_t *ret_kind)
 {
 	struct kind kind = { .severity = MIN(incident->severity, (uint32_t)SEVERITY_CRIT) };
-	uint32_t i;
+	const char *name = incident->kind;
+	uint32_t i = incident_book_find_kind(book, name, kind.severity);
 
-	for (i = 0; i < book->kinds.count; i++)
-		if (book->kinds.items[i].severity == kind.severity &&
-		    strcmp(book->kinds.items[i].name, incident->kind) == 0)
-			break;
+	if (i == book->kinds.count && i >= KINDS_MAX) {
+		name = "other";
+		i = incident_book_find_kind(book, name, kind.severity);
+	}
 	*ret_kind = i;
 	if (i < book->kinds.count)
 		return 0;
-	kind.name = strdup(incident->kind);
+	kind.name = strndup(name, KIND_NAME_MAX);
 	if (!kind.name || array_push(&book->kinds, kind) < 0) {
 		free(kind.name);
 		return -ENOMEM;

@@ -148,9 +148,29 @@ struct walk {
 	uint64_t damaged;
 };
 
+/*
+ * Bytes of false records of which the checksum is tried, for each byte of the file. A forged file
+ * has a false record at every eighth byte, and each costs a checksum of 64 KB.
+ */
+#define FALSE_BYTES_EACH 16
+
+/*
+ * Returns where a damaged stretch may end, which begins at `at`. *false_bytes is the number of
+ * bytes of false records so far; beyond the limit, all the rest is damaged.
+ */
+static size_t notes_skip_damage(const uint8_t *data, size_t size, size_t at, size_t tried,
+				uint64_t *false_bytes)
+{
+	*false_bytes += tried;
+	if (*false_bytes > (uint64_t)size * FALSE_BYTES_EACH + BODY_MAX)
+		return size;
+	return next_magic(data, size, at);
+}
+
 static int notes_walk_records(const void *data, size_t size, struct walk *walk)
 {
 	struct notes_fields fields = { 0 };
+	uint64_t false_bytes = 0;
 	bool in_damage = false;
 	int r = 0;
 
@@ -168,7 +188,8 @@ static int notes_walk_records(const void *data, size_t size, struct walk *walk)
 				buffer_bytes(walk->sound, from, reader.position);
 			r = walk->see ? walk->see(walk->context, &note) : 0;
 		} else if (r == -EBADMSG) {
-			size_t next = next_magic(data, size, at);
+			size_t next =
+				notes_skip_damage(data, size, at, reader.position, &false_bytes);
 
 			walk->damaged += !in_damage;
 			in_damage = true;
@@ -349,13 +370,13 @@ static int notes_read_end(int fd, uint64_t file_size, struct buffer *sound)
 {
 	struct walk walk = { .sound = sound };
 	_cleanup_(buffer_done) struct buffer end = { 0 };
-	uint8_t *room = buffer_room(&end, NOTES_MAX / 4);
+	uint8_t *room = buffer_room(&end, NOTES_MAX / 2);
 	ssize_t got;
 	int r;
 
 	if (!room)
 		return -ENOMEM;
-	got = pread(fd, room, NOTES_MAX / 4, file_size - NOTES_MAX / 4);
+	got = pread(fd, room, NOTES_MAX / 2, file_size - NOTES_MAX / 2);
 	if (got < 0)
 		return -errno;
 	r = notes_walk_records(room, got, &walk);
@@ -426,6 +447,33 @@ int notes_append(const char *store, const struct note *note, struct error *error
 	return r < 0 ? r : notes_append_encoded(store, &bytes, error);
 }
 
+/*
+ * Reads the notes, or the last NOTES_MAX bytes of longer ones. *ret_from is the first place where a
+ * record may begin. The caller frees *ret_data.
+ */
+static int notes_read_newest(int fd, char **ret_data, size_t *ret_from, size_t *ret_size)
+{
+	_cleanup_free_ char *data = NULL;
+	struct stat about;
+	ssize_t got;
+
+	*ret_from = 0;
+	if (fstat(fd, &about) < 0)
+		return -errno;
+	if (about.st_size <= NOTES_MAX)
+		return file_read_fd(fd, NOTES_MAX, ret_data, ret_size);
+	data = malloc(NOTES_MAX);
+	if (!data)
+		return -ENOMEM;
+	got = pread(fd, data, NOTES_MAX, about.st_size - NOTES_MAX);
+	if (got < 0)
+		return -errno;
+	*ret_from = got ? next_magic((uint8_t *)data, got, 0) : 0;
+	*ret_size = got;
+	*ret_data = take_ptr(data);
+	return 0;
+}
+
 int notes_append_after(const char *store, int (*see)(void *context, const struct note *note),
 		       void (*make)(void *context, struct note *ret_note), void *context,
 		       struct error *error)
@@ -437,14 +485,14 @@ int notes_append_after(const char *store, int (*see)(void *context, const struct
 	struct note note = { 0 };
 	char file[PATH_MAX];
 	uint64_t damaged;
-	size_t size;
+	size_t from, size;
 	int r = open_for_append(store, file, &lock, &fd, error);
 
 	if (r < 0)
 		return r;
-	r = file_read_fd(fd, NOTES_MAX, &data, &size);
+	r = notes_read_newest(fd, &data, &from, &size);
 	if (r == 0)
-		r = notes_decode(data, size, see, context, &damaged);
+		r = notes_decode(data + from, size - from, see, context, &damaged);
 	if (r < 0)
 		return error_set(error, r, "%s: %s", file, strerror(-r));
 	make(context, &note);
@@ -461,16 +509,16 @@ int notes_read_file(const char *store, const char *name,
 {
 	_cleanup_free_ char *data = NULL;
 	_cleanup_close_ int fd = -1;
-	size_t size;
+	size_t from, size;
 	int r = store_open_file(store, ".", name, &fd, error);
 
 	*ret_damaged = 0;
 	if (r < 0)
 		return r == -ENOENT ? error_forget(error) : r;
-	r = file_read_fd(fd, NOTES_MAX, &data, &size);
+	r = notes_read_newest(fd, &data, &from, &size);
 	if (r < 0)
 		return error_set(error, r, "%s/%s: %s", store, name, strerror(-r));
-	return notes_decode(data, size, see, context, ret_damaged);
+	return notes_decode(data + from, size - from, see, context, ret_damaged);
 }
 
 int notes_read(const char *store, int (*see)(void *context, const struct note *note), void *context,

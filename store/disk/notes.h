@@ -93,10 +93,10 @@ int notes_read_file(const char *store, const char *name,
 		    uint64_t *ret_damaged, struct error *error);
 
 /* The maximum size of notes that a reader accepts: enough for decades of incidents. */
-#define NOTES_MAX (128u << 20)
+#define NOTES_MAX (8u << 20)
 /*
  * Makes notes beyond NOTES_MAX readable again: moves the file to "notes.long", in place of an
- * earlier one, and keeps the sound records of the last NOTES_MAX / 4 bytes. Returns 1 if it moved
+ * earlier one, and keeps the sound records of the last NOTES_MAX / 2 bytes. Returns 1 if it moved
  * the file, 0 if the notes are within NOTES_MAX, or a negative errno.
  */
 int notes_shorten(const char *store, struct error *error);

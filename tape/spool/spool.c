@@ -28,6 +28,16 @@
 #define HEADER_SIZE 100
 #define CRC_AT 96
 #define RAW_MAX (1u << 28)
+/*
+ * What all rows may unpack to, with STRING_BYTES for each string, and how many samples there may
+ * be. Segments of the same rows have about the same bounds (tape/segment/contents.h), and are
+ * smaller than their spools.
+ */
+#define RAW_FREE (16u << 20)
+#define RAW_A_BYTE 32
+#define STRING_BYTES 32
+#define SAMPLES_FREE (1u << 20)
+#define SAMPLES_A_BYTE 4
 /* A disk writes a sector of this size completely or not at all. */
 #define SECTOR 512
 
@@ -328,16 +338,30 @@ struct progress {
 	uint32_t number;
 };
 
+/* Returns whether a spool of this size may have the rows so far and those of a block. */
+static bool spool_fits(size_t size, uint64_t raw, const struct header *header,
+		       const struct tape *tape)
+{
+	uint64_t strings = (uint64_t)strings_count(&tape->strings) * STRING_BYTES;
+
+	return raw + header->raw + strings <= RAW_FREE + (uint64_t)size * RAW_A_BYTE &&
+	       tape->samples.count + (uint64_t)header->samples <=
+		       SAMPLES_FREE + (uint64_t)size * SAMPLES_A_BYTE;
+}
+
 static int decode_blocks(const void *data, size_t size, const struct header *first,
 			 struct spool_rows *rows, struct progress *progress)
 {
 	struct unpacking unpacking = { 0 };
 	struct header header;
+	uint64_t raw = 0;
 	int r = zstd_stream_new(&unpacking.stream);
 
 	while (r == 0 && spool_read_header(data, size, progress->at, &header) &&
 	       spool_belongs(&header, first) && header.number == progress->number &&
-	       spool_is_whole(&header, size, progress->at)) {
+	       spool_is_whole(&header, size, progress->at) &&
+	       spool_fits(size, raw, &header, rows->tape)) {
+		raw += header.raw;
 		r = decode_block(&header, (const uint8_t *)data + progress->at + HEADER_SIZE,
 				 &unpacking, rows);
 		if (r < 0)

@@ -38,6 +38,7 @@ SECONDS_MAX = 5
 # the lines of an answer about its window and its coverage
 ANSWER = re.compile(rb"perftape: (?:window |note: |gap: |[^\n]*; covered )[^\n]*\n")
 LINES_MAX = 8  # lines of an answer, with the lines about its coverage
+NOTES_BYTES = 9 << 20
 MANY = 12  # segments: more than the threads that fit into the memory
 SECRET = "root's own words\n"
 HOSTILE_NAME = b"\x1b[31m\xc2\x9b\x07;=x"
@@ -267,6 +268,39 @@ def replace_tapes(store, tape, count=0):
     (store / "index.sqlite").unlink(missing_ok=True)
 
 
+def note(fields):
+    """A record of notes (docs/FORMAT.md): an incident with these fields."""
+    body = struct.pack("<IQI", 1, 1_760_000_000_000_000_000, len(fields))
+    body += b"".join(name + b"\0" + value + b"\0" for name, value in fields)
+    size = struct.pack("<I", len(body))
+    return b"\x9fnot" + size + struct.pack("<I", crc32c(size + body)) + body
+
+
+def false_notes():
+    """At each eighth byte, a record seems to begin."""
+    return struct.pack("<4sI", b"\x9fnot", 65552) * (NOTES_BYTES // 8)
+
+
+def small_notes():
+    one = note([(b"kind", b"k")])
+    return one * (NOTES_BYTES // len(one))
+
+
+def kind_notes():
+    """Incidents of which each has a kind of its own."""
+    return b"".join(note([(b"kind", b"k%x" % i)]) for i in range(NOTES_BYTES // 35))
+
+
+def put_spool(store, tape, size):
+    """Puts a spool of one block of zeros, of the boot of a tape, into a store."""
+    boot = tape.name.rsplit("-", 1)[0]
+    frame = packed(bytes(size))
+    head = struct.pack("<8sIIQQQIII", b"PERFSPOL", 1, 0, 999, 10**18, 2 * 10**18, 1000, size, len(frame))
+    head += struct.pack("<I40s", crc32c(frame), boot.encode())
+    (store / "spool").mkdir(exist_ok=True)
+    (store / "spool" / f"{boot}-0000000999.spool").write_bytes(head + struct.pack("<I", crc32c(head)) + frame)
+
+
 def hostile_stores(store, folder):
     """Yields pairs of a description and the folder of a store."""
 
@@ -306,6 +340,13 @@ def hostile_stores(store, folder):
     yield one
     one = copy("notes of 200 MB")
     os.truncate(one[1] / "notes", 200 << 20)
+    yield one
+    for what, make in (("false records", false_notes), ("small incidents", small_notes), ("kinds", kind_notes)):
+        one = copy(f"notes of {what}")
+        (one[1] / "notes").write_bytes(make())
+        yield one
+    one = copy("a spool that unpacks to 255 MB")
+    put_spool(one[1], tape, 255 << 20)
     yield one
     one = copy("a segment of 900 MB of zeros")
     os.truncate(one[1] / "segments" / tape.name, 900 << 20)
