@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "store/disk/index-guard.h"
 
+#include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -58,9 +60,19 @@ static int index_guard_count(void *context)
 
 bool index_guard_may_open(const char *path)
 {
+	static const char *const suffixes[] = { "", "-wal", "-shm", "-journal" };
+	char file[PATH_MAX];
 	struct stat about;
 
-	return lstat(path, &about) < 0 || S_ISREG(about.st_mode) || S_ISDIR(about.st_mode);
+	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
+		if (snprintf(file, sizeof(file), "%s%s", path, suffixes[i]) >= (int)sizeof(file))
+			return false;
+		if (lstat(file, &about) < 0 || S_ISDIR(about.st_mode))
+			continue;
+		if (!S_ISREG(about.st_mode) || about.st_nlink > 1)
+			return false;
+	}
+	return true;
 }
 
 void index_guard_begin(struct index_guard *guard)

@@ -19,8 +19,9 @@ struct index_guard {
 };
 
 /*
- * Returns false for a pipe, a device or a link: SQLite waits for ever for the other end of a pipe,
- * and follows links.
+ * Returns false if the index, or a file that SQLite keeps beside it, is a pipe, a device or a link,
+ * or has another name: SQLite waits for ever for the other end of a pipe, and even a reader writes
+ * to these files.
  */
 bool index_guard_may_open(const char *path);
 /* Guards a connection to the file. The guard must live as long as the connection. */

@@ -354,6 +354,11 @@ def hostile_stores(store, folder):
     one = copy("links to files of root")
     secret = folder / "shadow"
     secret.write_text(SECRET)
+    (folder / "kept").write_text(SECRET)
+    for beside in ("-wal", "-shm"):
+        path = one[1] / f"index.sqlite{beside}"
+        path.unlink(missing_ok=True)
+        path.hardlink_to(folder / "kept")
     for path in (one[1] / "notes", one[1] / "gone", one[1] / "segments" / tape.name):
         path.unlink(missing_ok=True)
         path.symlink_to(secret)
@@ -415,6 +420,8 @@ def test_readers(folder, store):
             if SECRET.strip().encode() in said + errors:
                 yield f"{shown}: shows a file of root's"
         shutil.rmtree(hostile)
+    if (folder / "kept").read_text() != SECRET:
+        yield "a reader wrote to a file of root's that has a hard link in a store"
     print(f"# readers took at most {most >> 20} MB and {longest:.1f} s of CPU")
 
 

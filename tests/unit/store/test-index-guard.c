@@ -88,6 +88,37 @@ static void test_no_file(void)
 	CHECK_EQ(index_open(path, true, &index, NULL), -EBADMSG);
 }
 
+/* Even a reader writes to the file -shm, which may be another name of a file of ours. */
+static void test_other_names(void)
+{
+	static const char *const suffixes[] = { "", "-wal", "-shm", "-journal" };
+	_cleanup_(tapes_store_done) struct tapes_store folder;
+	struct index *index;
+	char path[128], other[128], file[160];
+
+	tapes_store_init(&folder);
+	snprintf(path, sizeof(path), "%s/index.sqlite", folder.path);
+	snprintf(other, sizeof(other), "%s/other", folder.path);
+	CHECK_EQ(index_open(path, true, &index, NULL), 0);
+	index_close(index);
+	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
+		snprintf(file, sizeof(file), "%s%s", path, suffixes[i]);
+		unlink(other);
+		if (*suffixes[i]) {
+			run_sql(other, "SELECT 1");
+			CHECK_EQ(access(other, F_OK), 0);
+			unlink(file);
+			CHECK_EQ(link(other, file), 0);
+		} else {
+			CHECK_EQ(link(file, other), 0);
+		}
+		CHECK_EQ(index_open(path, false, &index, NULL), -EBADMSG);
+		unlink(*suffixes[i] ? file : other);
+		CHECK_EQ(index_open(path, false, &index, NULL), 0);
+		index_close(index);
+	}
+}
+
 static int see_row(void *context, const struct store_segment *segment)
 {
 	return 0;
@@ -112,4 +143,5 @@ static void test_rows(void)
 
 CHECK_MAIN({ "an index with other tables is not opened", test_attacks },
 	   { "a pipe or a link is no index", test_no_file },
+	   { "nor is a file with another name", test_other_names },
 	   { "rows of somebody else are not believed", test_rows })

@@ -12,7 +12,7 @@
 
 #define TURNS 30
 
-struct teller {
+struct status_thread {
 	struct store_writer *writer;
 	atomic_bool done;
 	atomic_uint told;
@@ -21,14 +21,14 @@ struct teller {
 /* Writes the status all the time, as the recorder's thread does beside the sealer. */
 static void *tell(void *context)
 {
-	struct teller *teller = context;
+	struct status_thread *telling = context;
 
-	while (!atomic_load(&teller->done)) {
-		int r = store_writer_set_status(teller->writer, "{}", NULL);
+	while (!atomic_load(&telling->done)) {
+		int r = store_writer_set_status(telling->writer, "{}", NULL);
 
 		/* the lock may be the old one at this moment */
 		CHECK(r == 0 || r == -EBUSY);
-		atomic_fetch_add(&teller->told, 1);
+		atomic_fetch_add(&telling->told, 1);
 	}
 	return NULL;
 }
@@ -37,7 +37,7 @@ static void test_threads(void)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
 	_cleanup_(tapes_store_done) struct tapes_store store;
-	struct teller teller = { 0 };
+	struct status_thread telling = { 0 };
 	struct error error = { 0 };
 	char file[PATH_MAX];
 	pthread_t thread;
@@ -45,18 +45,18 @@ static void test_threads(void)
 	tapes_store_init(&store);
 	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
 	CHECK_EQ(store_file(store.path, STORE_LOCK, file, NULL), 0);
-	teller.writer = writer;
-	CHECK_EQ(pthread_create(&thread, NULL, tell, &teller), 0);
+	telling.writer = writer;
+	CHECK_EQ(pthread_create(&thread, NULL, tell, &telling), 0);
 	for (unsigned int i = 0; i < TURNS; i++) {
-		unsigned int told = atomic_load(&teller.told);
+		unsigned int told = atomic_load(&telling.told);
 
 		CHECK_EQ(unlink(file), 0);
 		/* 1: the tape began in the old store */
 		CHECK(store_writer_spool(writer, store_writer_number(writer), "x", 1, &error) >= 0);
-		while (atomic_load(&teller.told) < told + 2)
+		while (atomic_load(&telling.told) < told + 2)
 			usleep(100);
 	}
-	atomic_store(&teller.done, true);
+	atomic_store(&telling.done, true);
 	CHECK_EQ(pthread_join(thread, NULL), 0);
 	CHECK_EQ(store_writer_set_status(writer, "{}", NULL), 0);
 }
