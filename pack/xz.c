@@ -93,7 +93,7 @@ int xz_reader_finish(struct xz_reader *reader,
 	reader->stream.next_in = NULL;
 	reader->stream.avail_in = 0;
 	r = xz_run(reader, LZMA_FINISH, &done, give, context);
-	if (r == 0 && done != LZMA_STREAM_END)
-		r = -EBADMSG;
-	return r;
+	if (r < 0)
+		return r;
+	return done != LZMA_STREAM_END ? -EBADMSG : 0;
 }

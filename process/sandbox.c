@@ -138,15 +138,19 @@ int sandbox_enter(const struct sandbox_limits *limits)
 	int r = helper_keep_rights(0);
 
 	sandbox_warm_up();
-	if (r == 0)
-		r = sandbox_limit(RLIMIT_CORE, 0);
-	if (r == 0)
-		r = sandbox_limit(RLIMIT_CPU, limits->cpu_seconds);
-	if (r == 0)
-		r = sandbox_limit(RLIMIT_NOFILE, limits->files);
+	if (r < 0)
+		return r;
+	r = sandbox_limit(RLIMIT_CORE, 0);
+	if (r < 0)
+		return r;
+	r = sandbox_limit(RLIMIT_CPU, limits->cpu_seconds);
+	if (r < 0)
+		return r;
+	r = sandbox_limit(RLIMIT_NOFILE, limits->files);
+	if (r < 0)
+		return r;
 #ifndef SANITIZED
-	if (r == 0)
-		r = sandbox_limit(RLIMIT_AS, limits->memory_bytes);
+	r = sandbox_limit(RLIMIT_AS, limits->memory_bytes);
 #endif
 	return r < 0 ? r : sandbox_filter();
 }

@@ -76,9 +76,10 @@ int unpack_helper_new_here(const uint8_t head[UNPACK_HEAD], struct unpack_helper
 	_cleanup_(cleanup_unpack_helper) struct unpack_helper *helper = unpack_helper_allocate();
 	int r = helper ? unpack_decoder_new(head, &helper->here) : -ENOMEM;
 
-	if (r == 0)
-		*ret_helper = take_ptr(helper);
-	return r;
+	if (r < 0)
+		return r;
+	*ret_helper = take_ptr(helper);
+	return 0;
 }
 
 int unpack_helper_new(const uint8_t head[UNPACK_HEAD], struct unpack_helper **ret_helper)

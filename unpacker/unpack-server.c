@@ -45,10 +45,11 @@ static int unpack_server_answer(int socket, struct unpack_decoder *decoder)
 	uint32_t size;
 	int r = fd_message_receive_all(socket, &size, sizeof(size));
 
-	if (r == 0 && size > sizeof(bytes))
-		r = -EPROTO;
-	if (r == 0)
-		r = fd_message_receive_all(socket, bytes, size);
+	if (r < 0)
+		return r;
+	if (size > sizeof(bytes))
+		return -EPROTO;
+	r = fd_message_receive_all(socket, bytes, size);
 	if (r < 0)
 		return r;
 	r = size ? unpack_decoder_feed(decoder, bytes, size, unpack_server_give, &socket)
