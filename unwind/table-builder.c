@@ -129,8 +129,9 @@ static int rule_number(struct table_builder *builder, const struct unwind_rule *
 	if (found == TABLE_NONE) {
 		found = builder->rules.count;
 		r = array_push(&builder->rules, key);
-		if (r == 0)
-			r = table_add(&builder->rule_table, hash, found);
+		if (r < 0)
+			return r;
+		r = table_add(&builder->rule_table, hash, found);
 		if (r < 0)
 			return r;
 	}
@@ -152,9 +153,7 @@ static int add_first_rules(struct table_builder *builder)
 	uint16_t number;
 	int r = rule_number(builder, &unknown, &number);
 
-	if (r == 0)
-		r = rule_number(builder, is_x86 ? &plt : &by_link, &builder->frameless_rule);
-	return r;
+	return r < 0 ? r : rule_number(builder, is_x86 ? &plt : &by_link, &builder->frameless_rule);
 }
 
 /* ---- rows ---- */
@@ -209,7 +208,9 @@ static int shape_reach(struct table_shape *shape, uint64_t offset)
 		if (shape->page_rows.count)
 			shape_add_slices(shape);
 		r = shape_begin_page(shape);
-		if (r == 0 && (shape->page_rows.count <= page || !is_begin))
+		if (r < 0)
+			return r;
+		if (shape->page_rows.count <= page || !is_begin)
 			shape_put(shape, 0, shape->rule);
 	}
 	return r;

@@ -200,9 +200,10 @@ int unwind_table_open(const void *bytes, size_t size, struct unwind_table *ret_t
 		return -EBADMSG;
 	table.size = reader.position;
 	r = check_parts(&table);
-	if (r == 0)
-		*ret_table = table;
-	return r;
+	if (r < 0)
+		return r;
+	*ret_table = table;
+	return 0;
 }
 
 /* Returns the last row of a page that begins at or before `offset`. */
