@@ -78,7 +78,9 @@ static int add_losses(struct busy_figures *figures)
 		uint32_t cpu = figures->losses.items[i].cpu;
 
 		r = busy_figures_need_cpu(figures, cpu);
-		if (r == 0 && !figures->cpus.items[cpu].losses++)
+		if (r < 0)
+			return r;
+		if (!figures->cpus.items[cpu].losses++)
 			figures->cpus.items[cpu].first_loss = i;
 	}
 	return r;

@@ -380,8 +380,9 @@ static int make_cells(struct builder *builder)
 			builder->slot = busy_slot_at(tape, begun ? &builder->slot : NULL, time_ns);
 			begun = true;
 		}
-		if (r == 0)
-			r = busy_add_sample(builder, i);
+		if (r < 0)
+			return r;
+		r = busy_add_sample(builder, i);
 	}
 	return r == 0 && begun ? end_slot(builder) : r;
 }

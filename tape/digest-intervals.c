@@ -305,8 +305,9 @@ static int digest_intervals_begin(struct digest_intervals *maker)
 	uint32_t spill = digest->samples < SAMPLES_LEAST ? 0 : spread_spill(maker->sample_ns);
 	int r = digest_find_runs(maker);
 
-	if (r == 0)
-		r = list_intervals(maker);
+	if (r < 0)
+		return r;
+	r = list_intervals(maker);
 	if (r < 0)
 		return r;
 	if (digest->intervals.count * digest->cpus.count >
@@ -316,8 +317,9 @@ static int digest_intervals_begin(struct digest_intervals *maker)
 	r = clear_numbers(maker, spill);
 	maker->period_us = (maker->sample_ns + 500) / 1000;
 	maker->near = digest->spill ? digest_fraction(maker->period_us - 1) : 0;
-	if (r == 0)
-		r = digest_number_cpus(maker);
+	if (r < 0)
+		return r;
+	r = digest_number_cpus(maker);
 	return r < 0 ? r : 1;
 }
 

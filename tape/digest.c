@@ -231,9 +231,11 @@ static int digest_know_pair(struct maker *maker, const struct triple *path, stru
 		return 0;
 	}
 	r = digest_find_pair(maker, path, ret_pair);
-	if (r == 0 && last)
+	if (r < 0)
+		return r;
+	if (last)
 		*last = (struct last_pair){ path->a + 1, *ret_pair };
-	return r;
+	return 0;
 }
 
 /* Finds the pair and the owner of each path. */
@@ -406,10 +408,12 @@ static int add_functions(struct maker *maker)
 		if (maker->paths.items[i].c != DIGEST_NO_FUNCTION)
 			r = function_sums_add(&maker->sums, maker->paths.items[i].b,
 					      maker->frames.items[i], maker->work.items[i]);
-	if (r == 0)
-		r = function_sums_finish(&maker->sums);
-	if (r == 0)
-		r = array_clear(&maker->functions, maker->sums.list.count);
+	if (r < 0)
+		return r;
+	r = function_sums_finish(&maker->sums);
+	if (r < 0)
+		return r;
+	r = array_clear(&maker->functions, maker->sums.list.count);
 	for (size_t i = 0; r == 0 && i < maker->sums.list.count; i++)
 		if (maker->sums.list.items[i].total)
 			r = add_function(maker, i, &maker->sums.list.items[i]);
@@ -560,20 +564,23 @@ static int digest_make_all(struct maker *maker)
 	const struct digest_input *input = maker->input;
 	int r = input->paths ? digest_take_paths(maker, input->paths) : digest_find_paths(maker);
 
-	if (r == 0)
-		r = know_paths(maker);
-	if (r == 0)
-		r = digest_count_cpus(maker);
-	if (r == 0 && input->intervals)
+	if (r < 0)
+		return r;
+	r = know_paths(maker);
+	if (r < 0)
+		return r;
+	r = digest_count_cpus(maker);
+	if (r < 0)
+		return r;
+	if (input->intervals)
 		r = digest_intervals_new(maker->tape, maker->digest, &maker->intervals);
-	if (r == 0)
-		r = digest_add_samples(maker);
+	if (r < 0)
+		return r;
+	r = digest_add_samples(maker);
 	if (r < 0 || input->threads_only)
 		return r;
 	r = add_functions(maker);
-	if (r == 0)
-		r = digest_add_cpus(maker);
-	return r;
+	return r < 0 ? r : digest_add_cpus(maker);
 }
 
 int digest_make(const struct digest_input *input, struct digest *digest)

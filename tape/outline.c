@@ -68,8 +68,9 @@ static int outline_add_cpus(const struct tape *tape, const struct digest *digest
 			for (int kind = 0; kind < STACK_CLASS_KINDS; kind++)
 				cpu.n[kind] += digest->cells.items[cell].n[kind];
 		r = outline_lead_cpu(tape, digest, &at, outline, &cpu);
-		if (r == 0)
-			r = array_push(&outline->cpus, cpu);
+		if (r < 0)
+			return r;
+		r = array_push(&outline->cpus, cpu);
 	}
 	return r;
 }
@@ -119,8 +120,9 @@ int outline_make(const struct tape *tape, const struct digest *digest, struct ou
 		.host_cpus = stack_class_host_cpus(tape),
 	};
 	r = outline_add_cpus(tape, digest, outline);
-	if (r == 0)
-		r = outline_lead_comm(tape, digest, outline);
+	if (r < 0)
+		return r;
+	r = outline_lead_comm(tape, digest, outline);
 	return r < 0 ? r : outline_lead_function(tape, digest, outline);
 }
 
@@ -228,7 +230,9 @@ int outline_decode(const void *data, size_t size, struct outline *outline)
 	if (reader_failed(&reader))
 		return -EBADMSG;
 	r = outline_take_cpus(&reader, cpus, outline);
-	if (r == 0 && reader_left(&reader)) {
+	if (r < 0)
+		return r;
+	if (reader_left(&reader)) {
 		size_t left = reader_left(&reader);
 
 		r = strings_fill(&outline->names, reader_take(&reader, left), left);

@@ -498,10 +498,12 @@ int tape_slice(const struct tape *tape, uint64_t from_ns, uint64_t to_ns, struct
 	_cleanup_(slice_done) struct slice slice = { .from = tape };
 	int r = tape_new(&slice.to);
 
-	if (r == 0)
-		r = find_ranges(&slice, from_ns, to_ns);
-	if (r == 0)
-		r = set_span(&slice);
+	if (r < 0)
+		return r;
+	r = find_ranges(&slice, from_ns, to_ns);
+	if (r < 0)
+		return r;
+	r = set_span(&slice);
 	if (r < 0)
 		return r;
 	if (r == 0) {

@@ -48,8 +48,9 @@ int tape_add_count(struct tape *tape, const struct tape_event *event, const char
 {
 	int r = tape_add_event(tape, event, name);
 
-	if (r == 0)
-		r = tape_add_event_number(tape, TAPE_EVENT_COUNT, count);
+	if (r < 0)
+		return r;
+	r = tape_add_event_number(tape, TAPE_EVENT_COUNT, count);
 	return r == 0 ? tape_add_event_number(tape, TAPE_EVENT_SINCE, since_ns) : r;
 }
 

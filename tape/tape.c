@@ -178,8 +178,9 @@ int tape_add_mark(struct tape *tape, const char *name, uint32_t *ret_frame)
 	uint32_t id;
 	int r = strings_add(&tape->strings, name, strlen(name), &module.path);
 
-	if (r == 0)
-		r = tape_add_module(tape, &module, &id);
+	if (r < 0)
+		return -ENOMEM;
+	r = tape_add_module(tape, &module, &id);
 	return r < 0 ? -ENOMEM : tape_add_frame(tape, id, 0, ret_frame);
 }
 

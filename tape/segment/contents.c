@@ -224,11 +224,13 @@ int contents_read(struct contents *contents, const struct segment_input *input, 
 	if (r == -EBADMSG)
 		return error_set(error, r, "damaged table of contents at offset %u",
 				 CONTENTS_HEADER);
-	if (r == 0 && !contents_fit(contents, 0))
+	if (r < 0)
+		return r;
+	if (!contents_fit(contents, 0))
 		return error_set(
 			error, -EBADMSG,
 			"damaged: %llu samples in %llu bytes, or more than those unpack to",
 			(unsigned long long)contents->summary.samples,
 			(unsigned long long)contents->summary.bytes);
-	return r;
+	return 0;
 }

@@ -127,7 +127,8 @@ int digest_order_make(struct digest *digest, struct encoding *encoding, struct d
 	struct sorting sorting = { digest, order, encoding };
 	int r = number_threads(digest, encoding, order);
 
-	if (r == 0)
-		r = number_functions(&sorting, order);
+	if (r < 0)
+		return r;
+	r = number_functions(&sorting, order);
 	return r == 0 && digest->cores.count ? digest_sort_cores(&sorting, digest) : r;
 }

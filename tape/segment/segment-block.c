@@ -295,10 +295,12 @@ int block_encode(struct block *block, struct encoding *encoding,
 	encoding_begin(encoding, &writer);
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(columns); i++)
 		r = section_put(&writer, columns[i]);
-	if (r == 0)
-		r = put_ranks(block, trie, paths, &writer);
-	if (r == 0)
-		r = put_leaves(block, dictionary, &writer);
+	if (r < 0)
+		return r;
+	r = put_ranks(block, trie, paths, &writer);
+	if (r < 0)
+		return r;
+	r = put_leaves(block, dictionary, &writer);
 	return r < 0 ? r : encoding_end(encoding, &writer, "samples", CONTENTS_INCOMPATIBLE);
 }
 
@@ -483,10 +485,12 @@ static int segment_block_read_section(const struct decoding *decoding,
 	in->ranks = in->sorted + count;
 	in->leaf_ranks = in->sorted + 2 * count;
 	r = take_numbers(section, in->ranks, count);
-	if (r == 0)
-		r = take_numbers(section, in->leaf_ranks, count);
-	if (r == 0)
-		r = segment_block_take_rows(in, decoding->tape);
+	if (r < 0)
+		return r;
+	r = take_numbers(section, in->leaf_ranks, count);
+	if (r < 0)
+		return r;
+	r = segment_block_take_rows(in, decoding->tape);
 	return r < 0 ? r : sort_rows(in);
 }
 
@@ -500,9 +504,10 @@ int incoming_read(const struct decoding *decoding, const struct block_place *pla
 		return -ENOMEM;
 	in->place = place;
 	r = decoding_section(decoding, place->entry, segment_block_read_section, in);
-	if (r == 0)
-		*ret_incoming = take_ptr(in);
-	return r;
+	if (r < 0)
+		return r;
+	*ret_incoming = take_ptr(in);
+	return 0;
 }
 
 struct incoming *incoming_free(struct incoming *incoming)
@@ -577,8 +582,9 @@ int incoming_place(struct incoming *incoming, const struct tape *tape,
 	struct placing placing = { numbers, numbers + count, numbers + 2 * count };
 	int r = numbers ? place_ranks(incoming, tape, source, &placing) : -ENOMEM;
 
-	if (r == 0)
-		r = place_leaves(incoming, source, &placing);
+	if (r < 0)
+		return r;
+	r = place_leaves(incoming, source, &placing);
 	for (size_t i = 0; r == 0 && i < count; i++)
 		samples[i] = incoming->rows[incoming->sorted[i]];
 	return r;

@@ -216,8 +216,9 @@ static int take_cells(struct section_reader *section, struct reader *runs, struc
 
 	for (int i = 0; r == 0 && i < COLUMNS; i++)
 		r = section_take(section, &columns[i]);
-	if (r == 0)
-		r = segment_busy_take_runs(runs, columns[BUSY].size, busy);
+	if (r < 0)
+		return r;
+	r = segment_busy_take_runs(runs, columns[BUSY].size, busy);
 	return r < 0 ? r : segment_busy_take_columns(columns, busy);
 }
 
@@ -265,14 +266,18 @@ int busy_take(struct section_reader *section, struct busy *busy)
 	*busy = (struct busy){ 0 };
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(columns); i++)
 		r = section_take(section, &columns[i]);
-	if (r == 0)
-		r = take_head(&columns[0], busy);
-	if (r == 0)
-		r = take_slots(&columns[1], busy);
-	if (r == 0)
-		r = take_names(&columns[2], busy);
-	if (r == 0)
-		r = segment_busy_take_threads(&columns[3], busy);
+	if (r < 0)
+		return r;
+	r = take_head(&columns[0], busy);
+	if (r < 0)
+		return r;
+	r = take_slots(&columns[1], busy);
+	if (r < 0)
+		return r;
+	r = take_names(&columns[2], busy);
+	if (r < 0)
+		return r;
+	r = segment_busy_take_threads(&columns[3], busy);
 	return r < 0 ? r : take_cells(section, &columns[4], busy);
 }
 

@@ -447,12 +447,12 @@ static int decode_functions(const struct decoding *decoding, struct section_read
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(order); i++)
 		r = section_take(section, order[i]);
-	if (r == 0)
-		r = array_reserve(&tape->frames,
-				  1 + columns.site_offsets.size + columns.leaf_offsets.size);
-	if (r == 0)
-		r = array_push(&functions->rows,
-			       (struct function_frames){ .sites = 1, .leaves = 1 });
+	if (r < 0)
+		return r;
+	r = array_reserve(&tape->frames, 1 + columns.site_offsets.size + columns.leaf_offsets.size);
+	if (r < 0)
+		return r;
+	r = array_push(&functions->rows, (struct function_frames){ .sites = 1, .leaves = 1 });
 	for (uint32_t module = 1; r == 0 && module < tape->modules.count; module++)
 		r = take_module(tape, functions, &columns, module);
 	if (r < 0)

@@ -231,25 +231,24 @@ static int digest_put_outline(const struct digest *digest, struct encoding *enco
 
 int digest_encode(struct encoding *encoding, const struct trie *trie)
 {
-	struct digest digest = { 0 };
+	_cleanup_(digest_done) struct digest digest = { 0 };
 	int r = digest_source_make(encoding->tape, trie, &digest), left_out = 1;
+
 	/* interval_ns is 0 if a digest cannot represent the tape */
 	if (r == 0 && digest.interval_ns)
 		r = left_out = put_section(&digest, encoding);
 	if (r >= 0 && left_out && digest.samples)
 		r = digest_put_outline(&digest, encoding);
-	digest_done(&digest);
 	return MIN(r, 0);
 }
 
 static int outline_take(const struct decoding *decoding, struct section_reader *section,
 			void *context)
 {
-	struct outline outline = { 0 };
+	_cleanup_(outline_done) struct outline outline = { 0 };
 	struct reader column;
 	int r = section_take(section, &column);
 
-	(void)decoding;
 	if (r < 0)
 		return r;
 	r = outline_decode(column.data, column.size, &outline);
@@ -525,22 +524,27 @@ static int segment_digest_take_rows(struct reader columns[COLUMNS], const struct
 	uint64_t counts[4];
 	int r = digest_take_head(&columns[HEAD], digest, counts);
 
-	if (!(parts & SEGMENT_PICTURE))
-		digest->spill = 0;
-	if (r == 0 && !(parts & SEGMENT_DIGEST))
+	if (r < 0)
+		return r;
+	digest->spill = parts & SEGMENT_PICTURE ? digest->spill : 0;
+	if (!(parts & SEGMENT_DIGEST))
 		return take_unnamed(&columns[UNNAMED], tape, digest);
-	if (r == 0)
-		r = take_intervals(&columns[INTERVALS], &columns[CPUS], counts, digest);
-	if (r == 0)
-		r = digest_take_cells(columns, digest);
-	if (r == 0)
-		r = take_spread(columns, digest);
-	if (r == 0)
-		r = digest_take_threads(columns, tape, counts[2], digest);
-	if (r == 0)
-		r = digest_take_functions(columns, tape, counts[3], digest);
-	if (r == 0)
-		r = digest_take_cores(columns, tape, digest);
+	r = take_intervals(&columns[INTERVALS], &columns[CPUS], counts, digest);
+	if (r < 0)
+		return r;
+	r = digest_take_cells(columns, digest);
+	if (r < 0)
+		return r;
+	r = take_spread(columns, digest);
+	if (r < 0)
+		return r;
+	r = digest_take_threads(columns, tape, counts[2], digest);
+	if (r < 0)
+		return r;
+	r = digest_take_functions(columns, tape, counts[3], digest);
+	if (r < 0)
+		return r;
+	r = digest_take_cores(columns, tape, digest);
 	return r < 0 ? r : take_unnamed(&columns[UNNAMED], tape, digest);
 }
 
@@ -561,8 +565,9 @@ int digest_take(struct section_reader *section, const struct tape *tape, uint64_
 	for (int i = 0; r == 0 && i < COLUMNS; i++)
 		r = segment_digest_wants(parts, i) ? section_take(section, &columns[i])
 						   : section_skip(section);
-	if (r == 0)
-		r = segment_digest_take_rows(columns, tape, parts, digest);
+	if (r < 0)
+		return r;
+	r = segment_digest_take_rows(columns, tape, parts, digest);
 	for (int i = 0; r == 0 && i < COLUMNS; i++)
 		if (reader_failed(&columns[i]) || reader_left(&columns[i]))
 			r = -EBADMSG;
@@ -581,16 +586,15 @@ int digest_decode(const struct decoding *decoding, const struct contents_entry *
 	_cleanup_(cleanup_digest) struct digest *digest = calloc(1, sizeof(*digest));
 	int r = digest ? decoding_section(decoding, entry, decode_section, digest) : -ENOMEM;
 
-	if (r == 0)
-		decoding->tape->digest = take_ptr(digest);
-	return r;
+	if (r < 0)
+		return r;
+	decoding->tape->digest = take_ptr(digest);
+	return 0;
 }
 
 int digest_check(const struct decoding *decoding, const struct contents_entry *entry)
 {
-	struct digest digest = { 0 };
-	int r = decoding_section(decoding, entry, decode_section, &digest);
+	_cleanup_(digest_done) struct digest digest = { 0 };
 
-	digest_done(&digest);
-	return r;
+	return decoding_section(decoding, entry, decode_section, &digest);
 }

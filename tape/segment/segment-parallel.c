@@ -35,14 +35,17 @@ static int decode_in_order(struct parallel *parallel)
 	if (r < 0 || !(decoding->want->parts & SEGMENT_SAMPLES))
 		return r;
 	r = blocks_find(decoding, blocks);
-	if (r == 0)
-		r = blocks_know_stacks(decoding, &parallel->functions, &parallel->leaves, blocks);
+	if (r < 0)
+		return r;
+	r = blocks_know_stacks(decoding, &parallel->functions, &parallel->leaves, blocks);
 	for (size_t i = 0; r == 0 && i < blocks->places.count; i++) {
 		r = blocks_read(decoding, blocks, i);
-		if (r == 0)
-			r = blocks_make_room(decoding, blocks, i, i + 1);
-		if (r == 0)
-			r = blocks_place(decoding, blocks, i);
+		if (r < 0)
+			return r;
+		r = blocks_make_room(decoding, blocks, i, i + 1);
+		if (r < 0)
+			return r;
+		r = blocks_place(decoding, blocks, i);
 	}
 	return r;
 }
@@ -86,11 +89,12 @@ static int run_steps(struct parallel *parallel, unsigned int threads)
 	};
 	int r = workers_run(&workers, &done);
 
-	if (r == 0)
-		r = blocks_know_stacks(parallel->decoding, &parallel->functions, &parallel->leaves,
-				       blocks);
-	if (r == 0)
-		r = blocks_make_room(parallel->decoding, blocks, 0, count);
+	if (r < 0)
+		return r;
+	r = blocks_know_stacks(parallel->decoding, &parallel->functions, &parallel->leaves, blocks);
+	if (r < 0)
+		return r;
+	r = blocks_make_room(parallel->decoding, blocks, 0, count);
 	if (r < 0)
 		return r;
 	workers.count = count;

@@ -277,8 +277,9 @@ static int segment_rows_decode_events(struct tape *tape, struct reader *column)
 		if (r == 0 && (event.time_ns < before_ns || reader_failed(column)))
 			return -EBADMSG;
 		before_ns = event.time_ns;
-		if (r == 0)
-			r = array_push(&tape->events, event);
+		if (r < 0)
+			return r;
+		r = array_push(&tape->events, event);
 	}
 	return r;
 }
@@ -349,8 +350,9 @@ static int segment_rows_decode_incidents(struct tape *tape, struct reader *colum
 		incident.text = string_column_take(&strings, tape, column);
 		incident.source = string_column_take(&strings, tape, column);
 		r = segment_rows_take_fields(tape, &strings, column, &incident.fields);
-		if (r == 0)
-			r = array_push(&tape->incidents, incident);
+		if (r < 0)
+			return r;
+		r = array_push(&tape->incidents, incident);
 	}
 	return r;
 }
@@ -412,8 +414,9 @@ static int segment_rows_decode_gauges(struct tape *tape, struct reader *column)
 		gauge.first = tape->points.count;
 		gauge.count = count;
 		r = segment_rows_decode_points(tape, column, count);
-		if (r == 0)
-			r = array_push(&tape->gauges, gauge);
+		if (r < 0)
+			return r;
+		r = array_push(&tape->gauges, gauge);
 	}
 	return r;
 }
@@ -451,8 +454,9 @@ static int segment_rows_decode_usual(struct tape *tape, struct reader *column)
 		row.count = count;
 		while (r == 0 && count--)
 			r = array_push(&tape->usual_values, reader_varint(column));
-		if (r == 0)
-			r = array_push(&tape->usual, row);
+		if (r < 0)
+			return r;
+		r = array_push(&tape->usual, row);
 	}
 	return r;
 }
@@ -516,11 +520,12 @@ static int decode_rows(const struct decoding *decoding, struct section_reader *s
 	struct reader column;
 	int r = section_take(section, &column);
 
-	if (r == 0 && rows == all_rows && !segment_rows_strings_fit(decoding, &column))
+	if (r < 0)
+		return r;
+	if (rows == all_rows && !segment_rows_strings_fit(decoding, &column))
 		return -EBADMSG;
-	if (r == 0)
-		r = rows->quick && !decoding->whole ? rows->quick(decoding->tape, &column)
-						    : rows->decode(decoding->tape, &column);
+	r = rows->quick && !decoding->whole ? rows->quick(decoding->tape, &column)
+					    : rows->decode(decoding->tape, &column);
 	return r == 0 && reader_failed(&column) ? -EBADMSG : r;
 }
 

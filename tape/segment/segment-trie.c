@@ -243,10 +243,12 @@ int trie_encode(struct trie *trie, const struct dictionary *dictionary, struct e
 	if (!order)
 		return -ENOMEM;
 	r = trie_sort_paths(trie, encoding->tape, dictionary, order);
-	if (r == 0)
-		r = rank_paths(trie, order);
-	if (r == 0)
-		r = put_forests(trie, dictionary, encoding, order, &columns);
+	if (r < 0)
+		return r;
+	r = rank_paths(trie, order);
+	if (r < 0)
+		return r;
+	r = put_forests(trie, dictionary, encoding, order, &columns);
 	if (r < 0)
 		return r;
 	encoding_begin(encoding, &writer);
@@ -420,9 +422,7 @@ static int take_forests(struct trie_readers *columns, const struct functions *fu
 			return -ENOMEM;
 		r = take_forest(columns, functions, reader_varint(&columns->nodes), tape, leaves);
 	}
-	if (r == 0)
-		r = array_push(&leaves->comm_first, leaves->stack.count);
-	return r;
+	return r < 0 ? r : array_push(&leaves->comm_first, leaves->stack.count);
 }
 
 static int segment_trie_take_columns(struct section_reader *section, struct trie_readers *columns)
@@ -430,16 +430,21 @@ static int segment_trie_take_columns(struct section_reader *section, struct trie
 	size_t nodes;
 	int r = section_take(section, &columns->comms);
 
-	if (r == 0)
-		r = section_take(section, &columns->nodes);
-	if (r == 0)
-		r = section_take(section, &columns->pops);
-	if (r == 0)
-		r = sum_nodes(columns->nodes, &columns->pops, &nodes);
-	if (r == 0)
-		r = section_take_planes(section, nodes, &columns->functions);
-	if (r == 0)
-		r = section_take(section, &columns->sites);
+	if (r < 0)
+		return r;
+	r = section_take(section, &columns->nodes);
+	if (r < 0)
+		return r;
+	r = section_take(section, &columns->pops);
+	if (r < 0)
+		return r;
+	r = sum_nodes(columns->nodes, &columns->pops, &nodes);
+	if (r < 0)
+		return r;
+	r = section_take_planes(section, nodes, &columns->functions);
+	if (r < 0)
+		return r;
+	r = section_take(section, &columns->sites);
 	return r < 0 ? r : section_take(section, &columns->counts);
 }
 
@@ -552,11 +557,16 @@ int trie_decode(const struct decoding *decoding, const struct functions *functio
 	if (!entry)
 		return error_set(decoding->error, -EBADMSG, "the segment lacks section trie");
 	r = decoding_section(decoding, entry, decode_trie, &target);
-	if (r == 0)
-		r = check_counts(decoding, leaves);
-	if (r == 0 && decoding->want->parts & SEGMENT_SAMPLES)
+	if (r < 0)
+		return r;
+	r = check_counts(decoding, leaves);
+	if (r < 0)
+		return r;
+	if (decoding->want->parts & SEGMENT_SAMPLES)
 		r = rank_leaves(leaves);
-	if (r == 0 && decoding->want->parts & SEGMENT_SUMS)
-		r = segment_trie_add_sums(decoding->tape, functions, leaves);
-	return r;
+	if (r < 0)
+		return r;
+	if (decoding->want->parts & SEGMENT_SUMS)
+		return segment_trie_add_sums(decoding->tape, functions, leaves);
+	return 0;
 }

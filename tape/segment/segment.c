@@ -55,12 +55,16 @@ static int encode_sections(struct encoding *encoding)
 	 */
 	if (encoding->tape->samples.count)
 		r = segment_encode_samples(encoding);
-	if (r == 0 && encoding->tape->samples.count)
+	if (r < 0)
+		return r;
+	if (encoding->tape->samples.count)
 		r = encode_busy(encoding);
-	if (r == 0)
-		r = rows_encode_context(encoding);
-	if (r == 0)
-		r = rows_encode_threads(encoding);
+	if (r < 0)
+		return r;
+	r = rows_encode_context(encoding);
+	if (r < 0)
+		return r;
+	r = rows_encode_threads(encoding);
 	return r < 0 ? r : rows_encode_strings(encoding);
 }
 
@@ -72,8 +76,9 @@ int segment_encode(const struct tape *tape, enum segment_effort effort, size_t l
 	int r;
 
 	r = encoding_init(&encoding, tape, effort, limit);
-	if (r == 0)
-		r = encode_sections(&encoding);
+	if (r < 0)
+		return r;
+	r = encode_sections(&encoding);
 	if (r < 0)
 		return r;
 	segment_summarize(tape, &encoding.contents.summary);
@@ -161,8 +166,9 @@ static int check_sections(const struct decoding *decoding)
 			r = decoding->whole && strcmp(entry->name, SEGMENT_BUSY) == 0
 				    ? busy_check(decoding, entry)
 				    : 0;
-			if (r == 0 && decoding->whole &&
-			    strcmp(entry->name, SEGMENT_OUTLINE_NAME) == 0)
+			if (r < 0)
+				return r;
+			if (decoding->whole && strcmp(entry->name, SEGMENT_OUTLINE_NAME) == 0)
 				r = outline_read(decoding, entry, NULL);
 			if (r < 0)
 				return r;
@@ -202,9 +208,12 @@ static int decode_sections(struct decoding *decoding, unsigned int threads)
 	decoding->tape->sequence = summary->sequence;
 	decoding->tape->begin_ns = summary->perf_begin_ns;
 	decoding->tape->end_ns = summary->perf_end_ns;
-	if (r == 0)
-		r = rows_decode(decoding);
-	if (r == 0 && summary->samples && want->parts & (SEGMENT_SAMPLES | SEGMENT_SUMS))
+	if (r < 0)
+		return r;
+	r = rows_decode(decoding);
+	if (r < 0)
+		return r;
+	if (summary->samples && want->parts & (SEGMENT_SAMPLES | SEGMENT_SUMS))
 		r = segment_parallel_decode(decoding, threads);
 	return r < 0 ? r : decode_digest(decoding);
 }

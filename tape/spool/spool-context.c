@@ -288,8 +288,9 @@ static int spool_context_decode_points(struct spool_rows *rows, struct reader *r
 	size_t count;
 	int r = READ_ROWS(&tape->points, raw, 2, count);
 
-	if (r == 0)
-		r = array_reserve(&rows->owners, tape->points.count + count);
+	if (r < 0)
+		return r;
+	r = array_reserve(&rows->owners, tape->points.count + count);
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		struct tape_point *point = &tape->points.items[tape->points.count];
 
@@ -308,8 +309,9 @@ static int spool_context_decode_gauges(struct spool_rows *rows, struct reader *r
 	size_t count;
 	int r = READ_ROWS(&tape->gauges, raw, 1, count);
 
-	if (r == 0)
-		r = array_reserve(&rows->values, tape->gauges.count + count);
+	if (r < 0)
+		return r;
+	r = array_reserve(&rows->values, tape->gauges.count + count);
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		struct tape_gauge gauge = { .name = read_string(tape, raw) };
 

@@ -121,9 +121,10 @@ static int decode_pids(struct spool_rows *rows, struct reader *raw)
 	r = array_reserve(&tape->pids, from + count);
 	for (size_t i = 0; r == 0 && i < count; i++)
 		tape->pids.items[from + i] = read_i32(raw);
-	if (r == 0)
-		tape->pids.count = MAX(tape->pids.count, from + count);
-	return r;
+	if (r < 0)
+		return r;
+	tape->pids.count = MAX(tape->pids.count, from + count);
+	return 0;
 }
 
 static void encode_frames(const struct tape *tape, const struct spool_mark *mark,
