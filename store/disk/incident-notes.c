@@ -50,9 +50,10 @@ int incident_notes_reserve(const char *store, uint64_t count, uint64_t least, ui
 	struct reservation reservation = { .count = count, .first = MAX(least, 1ull) };
 	int r = notes_append_after(store, see_numbers, make_reservation, &reservation, error);
 
-	if (r == 0)
-		*ret_first = reservation.first;
-	return r;
+	if (r < 0)
+		return r;
+	*ret_first = reservation.first;
+	return 0;
 }
 
 struct incident_fields {

@@ -115,8 +115,9 @@ static int index_check_version(struct index *index, struct error *error)
 	int64_t version = 0, tables = 0;
 	int r = index_number(index, "PRAGMA user_version", &version, error);
 
-	if (r == 0)
-		r = index_number(index, "SELECT count(*) FROM sqlite_schema", &tables, error);
+	if (r < 0)
+		return r;
+	r = index_number(index, "SELECT count(*) FROM sqlite_schema", &tables, error);
 	if (r < 0)
 		return r;
 	if (version > SCHEMA_VERSION)
@@ -218,8 +219,9 @@ static int index_open_writing(struct index *index, const char *path, struct erro
 				  : index_error(index, code, error);
 	struct stat about;
 
-	if (r == 0)
-		r = index_prepare_writing(index, error);
+	if (r < 0)
+		return r;
+	r = index_prepare_writing(index, error);
 	if (r < 0)
 		return r;
 	index->path = strdup(path);

@@ -209,9 +209,10 @@ int notes_decode(const void *data, size_t size, int (*see)(void *context, const 
 	struct walk walk = { .see = see, .context = context };
 	int r = notes_walk_records(data, size, &walk);
 
-	if (r == 0)
-		*ret_damaged = walk.damaged;
-	return r;
+	if (r < 0)
+		return r;
+	*ret_damaged = walk.damaged;
+	return 0;
 }
 
 /* Appends the bytes, and truncates the file again after a failure. The caller holds the lock. */
@@ -305,10 +306,12 @@ static int open_for_append(const char *store, char file[PATH_MAX], int *ret_lock
 {
 	int r = store_check_file(store, error), fd;
 
-	if (r == 0)
-		r = store_file(store, STORE_NOTES, file, error);
-	if (r == 0)
-		r = notes_lock(store, ret_lock, error);
+	if (r < 0)
+		return r;
+	r = store_file(store, STORE_NOTES, file, error);
+	if (r < 0)
+		return r;
+	r = notes_lock(store, ret_lock, error);
 	if (r < 0)
 		return r;
 	fd = beneath_open(store, STORE_NOTES, O_RDWR | O_CREAT | O_APPEND, STORE_FILE_MODE);

@@ -185,18 +185,23 @@ static int read_spool(int fd, const struct stat *about, bool live, const char *e
 	if (r < 0)
 		return error_set(error, r, "%s", strerror(-r));
 	r = spool_decode(data, size, &tape, ret_end, error);
-	if (r == 0 && !live && !tape->anchors.count)
+	if (r < 0)
+		return r;
+	if (!live && !tape->anchors.count)
 		return error_set(error, -EBADMSG,
 				 "it lacks a clock anchor, so its time is unknown");
-	if (r == 0 && (ret_end->torn || ret_end->damaged) && !live && !ended &&
+	if ((ret_end->torn || ret_end->damaged) && !live && !ended &&
 	    ret_end->timed_bytes < (uint64_t)about->st_size)
 		r = add_end(tape, ret_end, about);
+	if (r < 0)
+		return r;
 	/* an earlier recorder left the spool, and its blocks do not say how the recording ended */
-	if (r == 0 && !live && !*tape_fact(tape, TAPE_ENDED))
+	if (!live && !*tape_fact(tape, TAPE_ENDED))
 		r = tape_add_fact(tape, TAPE_ENDED, ended ? ended : TAPE_ENDED_KILLED);
-	if (r == 0)
-		*ret_tape = take_ptr(tape);
-	return r;
+	if (r < 0)
+		return r;
+	*ret_tape = take_ptr(tape);
+	return 0;
 }
 
 int spool_dir_load(const char *path, const char *name, const struct spool_dir_writer *writer,

@@ -44,8 +44,9 @@ int status_file_write(const char *path, const char *text, struct error *error)
 	int r = store_file(path, STORE_STATUS, file, error);
 
 	snprintf(pid, sizeof(pid), "%d", getpid());
-	if (r == 0)
-		r = notes_encode(&note, &bytes);
+	if (r < 0)
+		return r;
+	r = notes_encode(&note, &bytes);
 	if (r < 0)
 		return r;
 	fd = beneath_open(path, STORE_STATUS, O_WRONLY | O_CREAT, STORE_FILE_MODE);
@@ -82,10 +83,12 @@ static int status_file_read_once(const char *path, struct status *status)
 	size_t size;
 	int r = store_open_file(path, ".", STORE_STATUS, &fd, NULL);
 
-	if (r == 0)
-		r = file_read_fd(fd, STATUS_FILE_MAX, &data, &size);
-	if (r == 0)
-		r = notes_decode(data, size, see_status, status, &damaged);
+	if (r < 0)
+		return r;
+	r = file_read_fd(fd, STATUS_FILE_MAX, &data, &size);
+	if (r < 0)
+		return r;
+	r = notes_decode(data, size, see_status, status, &damaged);
 	return r == 0 && !status->there ? -EBADMSG : r;
 }
 

@@ -26,8 +26,9 @@ static int write_over(const char *path, const void *bytes, size_t size)
 	if (fd < 0)
 		return fd;
 	r = file_write_at(fd, bytes, size, 0);
-	if (r == 0)
-		r = file_write_at(fd, zeros, ROOM - size, size);
+	if (r < 0)
+		return r;
+	r = file_write_at(fd, zeros, ROOM - size, size);
 	return r == 0 && fsync(fd) < 0 ? -errno : r;
 }
 

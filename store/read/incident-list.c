@@ -130,11 +130,15 @@ static int incident_list_all(struct listing *listing)
 	uint64_t damaged;
 	int r = read_index(listing);
 
-	if (r == 0)
-		r = find_runs(listing);
-	if (r == 0)
-		r = incident_list_add_segments(listing);
-	if (r == 0 && !reader->is_file)
+	if (r < 0)
+		return r;
+	r = find_runs(listing);
+	if (r < 0)
+		return r;
+	r = incident_list_add_segments(listing);
+	if (r < 0)
+		return r;
+	if (!reader->is_file)
 		r = notes_read(reader->path, incident_list_see_note, &listing->all, &damaged,
 			       listing->error);
 	return r < 0 ? r : incident_rows_sort(&listing->all);

@@ -169,8 +169,9 @@ static int listing_look(struct store_reader *reader, struct error *error)
 	listing->unsealed.list.count = 0;
 	listing->doubles = false;
 	r = reader_gather_spools(reader, UINT64_MAX, &listing->unsealed, error);
-	if (r == 0)
-		r = listing_read_sealed(reader, error);
+	if (r < 0)
+		return r;
+	r = listing_read_sealed(reader, error);
 	for (size_t i = 0; r == 0 && i < listing->unsealed.list.count; i++)
 		listing->doubles |= listing_has_sealed(listing, &listing->unsealed.list.items[i]);
 	return r;
@@ -221,8 +222,9 @@ int listing_gather(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns
 	struct listing_window window = { from_ns, to_ns, segments };
 	int r = listing_look_once(reader, error);
 
-	if (r == 0)
-		r = listing_see_all(reader->listing, listing_add, &window);
+	if (r < 0)
+		return r;
+	r = listing_see_all(reader->listing, listing_add, &window);
 	return r == 0 && reader->listing->doubles ? reader_drop_doubles(reader, segments, error)
 						  : r;
 }

@@ -58,11 +58,13 @@ static int log_resume_see_last(struct store_reader *reader, const char *boot_id,
 			r = log_resume_see_tape(reader, segment, &last);
 	}
 	array_done(&segments.list);
-	if (r == 0 && last.stamp_ns) {
+	if (r < 0)
+		return r;
+	if (last.stamp_ns) {
 		snprintf(last.boot_id, sizeof(last.boot_id), "%s", boot_id);
 		*position = last;
 	}
-	return r;
+	return 0;
 }
 
 static int log_resume_see_tapes(struct store_reader *reader, struct log_position *position,

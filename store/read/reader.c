@@ -51,8 +51,9 @@ static int reader_check(const struct store_reader *reader, struct error *error)
 	char segments[PATH_MAX], index[PATH_MAX];
 	int r = store_file(reader->path, STORE_SEGMENTS, segments, error);
 
-	if (r == 0)
-		r = store_file(reader->path, STORE_INDEX, index, error);
+	if (r < 0)
+		return r;
+	r = store_file(reader->path, STORE_INDEX, index, error);
 	if (r < 0)
 		return r;
 	folder = beneath_open(reader->path, STORE_SEGMENTS, O_RDONLY | O_DIRECTORY, 0);
@@ -132,8 +133,9 @@ int store_reader_open(const char *path, struct store_reader **ret_reader, struct
 		r = reader_open_file(reader, error);
 	} else {
 		r = reader_check(reader, error);
-		if (r == 0)
-			r = reader_open_index(reader, error);
+		if (r < 0)
+			return r;
+		r = reader_open_index(reader, error);
 	}
 	if (r < 0)
 		return r;
@@ -302,8 +304,9 @@ static int gather_folder(struct gathering *gathering, struct error *error)
 	struct store_segments *segments = gathering->segments;
 	int r = segment_dir_find_unknown(reader->path, &gathering->names, segments, error);
 
-	if (r == 0)
-		r = segment_dir_check_rows(reader->path, &gathering->names, segments, error);
+	if (r < 0)
+		return r;
+	r = segment_dir_check_rows(reader->path, &gathering->names, segments, error);
 	return r < 0 ? r : segment_dir_place(reader->index, segments, error);
 }
 

@@ -238,9 +238,10 @@ static int folder_rights_give(int fd, gid_t group)
 		if (folder < 0)
 			continue;
 		r = folder_rights_give_files(folder, about.st_uid, group);
-		if (r == 0)
-			r = folder_rights_give_one(folder, about.st_uid, group,
-						   S_ISGID | STORE_FOLDER_MODE);
+		if (r < 0)
+			return r;
+		r = folder_rights_give_one(folder, about.st_uid, group,
+					   S_ISGID | STORE_FOLDER_MODE);
 	}
 	return r;
 }

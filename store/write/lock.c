@@ -106,11 +106,15 @@ int writer_ensure_lock(struct store_writer *writer, struct error *error)
 	    file_exists(writer->spools))
 		return 0;
 	r = store_check_folder(writer->path, error);
-	if (r == 0)
-		r = folder_rights_check(writer->path, error);
-	if (r == 0)
-		r = writer_make_folders(writer, error);
-	if (r == 0 && !holds)
+	if (r < 0)
+		return r;
+	r = folder_rights_check(writer->path, error);
+	if (r < 0)
+		return r;
+	r = writer_make_folders(writer, error);
+	if (r < 0)
+		return r;
+	if (!holds)
 		r = writer_lock(writer, error);
 	if (r < 0)
 		return r;

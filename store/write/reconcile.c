@@ -103,10 +103,12 @@ static int reconcile(struct reconciling *reconciling)
 	struct error *error = reconciling->error;
 	int r = index_segments(writer->index, reconcile_see_row, reconciling, error);
 
-	if (r == 0)
-		r = segment_dir_find_unknown(writer->path, &reconciling->names, unknown, error);
-	if (r == 0)
-		r = forget_vanished(reconciling);
+	if (r < 0)
+		return r;
+	r = segment_dir_find_unknown(writer->path, &reconciling->names, unknown, error);
+	if (r < 0)
+		return r;
+	r = forget_vanished(reconciling);
 	for (size_t i = 0; r == 0 && i < unknown->list.count; i++)
 		r = reconcile_adopt(writer, &unknown->list.items[i], error);
 	return r;

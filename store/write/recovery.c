@@ -108,11 +108,12 @@ static int recovery_set_aside(const struct store_writer *writer, const char *nam
 
 	snprintf(aside, sizeof(aside), "%s.damaged", name);
 	r = store_file(writer->spools, name, from, error);
-	if (r == 0)
-		r = store_file(writer->spools, aside, to, error);
-	if (r == 0 && rename(from, to) < 0)
-		r = error_set(error, -errno, "%s: %s", from, strerror(errno));
-	return r;
+	if (r < 0)
+		return r;
+	r = store_file(writer->spools, aside, to, error);
+	if (r < 0)
+		return r;
+	return rename(from, to) < 0 ? error_set(error, -errno, "%s: %s", from, strerror(errno)) : 0;
 }
 
 static void recovery_count(struct store_recovered *recovered, const struct tape *tape)

@@ -360,9 +360,11 @@ static int remove_file(const struct store_writer *writer, const struct store_seg
 	int r = store_file(segment->unsealed ? writer->spools : writer->segments, segment->name,
 			   file, error);
 
-	if (r == 0 && unlink(file) < 0 && errno != ENOENT)
-		r = error_set(error, -errno, "%s: %s", file, strerror(errno));
-	return r;
+	if (r < 0)
+		return r;
+	if (unlink(file) < 0 && errno != ENOENT)
+		return error_set(error, -errno, "%s: %s", file, strerror(errno));
+	return 0;
 }
 
 struct removal {
@@ -410,10 +412,12 @@ static int remove_one(struct retention *retention, struct removal *removal,
 {
 	int r = remove_file(retention->writer, segment, error);
 
-	if (r == 0 && !removal->noted)
+	if (r < 0)
+		return r;
+	if (!removal->noted)
 		removal->noted =
 			removed_ranges_write(retention->writer->path, &removal->ranges, NULL) == 0;
-	return r;
+	return 0;
 }
 
 static bool retention_is_own(const struct store_writer *writer, const struct store_segment *segment)

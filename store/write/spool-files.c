@@ -73,10 +73,10 @@ static int spool_files_append(struct spool_file *file, const void *bytes, size_t
 		return -errno;
 	file->torn = true;
 	r = file_write_at(file->fd, bytes, size, file->size);
-	if (r == 0 && fdatasync(file->fd) < 0)
-		r = -errno;
 	if (r < 0)
 		return r;
+	if (fdatasync(file->fd) < 0)
+		return -errno;
 	file->torn = false;
 	file->size += size;
 	return 0;
@@ -89,7 +89,9 @@ static int write_spool(struct store_writer *writer, uint64_t sequence, const voi
 	char path[PATH_MAX];
 	int r = spool_path(writer, writer->boot_id, sequence, path, error);
 
-	if (r == 0 && !file) {
+	if (r < 0)
+		return r;
+	if (!file) {
 		if (writer->closed[sequence % WRITER_CLOSED] == sequence + 1)
 			return 0;
 		if (!store_writer_holds(writer, sequence))

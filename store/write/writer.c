@@ -135,9 +135,9 @@ int writer_find_numbers(struct store_writer *writer, struct error *error)
 {
 	int r = store_each_name(writer->path, STORE_SEGMENTS, see_segment_name, writer, error);
 
-	if (r == 0)
-		r = store_each_name(writer->path, STORE_SPOOLS, writer_see_spool_name, writer,
-				    error);
+	if (r < 0)
+		return r;
+	r = store_each_name(writer->path, STORE_SPOOLS, writer_see_spool_name, writer, error);
 	if (r < 0)
 		return r;
 	writer_read_number(writer);
@@ -150,9 +150,10 @@ static int writer_number(struct store_writer *writer, struct error *error)
 	int r = writer_find_numbers(writer, error);
 
 	writer->first_sequence = atomic_load(&writer->next_sequence);
-	if (r == 0)
-		note_number(writer);
-	return r;
+	if (r < 0)
+		return r;
+	note_number(writer);
+	return 0;
 }
 
 static int read_boot_id(char text[40], struct error *error)
@@ -180,8 +181,9 @@ static int writer_name_folders(struct store_writer *writer, struct error *error)
 {
 	int r = store_file(writer->path, STORE_SEGMENTS, writer->segments, error);
 
-	if (r == 0)
-		r = store_file(writer->path, STORE_NAMES, writer->names, error);
+	if (r < 0)
+		return r;
+	r = store_file(writer->path, STORE_NAMES, writer->names, error);
 	return r < 0 ? r : store_file(writer->path, STORE_SPOOLS, writer->spools, error);
 }
 
@@ -211,8 +213,9 @@ int writer_make_folders(struct store_writer *writer, struct error *error)
 {
 	int r = make_folder(writer, writer->segments, STORE_SEGMENTS, error);
 
-	if (r == 0)
-		r = make_folder(writer, writer->spools, STORE_SPOOLS, error);
+	if (r < 0)
+		return r;
+	r = make_folder(writer, writer->spools, STORE_SPOOLS, error);
 	if (r < 0)
 		return r;
 	r = file_sync_dir(writer->path);
@@ -253,8 +256,9 @@ int store_writer_open_dry(const char *path, struct store_writer **ret_writer, st
 		return -ENOMEM;
 	writer->dry = true;
 	r = writer_name_folders(writer, error);
-	if (r == 0)
-		r = store_file(path, STORE_INDEX, file, error);
+	if (r < 0)
+		return r;
+	r = store_file(path, STORE_INDEX, file, error);
 	if (r < 0)
 		return r;
 	segments = beneath_open(path, STORE_SEGMENTS, O_RDONLY | O_DIRECTORY, 0);
@@ -297,10 +301,12 @@ int store_writer_open(const char *path, struct store_writer **ret_writer, struct
 		r = notes_shorten(path, error);
 	writer->shortened = r == 1;
 	r = MIN(r, 0);
-	if (r == 0)
-		r = notes_read(path, see_import, &writer->imported, &damaged, error);
-	if (r == 0)
-		r = writer_start_index(writer, error);
+	if (r < 0)
+		return r;
+	r = notes_read(path, see_import, &writer->imported, &damaged, error);
+	if (r < 0)
+		return r;
+	r = writer_start_index(writer, error);
 	if (r < 0)
 		return r;
 	unsaved_note_prepare(path);
@@ -505,8 +511,9 @@ int store_writer_seal(struct store_writer *writer, struct tape *tape, enum segme
 		return error_set(error, -ENOSPC, "%s/%s: %s", writer->segments, name,
 				 strerror(ENOSPC));
 	r = writer_encode(tape, effort, &bytes, error);
-	if (r == 0)
-		r = write_segment(writer, name, &bytes, error);
+	if (r < 0)
+		return r;
+	r = write_segment(writer, name, &bytes, error);
 	if (r < 0)
 		return r;
 	if (ret_bytes)
