@@ -240,8 +240,9 @@ static int receive_answer(struct name_helper *helper, const struct name_question
 	size_t size;
 	int r = name_helper_receive(helper, head, sizeof(head));
 
-	if (r == 0)
-		r = name_answer_head(head, question, ret_result, &size);
+	if (r < 0)
+		return r;
+	r = name_answer_head(head, question, ret_result, &size);
 	if (r < 0 || !size)
 		return r;
 	room = buffer_room(body, size);
@@ -296,7 +297,9 @@ static int name_helper_read_identity(struct name_helper *helper, int fd)
 
 	memset(&helper->identity, 0, sizeof(helper->identity));
 	r = name_helper_ask(helper, &question, NULL, (int[]){ fd, -1 }, &result, &body);
-	if (r == 0 && body.size)
+	if (r < 0)
+		return r;
+	if (body.size)
 		r = name_answer_take_identity(body.data, body.size, &helper->identity);
 	return r < 0 ? r : name_helper_result(helper, result);
 }
@@ -365,10 +368,12 @@ static int ask_names(struct name_helper *helper, enum name_task task, int fd, in
 	if (addresses->open > NAME_ADDRESSES_MAX)
 		return -E2BIG;
 	r = list_open(addresses, &list);
-	if (r == 0)
-		r = name_helper_ask(helper, &question, list, (int[]){ fd, other_fd }, &result,
-				    &body);
-	if (r == 0 && body.size)
+	if (r < 0)
+		return r;
+	r = name_helper_ask(helper, &question, list, (int[]){ fd, other_fd }, &result, &body);
+	if (r < 0)
+		return r;
+	if (body.size)
 		r = name_answer_take_names(body.data, body.size, file_name, addresses);
 	return r < 0 ? r : name_helper_result(helper, result);
 }

@@ -62,8 +62,9 @@ static int name_request_receive(int socket, struct name_request *request)
 	if (got <= 0)
 		return -EPIPE;
 	r = fd_message_receive_all(socket, head + got, sizeof(head) - got);
-	if (r == 0)
-		r = name_question_decode(head, &request->question);
+	if (r < 0)
+		return r;
+	r = name_question_decode(head, &request->question);
 	return r < 0 ? r : take_addresses(socket, request);
 }
 

@@ -31,11 +31,13 @@ int name_server_unwind(int file, int memory, struct buffer *body)
 	_cleanup_(buffer_done) struct buffer table = { 0 };
 	int r = elf_unwind_table(file, &table);
 
-	if (r == 0)
-		r = memory_write(memory, &table);
-	if (r == 0)
-		buffer_u32(body, table.size);
-	return r;
+	if (r < 0)
+		return r;
+	r = memory_write(memory, &table);
+	if (r < 0)
+		return r;
+	buffer_u32(body, table.size);
+	return 0;
 }
 
 /* ---- in the parent ---- */

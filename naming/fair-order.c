@@ -88,8 +88,9 @@ int fair_order_init(struct fair_order *order, const struct tape *tape)
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		order->modules[i] = owned[i].module;
 		r = fair_order_add_group(order, &owned[i], i);
-		if (r == 0)
-			order->groups.items[order->groups.count - 1].end = i + 1;
+		if (r < 0)
+			return r;
+		order->groups.items[order->groups.count - 1].end = i + 1;
 	}
 	return r;
 }

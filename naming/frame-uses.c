@@ -140,9 +140,10 @@ static int finding_split(const struct finding *finding, struct frame_uses *uses)
 	for (uint32_t i = 1; r == 0 && i < count; i++)
 		if (tape->frames.items[i].module && uses->of.items[i] == FRAME_BOTH)
 			r = finding_add_half(uses, tape, i, &halves[i]);
-	if (r == 0)
-		finding_use_halves(finding, halves, count);
-	return r;
+	if (r < 0)
+		return r;
+	finding_use_halves(finding, halves, count);
+	return 0;
 }
 
 static int finding_run(struct frame_uses *uses, struct tape *tape)

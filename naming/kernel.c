@@ -96,10 +96,12 @@ static int prepare_kernel(struct kernel *kernel, const struct finder *finder,
 	uint32_t before = strings_count(&kernel->modules), id;
 	int r = strings_add(&kernel->modules, name, strlen(name), &id);
 
-	if (r == 0 && (!kernel->read || (id >= before && !kernel->fresh) ||
-		       !kernel_same_id(&kernel->module, kernel_of(tape))))
-		r = read_kernel(kernel, finder, tape);
-	return r;
+	if (r < 0)
+		return r;
+	if (!kernel->read || (id >= before && !kernel->fresh) ||
+	    !kernel_same_id(&kernel->module, kernel_of(tape)))
+		return read_kernel(kernel, finder, tape);
+	return 0;
 }
 
 /*
@@ -138,9 +140,11 @@ int kernel_name(struct kernel *kernel, const struct finder *finder, struct tape 
 		strdup(tape_string(tape, tape->modules.items[frames->module].path));
 	int r = name ? prepare_kernel(kernel, finder, tape, name) : -ENOMEM;
 
-	if (r == 0 && name[0] != '[')
+	if (r < 0)
+		return r;
+	if (name[0] != '[')
 		return name_generated(kernel, tape, frames, name);
-	if (r == 0 && (!kernel->symbols || !symbols_count(kernel->symbols)))
+	if (!kernel->symbols || !symbols_count(kernel->symbols))
 		return 1;
 	/* after another boot, modules have another distance from the kernel */
 	if (r < 0 || (kernel->shift && strcmp(name, "[kernel.kallsyms]") != 0))

@@ -68,9 +68,10 @@ int known_files_get(struct known_files *files, const struct tape_module *module,
 		at = files->list.count;
 		r = known_files_add(files, module, path);
 	}
-	if (r == 0)
-		*ret_file = &files->list.items[at];
-	return r;
+	if (r < 0)
+		return r;
+	*ret_file = &files->list.items[at];
+	return 0;
 }
 
 static bool known_file_is_same(const struct stat *a, const struct stat *b)

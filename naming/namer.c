@@ -211,7 +211,9 @@ static int look_up_names(struct namer *namer, struct known_file *known,
 		return name_from_files(namer, known, files);
 	name_key_make(&known->found, &about, files->other_fd >= 0, &key);
 	r = name_cache_load(namer->cache, &key, &known->answers);
-	if (r == 0 && known->answers.open) {
+	if (r < 0)
+		return r;
+	if (known->answers.open) {
 		r = name_from_files(namer, known, files);
 		name_cache_save(namer->cache, &key, &known->answers);
 	}
@@ -290,9 +292,12 @@ static int name_elf(struct namer *namer, struct tape *tape, const struct frame_t
 	struct known_file *known;
 	int r = known_files_get(&namer->files, module, path, &known);
 
-	if (r == 0)
-		r = add_frames(&known->answers, tape, frames);
-	if (r == 0 && known->answers.open && (!known->searched || namer->again))
+	if (r < 0)
+		return r;
+	r = add_frames(&known->answers, tape, frames);
+	if (r < 0)
+		return r;
+	if (known->answers.open && (!known->searched || namer->again))
 		r = look_up_file(namer, known, pid, namer_end_of(tape));
 	if (r < 0)
 		return r;
@@ -417,8 +422,9 @@ static int name_jit(struct namer *namer, struct tape *tape, const struct frame_t
 	if (!here)
 		r = kernel_is_of_boot(&namer->kernel, &namer->finder, tape, &here);
 	request.until_ns = namer_end_of(tape);
-	if (r == 0)
-		r = find_first_sample(namer, tape, frames->module, &request.since_ns);
+	if (r < 0)
+		return r;
+	r = find_first_sample(namer, tape, frames->module, &request.since_ns);
 	if (r < 0 || !here)
 		return r;
 	if (namer_is_late(namer)) {
@@ -506,8 +512,9 @@ static int name_modules(struct namer *namer, struct tape *tape, const struct fra
 	int r = sort_by_module(tape, &items, &starts);
 	uint32_t module;
 
-	if (r == 0)
-		r = fair_order_init(&order, tape);
+	if (r < 0)
+		return r;
+	r = fair_order_init(&order, tape);
 	for (size_t number = 1; r == 0 && fair_order_next(&order, &module); number++) {
 		struct frame_table frames = { module, items + starts[module],
 					      starts[module + 1] - starts[module], uses->of.items };

@@ -136,8 +136,9 @@ static int process_root_refuse_file(int32_t pid, int path_fd)
 		return 0;
 	/* the list of a process with another root lacks the mount of that root */
 	r = mount_lists_read(&lists, pid, true);
-	if (r == 0)
-		r = process_root_mount_id(path_fd, &id);
+	if (r < 0)
+		return r;
+	r = process_root_mount_id(path_fd, &id);
 	if (r < 0)
 		return r;
 	if (fstat(path_fd, &about) < 0)

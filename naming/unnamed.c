@@ -139,7 +139,8 @@ int unnamed_note(struct tape *tape, const uint8_t *reasons)
 			unnamed[tape->frames.items[i].module] += frames[i];
 	for (size_t i = 0; r == 0 && i < tape->modules.count; i++)
 		counts[reasons[i]] += unnamed[i];
-	if (r == 0)
-		r = note_totals(tape, counts);
+	if (r < 0)
+		return r;
+	r = note_totals(tape, counts);
 	return r < 0 ? r : note_modules(tape, reasons, unnamed);
 }

@@ -29,11 +29,13 @@ static int name_from_file(const struct elf_image *image, struct addresses *addre
 {
 	int r = elf_find_symbols(image, image, addresses, error);
 
-	if (r == 0 && addresses->open)
+	if (r < 0)
+		return r;
+	if (addresses->open)
 		r = elf_find_debugdata(image, addresses);
-	if (r == 0 && addresses->open)
-		r = elf_find_go(image, addresses);
-	return r;
+	if (r < 0)
+		return r;
+	return addresses->open ? elf_find_go(image, addresses) : 0;
 }
 
 int elf_names(int fd, int debug_fd, struct addresses *addresses, struct error *error)

@@ -295,34 +295,41 @@ static int elf_symbols_add_all(struct loading *loading)
 {
 	int r = add_table(loading, SHT_SYMTAB);
 
-	if (r == 0)
-		r = add_table(loading, SHT_DYNSYM);
-	if (r == 0)
-		r = add_plt(loading, ".plt");
-	if (r == 0)
-		r = add_plt(loading, ".plt.sec");
-	return r;
+	if (r < 0)
+		return r;
+	r = add_table(loading, SHT_DYNSYM);
+	if (r < 0)
+		return r;
+	r = add_plt(loading, ".plt");
+	return r < 0 ? r : add_plt(loading, ".plt.sec");
 }
 
 static int look_up(struct loading *loading, struct addresses *addresses)
 {
 	int r = symbol_prefilter_init(&loading->prefilter, addresses);
 
-	if (r == 0)
-		r = elf_symbols_add_all(loading);
+	if (r < 0)
+		return r;
+	r = elf_symbols_add_all(loading);
+	if (r < 0)
+		return r;
 	/* a part of the symbols would give wrong names */
-	if (r == 0)
-		r = work_check(loading->named->file.budget, r);
-	if (r == 0)
-		r = symbol_prefilter_sort(&loading->prefilter);
-	if (r == 0)
-		r = symbols_new(&loading->symbols);
-	if (r == 0)
-		r = elf_symbols_add_all(loading);
-	if (r == 0)
-		r = work_check(loading->named->file.budget, r);
-	if (r == 0)
-		r = symbols_finish(loading->symbols);
+	r = work_check(loading->named->file.budget, r);
+	if (r < 0)
+		return r;
+	r = symbol_prefilter_sort(&loading->prefilter);
+	if (r < 0)
+		return r;
+	r = symbols_new(&loading->symbols);
+	if (r < 0)
+		return r;
+	r = elf_symbols_add_all(loading);
+	if (r < 0)
+		return r;
+	r = work_check(loading->named->file.budget, r);
+	if (r < 0)
+		return r;
+	r = symbols_finish(loading->symbols);
 	return r < 0 ? r : symbols_answer(loading->symbols, addresses);
 }
 

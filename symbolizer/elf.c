@@ -344,9 +344,10 @@ static int unpack_section(struct elf_image *image, size_t i)
 	unpacked.bytes = bytes;
 	unpacked.size = size;
 	r = array_push(&image->unpacked, unpacked);
-	if (r == 0)
-		take_ptr(bytes);
-	return r;
+	if (r < 0)
+		return r;
+	take_ptr(bytes);
+	return 0;
 }
 
 /* Unpacks only symbol tables, because no other compressed section is used. */
@@ -391,8 +392,9 @@ static int read_headers(struct elf_image *image, struct error *error)
 	if (!read_places(image, &places))
 		return error_set(error, -EBADMSG, "the ELF header is truncated");
 	r = read_sections(image, &places);
-	if (r == 0)
-		r = unpack_tables(image);
+	if (r < 0)
+		return r;
+	r = unpack_tables(image);
 	return r < 0 ? r : read_segments(image, &places);
 }
 

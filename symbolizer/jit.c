@@ -315,7 +315,8 @@ int jitdump_names(const struct file_window *source, struct addresses *addresses)
 		return 0;
 	r = jit_walk_records(&jitdump, true);
 	sort_moves(&jitdump);
-	if (r == 0)
-		r = jit_walk_records(&jitdump, false);
+	if (r < 0)
+		return r;
+	r = jit_walk_records(&jitdump, false);
 	return r < 0 ? r : jit_answer(&jitdump.search);
 }

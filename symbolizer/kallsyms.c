@@ -117,8 +117,9 @@ int kallsyms_parse(const char *text, size_t size, struct symbols **ret_symbols)
 	int r;
 
 	r = symbols_new(&symbols);
-	if (r == 0)
-		r = add_lines(symbols, &modules, text, size);
+	if (r < 0)
+		return r;
+	r = add_lines(symbols, &modules, text, size);
 	if (r < 0)
 		return r;
 	*ret_symbols = take_ptr(symbols);
