@@ -337,8 +337,9 @@ static int callchain_cache_build_stack(struct callchain_cache *cache,
 	size_t left;
 	int r = callchain_cache_split(cache, record, chain);
 
-	if (r == 0)
-		r = callchain_cache_find_root(cache, chain->end, &stack);
+	if (r < 0)
+		return r;
+	r = callchain_cache_find_root(cache, chain->end, &stack);
 	if (r < 0)
 		return r;
 	left = callchain_cache_find_known(cache, stack, &stack);
@@ -372,10 +373,12 @@ static int callchain_cache_add_stack(struct callchain_cache *cache, struct track
 		return r < 0 ? r : CALLCHAIN_CUT;
 	}
 	r = callchain_cache_build_stack(cache, process, record, chain, ret_stack);
-	if (r == 0 && cache->accounts)
+	if (r < 0)
+		return r;
+	if (cache->accounts)
 		accounts_take(cache->accounts, account,
 			      tape->stacks.count + tape->frames.count - rows);
-	return r;
+	return 0;
 }
 
 int callchain_cache_find(struct callchain_cache *cache, struct tracker_process *process,
@@ -400,9 +403,13 @@ int callchain_cache_find(struct callchain_cache *cache, struct tracker_process *
 	 */
 	cache->frames.may_cut = false;
 	*ret_stack = 0;
-	if (r == 0 && !chain.depth)
+	if (r < 0)
+		return r;
+	if (!chain.depth)
 		r = callchain_cache_find_root(cache, chain.end, ret_stack);
-	if (r == 0 && chain.depth) {
+	if (r < 0)
+		return r;
+	if (chain.depth) {
 		*ret_stack =
 			lru_cache_find(&cache->known, callchain_cache_key(chain.hash, chain.depth));
 		if (*ret_stack == LRU_CACHE_NONE)

@@ -57,11 +57,12 @@ static int frame_table_add_module(struct frame_table *table, uint32_t at, int32_
 	    !accounts_take(table->accounts, table->account, 0))
 		return 1;
 	r = strings_add(&table->tape->strings, path, size, &module.path);
-	if (r == 0 && table->accounts)
+	if (r < 0)
+		return r;
+	if (table->accounts)
 		accounts_take(table->accounts, table->account,
 			      (table->tape->strings.text.size - before) / PATH_BYTES);
-	if (r == 0)
-		r = tape_add_module(table->tape, &module, ret_module);
+	r = tape_add_module(table->tape, &module, ret_module);
 	return r < 0 ? r : frame_table_note_pid(table, *ret_module, pid);
 }
 

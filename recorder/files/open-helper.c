@@ -239,9 +239,10 @@ int open_helper_start(struct open_helper *helper)
 	helper->started_ns = clock_ns(CLOCK_MONOTONIC);
 	r = helper_start(OPEN_KEEPER_JOB, SOCK_SEQPACKET, RIGHTS, &helper->keeper,
 			 &helper->control);
-	if (r == 0)
-		open_helper_replace(helper);
-	return r;
+	if (r < 0)
+		return r;
+	open_helper_replace(helper);
+	return 0;
 }
 
 void open_helper_stop(struct open_helper *helper)

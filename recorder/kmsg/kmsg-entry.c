@@ -121,9 +121,13 @@ int kmsg_entry_put(const struct kmsg_entry *entry, struct tape *tape)
 	};
 	int r = kmsg_entry_put_text(tape, entry->text, strlen(entry->text), &line.text);
 
-	if (r == 0 && !entry->traced)
+	if (r < 0)
+		return -ENOMEM;
+	if (!entry->traced)
 		r = array_push(&tape->lines, line);
-	if (r == 0 && entry->id && !entry->noted)
+	if (r < 0)
+		return -ENOMEM;
+	if (entry->id && !entry->noted)
 		r = kmsg_entry_put_incident(entry, tape, line.text);
 	return r < 0 ? -ENOMEM : 0;
 }

@@ -121,9 +121,10 @@ int perf_channel_map(struct perf_channel *channel, size_t bytes)
 
 	errno = 0;
 	r = perf_channel_errno(perf_evlist__mmap(channel->list, bytes / sysconf(_SC_PAGESIZE)));
-	if (r == 0)
-		channel->ring_bytes = bytes;
-	return r;
+	if (r < 0)
+		return r;
+	channel->ring_bytes = bytes;
+	return 0;
 }
 
 void perf_channel_enable(struct perf_channel *channel)

@@ -528,8 +528,9 @@ int perf_events_open(const struct perf_events_options *options, struct perf_even
 	for (int ring = PERF_RING_TRACE; r == 0 && ring < PERF_RING_DUMPS; ring++)
 		if (events->counts[ring])
 			r = perf_open_open_traced(events, ring);
-	if (r == 0)
-		r = events_open_dumps(events);
+	if (r < 0)
+		return r;
+	r = events_open_dumps(events);
 	if (r < 0)
 		return r;
 	perf_attr_describe(events->lacks, &events->lacks_text);

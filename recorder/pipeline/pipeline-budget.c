@@ -10,10 +10,9 @@ int pipeline_add_blame(struct pipeline *pipeline)
 {
 	int r = cgroup_counts_move_to_tape(&pipeline->builder.cut, pipeline->tape, TAPE_TRUNCATED);
 
-	if (r == 0)
-		r = cgroup_counts_move_to_tape(&pipeline->tracker.refused, pipeline->tape,
-					       TAPE_REFUSED);
-	return r;
+	if (r < 0)
+		return r;
+	return cgroup_counts_move_to_tape(&pipeline->tracker.refused, pipeline->tape, TAPE_REFUSED);
 }
 
 /* Adds the records that were refused since the last call to the losses. */

@@ -268,8 +268,9 @@ int pipeline_rotate_until(struct pipeline *pipeline, uint64_t time_ns)
 		r = pipeline_end_tape(pipeline);
 		pipeline_sweep(pipeline, end_ns);
 		tracker_expire_cgroups(&pipeline->tracker);
-		if (r == 0)
-			r = pipeline_begin_tape(pipeline, jumped ? time_ns : end_ns);
+		if (r < 0)
+			return r;
+		r = pipeline_begin_tape(pipeline, jumped ? time_ns : end_ns);
 	}
 	return r;
 }
@@ -444,7 +445,9 @@ int pipeline_end(struct pipeline *pipeline, uint64_t end_ns, const char *why)
 	end_ns = MAX(end_ns, losses_end(&pipeline->losses));
 	if (end_ns > pipeline->tape->end_ns)
 		r = pipeline_rotate_until(pipeline, end_ns);
-	if (r == 0 && why)
+	if (r < 0)
+		return r;
+	if (why)
 		r = tape_add_fact(pipeline->tape, TAPE_ENDED, why);
 	if (r < 0)
 		return r;

@@ -121,15 +121,17 @@ static int modules_copy_kept(struct modules *kept, const struct modules *from, u
 
 	for (size_t i = 0; r == 0 && i < from->known_ids.count; i++) {
 		r = modules_take_row(kept, from, &from->known_ids.items[i], &row);
-		if (r == 0)
-			r = array_push(&kept->known_ids, row);
+		if (r < 0)
+			return r;
+		r = array_push(&kept->known_ids, row);
 	}
 	for (size_t i = 1; r == 0 && i < from->list.count; i++) {
 		if (numbers[i] == MODULES_FORGOTTEN)
 			continue;
 		r = modules_take_row(kept, from, &from->list.items[i], &row);
-		if (r == 0)
-			r = modules_add_row(kept, &row, &numbers[i]);
+		if (r < 0)
+			return r;
+		r = modules_add_row(kept, &row, &numbers[i]);
 	}
 	return r;
 }

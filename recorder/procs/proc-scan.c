@@ -266,9 +266,11 @@ int proc_walk_run(struct proc_walk *walk, struct tracker *tracker, uint64_t time
 	if (r == 1)
 		return r;
 	proc_walk_done(walk);
-	if (r == 0 && proc_scan_saw_all(tracker))
+	if (r != 0)
+		return r;
+	if (proc_scan_saw_all(tracker))
 		tracker_scan_end(tracker, walk->time_ns);
-	return r;
+	return 0;
 }
 
 int proc_scan_processes(struct tracker *tracker, uint64_t time_ns)

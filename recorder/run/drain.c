@@ -81,12 +81,15 @@ int drain_all(struct drain *drain)
 	/* ignore the wake-up for our own record, and for records that we take now anyway */
 	perf_events_wait(drain->events, 0);
 	r = drain_rings(drain, PERF_ALL_RINGS);
-	if (r == 0)
-		r = sideband_renew(&drain->sideband, &drain->pipeline->tracker,
-				   &drain->stats.peak_bytes[PERF_RING_SIDEBAND]);
-	if (r == 0 && drain->reading.complete)
-		r = pipeline_anchor(drain->pipeline, &drain->reading.anchor);
-	return r;
+	if (r < 0)
+		return r;
+	r = sideband_renew(&drain->sideband, &drain->pipeline->tracker,
+			   &drain->stats.peak_bytes[PERF_RING_SIDEBAND]);
+	if (r < 0)
+		return r;
+	if (drain->reading.complete)
+		return pipeline_anchor(drain->pipeline, &drain->reading.anchor);
+	return 0;
 }
 
 int drain_relieve(struct drain *drain)

@@ -100,7 +100,7 @@ int recorder_stop(struct recorder *recorder, int r, struct error *error)
 		recorder->log = kmsg_watch_close(recorder->log, !status.failed);
 		gauge_thread_stop(recorder->gauges, LAST_WORD_NS);
 	}
-	if (r == 0 && status.failed)
-		r = error_set(error, status.failed, "%s", status.error.text);
-	return r;
+	if (r != 0)
+		return r;
+	return status.failed ? error_set(error, status.failed, "%s", status.error.text) : 0;
 }

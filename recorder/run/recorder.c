@@ -452,8 +452,9 @@ int recorder_run(struct recorder *recorder, const char *store, struct store_writ
 	recorder->writer = writer;
 	r = recorder_prepare(recorder, writer);
 	recorder->kmsg_options.store = store;
-	if (r == 0)
-		r = sealer_start(writer, &recorder->sealer_options, &recorder->sealer, error);
+	if (r < 0)
+		return r;
+	r = sealer_start(writer, &recorder->sealer_options, &recorder->sealer, error);
 	if (r < 0)
 		return r;
 	r = stack_dumps_start(&recorder->stacks, recorder->drain.events,

@@ -106,9 +106,9 @@ static int rights_become_here(const struct passwd *user)
 	    setresuid(user->pw_uid, user->pw_uid, user->pw_uid) < 0)
 		return -errno;
 	r = capabilities_set(kept, kept);
-	if (r == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		r = -errno;
-	return r;
+	if (r < 0)
+		return r;
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : 0;
 }
 
 /* A number that is not the name of a user is a uid. */

@@ -99,9 +99,10 @@ static int sealer_unload_tape(struct sealer *sealer, size_t at)
 	if (sealer_is_whole(sealer, waiting))
 		return sealer_defer_tape(sealer, at);
 	r = spooler_forget(sealer->spooler, waiting->sequence);
-	if (r == 0)
-		sealer_drop_tape(sealer, at);
-	return r;
+	if (r < 0)
+		return r;
+	sealer_drop_tape(sealer, at);
+	return 0;
 }
 
 /*

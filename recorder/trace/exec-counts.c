@@ -80,9 +80,10 @@ static int exec_counts_find_counter(struct exec_counts *counts, const char *name
 	r = strings_add(&counts->names, name, strlen(name), &id);
 	while (r == 0 && counts->counters.count <= id)
 		r = array_push(&counts->counters, (struct counter){ .kind = kind });
-	if (r == 0)
-		*ret_counter = &counts->counters.items[id];
-	return r;
+	if (r < 0)
+		return r;
+	*ret_counter = &counts->counters.items[id];
+	return 0;
 }
 
 int exec_counts_made(struct exec_counts *counts, uint64_t root, const char *path)

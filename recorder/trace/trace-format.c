@@ -279,7 +279,8 @@ int trace_format_parse(const char *system, const char *text, size_t size,
 	if (tep_parse_event(tep, cut, strlen(cut), system) == 0 && tep_get_events_count(tep) == 1)
 		r = take_event(tep_get_first_event(tep), system, format);
 	tep_free(tep);
-	if (r == 0)
-		*ret_format = take_ptr(format);
-	return r;
+	if (r < 0)
+		return r;
+	*ret_format = take_ptr(format);
+	return 0;
 }

@@ -63,9 +63,11 @@ static int trace_paths_put_rows(const struct trace_paths *paths, struct tape *ta
 	qsort(rows, count, sizeof(*rows), trace_paths_compare_rows);
 	for (size_t i = 0; r == 0 && i < count; i++)
 		r = tape_add_event_number(tape, rows[i].path, rows[i].count);
-	if (r == 0 && paths->counts.items[0])
-		r = tape_add_event_number(tape, TAPE_EVENT_OTHERS, paths->counts.items[0]);
-	return r;
+	if (r < 0)
+		return r;
+	if (paths->counts.items[0])
+		return tape_add_event_number(tape, TAPE_EVENT_OTHERS, paths->counts.items[0]);
+	return 0;
 }
 
 int trace_paths_put(struct trace_paths *paths, const char *name, struct tape *tape,

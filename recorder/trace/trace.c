@@ -329,9 +329,12 @@ int trace_give(struct trace *trace, struct tape *tape, struct losses *losses, ui
 
 	for (size_t i = 0; r == 0 && i < trace->options.set->events.count; i++)
 		r = give_dropped(&trace->kinds[i], tape, losses, time_ns);
-	if (r == 0 && (last || time_ns >= trace->execs.since_ns + MINUTE_NS))
+	if (r < 0)
+		return r;
+	if (last || time_ns >= trace->execs.since_ns + MINUTE_NS)
 		r = trace_paths_put(&trace->execs, trace->exec, tape, time_ns);
-	if (r == 0)
-		r = exec_counts_give(trace->exec_counts, tape, time_ns, last);
+	if (r < 0)
+		return r;
+	r = exec_counts_give(trace->exec_counts, tape, time_ns, last);
 	return r == 0 ? dead_cgroups_give(trace->dying, tape, time_ns) : r;
 }
