@@ -363,7 +363,8 @@ int import_file_run(struct import_file *file, const struct import_options *optio
 	import_stacks_done(&run.stacks);
 	pipeline_done(&run.pipeline);
 	array_done(&run.sources);
-	if (r == 0)
-		*ret_result = result;
-	return r;
+	if (r < 0)
+		return r;
+	*ret_result = result;
+	return 0;
 }

@@ -240,9 +240,11 @@ static int perf_data_stream_read_all(struct stream *stream, struct buffer *outer
 		if (stream->skip)
 			at = skip_payload(stream, outer, at);
 	}
-	if (r == 0 && (outer->size || stream->inner.size))
+	if (r != 0)
+		return r;
+	if (outer->size || stream->inner.size)
 		return perf_data_stream_damaged(stream, "the file ends in the middle of a record");
-	return r;
+	return 0;
 }
 
 int perf_data_read(struct perf_data *file, struct unpack_helper **stream,

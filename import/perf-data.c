@@ -128,8 +128,9 @@ static int read_attrs(struct perf_data *file, uint64_t offset, uint64_t size, ui
 		ids_offset = reader_u64(&section);
 		ids_size = reader_u64(&section);
 		r = perf_data_read_attr(&attr, &event);
-		if (r == 0)
-			r = perf_data_load(file, ids_offset, ids_size, &ids);
+		if (r < 0)
+			return r;
+		r = perf_data_load(file, ids_offset, ids_size, &ids);
 		if (r < 0)
 			return r;
 		reader_init(&list, ids.data, ids.size);
