@@ -113,12 +113,15 @@ static int common_compare(struct common_run *run, struct common_matrix *matrix, 
 {
 	int r = common_matrix_make(run, matrix);
 
-	if (r == 0)
-		r = common_traits_make(run, matrix);
-	if (r == 0)
-		r = common_full_sign_find(run, error);
-	if (r == 0)
-		r = common_patterns_find(run);
+	if (r < 0)
+		return r;
+	r = common_traits_make(run, matrix);
+	if (r < 0)
+		return r;
+	r = common_full_sign_find(run, error);
+	if (r < 0)
+		return r;
+	r = common_patterns_find(run);
 	return r < 0 ? r : common_signs_find(run, matrix, error);
 }
 

@@ -209,7 +209,9 @@ static int contrast_add_rows(struct contrast *contrast)
 
 	for (uint32_t row = 0; r == 0 && row < contrast->input->rows; row++) {
 		r = contrast_add_side(contrast, row, false);
-		if (r == 0 && contrast->input->both[row])
+		if (r < 0)
+			return r;
+		if (contrast->input->both[row])
 			r = contrast_add_side(contrast, row, true);
 	}
 	return r;

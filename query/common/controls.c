@@ -145,8 +145,9 @@ static int controls_take(struct controls *controls, const struct common_host *ho
 			continue;
 		taken++;
 		r = array_push(&run->windows, window);
-		if (r == 0)
-			r = controls_note_differences(controls, host, of, place);
+		if (r < 0)
+			return r;
+		r = controls_note_differences(controls, host, of, place);
 	}
 	return r;
 }
@@ -304,8 +305,9 @@ static int controls_choose_set(struct controls *controls, size_t set)
 	if (!own->to_ns)
 		return 0;
 	r = array_push(&run->windows, *own);
-	if (r == 0)
-		r = controls_list_places(controls, set);
+	if (r < 0)
+		return r;
+	r = controls_list_places(controls, set);
 	return r < 0 ? r
 		     : controls_take(controls, &run->hosts.items[own->host], set,
 				     own->to_ns - own->from_ns);

@@ -149,8 +149,9 @@ int common_matrix_make(struct common_run *run, struct common_matrix *matrix)
 		return -ENOMEM;
 	windows = matrix_set_columns(run, matrix, columns);
 	r = matrix_number_rows(run, matrix, columns, numbers);
-	if (r == 0)
-		r = matrix_allocate(matrix, matrix->input.rows, windows);
+	if (r < 0)
+		return r;
+	r = matrix_allocate(matrix, matrix->input.rows, windows);
 	if (r < 0)
 		return r;
 	matrix_fill(run, matrix, columns, numbers);

@@ -230,9 +230,10 @@ static int patterns_find_numbers(struct patterns *patterns, enum common_pattern_
 	};
 	int r = patterns_list(patterns, &numbers);
 
-	if (r == 0)
-		patterns_number(patterns, kind, &numbers);
-	return r;
+	if (r < 0)
+		return r;
+	patterns_number(patterns, kind, &numbers);
+	return 0;
 }
 
 /* Sets the first window of each case, and the end of the last one. */

@@ -392,11 +392,13 @@ static int signs_set(struct signs *signs, size_t number)
 				    .of_controls = trait->of_controls };
 	int r = signs_try(signs, number, of_trait, &sign);
 
-	if (r == 0)
-		r = signs_choose_level(signs, number, of_trait, &sign);
-	if (r == 0)
-		answer->signs[answer->sign_count++] = sign;
-	return r;
+	if (r < 0)
+		return r;
+	r = signs_choose_level(signs, number, of_trait, &sign);
+	if (r < 0)
+		return r;
+	answer->signs[answer->sign_count++] = sign;
+	return 0;
 }
 
 int common_signs_find(struct common_run *run, const struct common_matrix *matrix,

@@ -408,10 +408,12 @@ static int traits_add(struct traits *traits)
 	if (lead == input->rows)
 		return 0;
 	r = traits_divide(traits, &lead);
-	if (r == 0)
-		r = traits_describe(traits, lead, &trait->lead);
-	if (r == 0)
-		r = traits_add_companions(traits, lead, trait);
+	if (r < 0)
+		return r;
+	r = traits_describe(traits, lead, &trait->lead);
+	if (r < 0)
+		return r;
+	r = traits_add_companions(traits, lead, trait);
 	if (r < 0)
 		return r;
 	for (size_t set = 0; set < input->sets; set++)

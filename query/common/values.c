@@ -17,9 +17,11 @@ static int values_key(struct common_run *run, const char *key, uint32_t *ret_row
 		return !*ret_row;
 	}
 	r = strings_add(&run->keys, key, size, ret_row);
-	if (r == 0 && strings_count(&run->keys) > count)
+	if (r < 0)
+		return r;
+	if (strings_count(&run->keys) > count)
 		run->key_bytes += size;
-	return r;
+	return 0;
 }
 
 int common_values_add(struct common_run *run, uint32_t window, const char *key, float value)
@@ -41,7 +43,8 @@ int common_values_add(struct common_run *run, uint32_t window, const char *key, 
 		return 0;
 	}
 	r = array_push(&run->values, added);
-	if (r == 0)
-		*last = run->values.count;
-	return r;
+	if (r < 0)
+		return r;
+	*last = run->values.count;
+	return 0;
 }

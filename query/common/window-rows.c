@@ -132,8 +132,9 @@ static int rows_put_names(struct rows_window *to, const struct tally *tally, con
 
 		r = rows_put(to, COMMON_THREAD, name,
 			     stack_class_work_ns(&tally->groups.items[i]) / to->length_ns);
-		if (r == 0)
-			r = rows_put(to, COMMON_THREAD_ON_CPU, name, most[i] / to->length_ns);
+		if (r != 0)
+			return r;
+		r = rows_put(to, COMMON_THREAD_ON_CPU, name, most[i] / to->length_ns);
 	}
 	return r;
 }
@@ -199,19 +200,23 @@ static int rows_sum(struct tape *tape, uint64_t sample_ns, struct rows_sums *sum
 {
 	int r = tally_new(&sums->names);
 
-	if (r == 0)
-		r = tally_new(&sums->paths);
-	if (r == 0)
-		r = tally_new(&sums->cgroups);
+	if (r < 0)
+		return r;
+	r = tally_new(&sums->paths);
+	if (r < 0)
+		return r;
+	r = tally_new(&sums->cgroups);
 	if (r < 0)
 		return r;
 	sums->paths->by = TALLY_BY_PATH;
 	sums->cgroups->by = TALLY_BY_CGROUP;
 	r = rows_add_some(sums->names, tape, sample_ns, TALLY_ALL, SAMPLES_MOST);
-	if (r == 0)
-		r = rows_add_some(sums->paths, tape, sample_ns, TALLY_GROUPS, SAMPLES_OTHERS);
-	if (r == 0)
-		r = rows_add_some(sums->cgroups, tape, sample_ns, TALLY_GROUPS, SAMPLES_OTHERS);
+	if (r < 0)
+		return r;
+	r = rows_add_some(sums->paths, tape, sample_ns, TALLY_GROUPS, SAMPLES_OTHERS);
+	if (r < 0)
+		return r;
+	r = rows_add_some(sums->cgroups, tape, sample_ns, TALLY_GROUPS, SAMPLES_OTHERS);
 	return r < 0 ? r : rows_fullest(sums->names, &sums->most);
 }
 
@@ -219,8 +224,9 @@ static int rows_put_all(struct rows_window *to, const struct rows_sums *sums)
 {
 	int r = rows_put_names(to, sums->names, sums->most);
 
-	if (r == 0)
-		r = rows_put_groups(to, sums->paths, COMMON_PATH);
+	if (r < 0)
+		return r;
+	r = rows_put_groups(to, sums->paths, COMMON_PATH);
 	return r < 0 ? r : rows_put_groups(to, sums->cgroups, COMMON_CGROUP);
 }
 

@@ -410,10 +410,12 @@ int gap_causes_explain(struct store_reader *reader, const struct store_segments 
 			r = store_reader_near(reader, window->from_ns, window->to_ns,
 					      &explainer.before_ns, &explainer.after_ns, error);
 		}
-		if (r == 0)
-			r = split_at(coverage, i, explainer.now_ns);
-		if (r == 0)
-			r = explain_gap(&explainer, coverage, i, error);
+		if (r < 0)
+			return r;
+		r = split_at(coverage, i, explainer.now_ns);
+		if (r < 0)
+			return r;
+		r = explain_gap(&explainer, coverage, i, error);
 	}
 	return r;
 }

@@ -27,8 +27,9 @@ static int binaries_see(struct binaries *binaries, const struct tape *tape,
 		return 0;
 	binary_text(module, path, text, sizeof(text));
 	r = strings_add(&binaries->texts, path, strlen(path), &path_id);
-	if (r == 0)
-		r = strings_add(&binaries->texts, text, strlen(text), &id);
+	if (r < 0)
+		return r;
+	r = strings_add(&binaries->texts, text, strlen(text), &id);
 	while (r == 0 && binaries->list.count <= id)
 		r = array_push(&binaries->list, (struct binary){ 0 });
 	if (r < 0)

@@ -71,8 +71,9 @@ static int core_add_thread(struct core_reader *reader, const struct stall_sample
 	const char *comm = tape_string(sample->tape, thread->comm);
 	int r = strings_add(names, comm, strlen(comm), &added.comm);
 
-	if (r == 0)
-		r = strings_add(names, cgroup, strlen(cgroup), &added.cgroup);
+	if (r < 0)
+		return r;
+	r = strings_add(names, cgroup, strlen(cgroup), &added.cgroup);
 	if (r < 0)
 		return r;
 	*ret_comm = added.comm;

@@ -77,10 +77,12 @@ static int explain_compare(struct store_reader *reader, const struct explain_opt
 	};
 	int r = recurrence_find(reader, &recurrence, evidence, error);
 
-	if (r == 0)
-		r = explain_exclude_spikes(evidence, excluded);
-	if (r == 0)
-		r = usual_rows_compare(reader, &usual, evidence, error);
+	if (r < 0)
+		return r;
+	r = explain_exclude_spikes(evidence, excluded);
+	if (r < 0)
+		return r;
+	r = usual_rows_compare(reader, &usual, evidence, error);
 	return r < 0 ? r : since_find(reader, &since, evidence, error);
 }
 

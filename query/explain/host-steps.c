@@ -158,9 +158,10 @@ static int host_named_find(struct host_steps *steps, const char *name, size_t si
 	if (steps->named.count == NAMED_MAX)
 		return 0;
 	r = array_push(&steps->named, added);
-	if (r == 0)
-		*ret_named = &steps->named.items[steps->named.count - 1];
-	return r;
+	if (r < 0)
+		return r;
+	*ret_named = &steps->named.items[steps->named.count - 1];
+	return 0;
 }
 
 /* Takes a gauge "BEGIN NAME /END". A start after the stall did not cause it. */

@@ -115,7 +115,9 @@ int quiet_choose(const struct store_segments *segments, const struct quiet_spans
 		return 0;
 	r = quiet_each_slot(segments, excluded, length_ns, quiet_count_slot, &choice);
 	choice.count = MIN(count, choice.slots);
-	if (r == 0 && choice.count)
-		r = quiet_each_slot(segments, excluded, length_ns, quiet_take_slot, &choice);
-	return r;
+	if (r < 0)
+		return r;
+	if (choice.count)
+		return quiet_each_slot(segments, excluded, length_ns, quiet_take_slot, &choice);
+	return 0;
 }

@@ -134,10 +134,11 @@ static int since_read_stacks(struct since *since, const struct store_segment *se
 	if (r < 0)
 		return error_is_exhaustion(r) ? r : 0;
 	r = since_count_stacks(tape, since->function, &total);
-	if (r == 0)
-		*ret_share = (double)total * stack_class_sample_ns(tape, segment->samples) /
-			     (segment->end_ns - segment->begin_ns);
-	return r;
+	if (r < 0)
+		return r;
+	*ret_share = (double)total * stack_class_sample_ns(tape, segment->samples) /
+		     (segment->end_ns - segment->begin_ns);
+	return 0;
 }
 
 static int since_read(void *context, unsigned int worker, size_t item)

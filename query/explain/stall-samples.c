@@ -42,9 +42,9 @@ int stall_samples_read(struct store_reader *reader, const struct question *quest
 
 	for (size_t i = 0; r == 0 && i < samples->selection->tapes.count; i++) {
 		r = array_push(&samples->tapes, (struct stall_tape){ 0 });
-		if (r == 0)
-			r = stall_tape_init(&samples->tapes.items[i],
-					    samples->selection->tapes.items[i]);
+		if (r < 0)
+			return r;
+		r = stall_tape_init(&samples->tapes.items[i], samples->selection->tapes.items[i]);
 	}
 	return r;
 }

@@ -311,10 +311,10 @@ static int usual_choose(struct usual_run *run, struct evidence *evidence, struct
 		return 0;
 	r = quiet_choose(&run->segments, run->options->excluded, stall.to_ns - stall.from_ns,
 			 USUAL_WINDOWS, &run->windows);
-	if (r == 0 && array_push(&run->windows.list, stall) < 0)
-		r = -ENOMEM;
 	if (r < 0)
 		return r;
+	if (array_push(&run->windows.list, stall) < 0)
+		return -ENOMEM;
 	/* the stall comes first */
 	memmove(run->windows.list.items + 1, run->windows.list.items,
 		(run->windows.list.count - 1) * sizeof(*run->windows.list.items));

@@ -218,8 +218,10 @@ int loader_finish(struct loader *loader, struct error *error)
 		return r;
 	r = gap_causes_explain(loader->reader, &loader->segments, &loader->question.window,
 			       &loader->coverage, error);
+	if (r < 0)
+		return r;
 	/* an answer without a sample also says whose it is */
-	if (r == 0 && !loader->coverage.covered_ns && !*loader->coverage.facts.host)
-		r = store_host_find_all(loader->reader, &loader->coverage.facts, error);
-	return r;
+	if (!loader->coverage.covered_ns && !*loader->coverage.facts.host)
+		return store_host_find_all(loader->reader, &loader->coverage.facts, error);
+	return 0;
 }

@@ -54,8 +54,9 @@ static int program_ends_add(void *context, unsigned int worker, const struct sto
 		uint32_t comm = tape->threads.items[sample->thread].comm;
 
 		r = program_ends_row(ends, tape_string(tape, comm), &row);
-		if (r == 0)
-			stack_ends_add(&row->shares, kinds[sample->stack], 1);
+		if (r < 0)
+			return r;
+		stack_ends_add(&row->shares, kinds[sample->stack], 1);
 	}
 	return r;
 }

@@ -75,9 +75,7 @@ int recorded_cover(struct store_reader *reader, const struct store_segments *seg
 	if (r == 0)
 		r = coverage_finish(coverage, &parts, window);
 	coverage_parts_done(&parts);
-	if (r == 0)
-		r = gap_causes_explain(reader, segments, window, coverage, error);
-	return r;
+	return r < 0 ? r : gap_causes_explain(reader, segments, window, coverage, error);
 }
 
 uint64_t recorded_clock_error(const struct tape *tape)

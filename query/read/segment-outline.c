@@ -33,8 +33,9 @@ static int segment_outline_digest(struct tape *tape)
 	int r = weights ? segment_outline_weigh(tape, weights) : -ENOMEM;
 
 	tape->digest = digest_free(tape->digest);
-	if (r == 0)
-		r = stack_class_marks_make(&marks, tape);
+	if (r < 0)
+		return r;
+	r = stack_class_marks_make(&marks, tape);
 	if (r < 0)
 		return r;
 	tape->digest = calloc(1, sizeof(*tape->digest));

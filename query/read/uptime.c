@@ -114,7 +114,8 @@ int uptime_find(struct store_reader *reader, uint64_t uptime_ns, const char *boo
 		r = uptime_convert(reader, uptime_nearest(&segments, moment.boot_id, uptime_ns),
 				   uptime_ns, &moment, error);
 	array_done(&segments.list);
-	if (r == 0)
-		*ret_moment = moment;
-	return r;
+	if (r < 0)
+		return r;
+	*ret_moment = moment;
+	return 0;
 }

@@ -169,9 +169,10 @@ static int baseline_add_tape(struct run *run, struct tally *tally, const struct 
 		r = tally_add_samples(tally, tape, times.kinds, sample_ns,
 				      piece->summed ? TALLY_CPUS : TALLY_CPUS | TALLY_NAMES);
 	window_filter_times_done(&times);
-	if (r == 0)
-		baseline_count(run, piece, piece->to_ns - piece->from_ns);
-	return r;
+	if (r < 0)
+		return r;
+	baseline_count(run, piece, piece->to_ns - piece->from_ns);
+	return 0;
 }
 
 static int baseline_load(struct run *run, const struct piece *piece, unsigned int parts,
@@ -199,9 +200,10 @@ static int baseline_add_digest(struct run *run, struct tally *tally, const struc
 		return r == -ENOMEM ? r : 1;
 	r = tally_add_digest(tally, tape, stack_class_sample_ns(tape, segment->samples),
 			     TALLY_CPUS | TALLY_NAMES);
-	if (r == 0)
-		baseline_count(run, piece, segment->end_ns - segment->begin_ns);
-	return r;
+	if (r < 0)
+		return r;
+	baseline_count(run, piece, segment->end_ns - segment->begin_ns);
+	return 0;
 }
 
 /*

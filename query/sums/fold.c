@@ -141,8 +141,9 @@ static int fold_add_sums(struct worker *worker, const struct store_segment *segm
 	if (all != segment->samples)
 		return 1;
 	r = folded_add_sums(worker->folded, tape, filter, &counts->samples);
-	if (r == 0)
-		r = fold_count_frames(tape, filter, all, &counts->coverage);
+	if (r != 0)
+		return r;
+	r = fold_count_frames(tape, filter, all, &counts->coverage);
 	if (r != 0)
 		return r;
 	counts->summed = true;

@@ -111,9 +111,10 @@ int folded_sort(const struct folded *folded, enum folded_order by, uint32_t **re
 	if (r == 0)
 		r = chunk_sort(order, count, &source);
 	free(ranks.of);
-	if (r == 0)
-		*ret_order = take_ptr(order);
-	return r;
+	if (r < 0)
+		return r;
+	*ret_order = take_ptr(order);
+	return 0;
 }
 
 /* The text of a name with the separator before it. */
@@ -245,8 +246,9 @@ static int put_lines(struct writer *writer, const uint32_t *order, struct output
 		if (!folded->weights.items[line])
 			continue;
 		r = make_line(writer, words, count);
-		if (r == 0)
-			folded_lines_put_line(writer, folded->weights.items[line], output);
+		if (r < 0)
+			return -ENOMEM;
+		folded_lines_put_line(writer, folded->weights.items[line], output);
 	}
 	return r < 0 || buffer_failed(&output->text) ? -ENOMEM : 0;
 }

@@ -432,8 +432,9 @@ int folded_add_samples(struct folded *folded, const struct tape *tape, enum fold
 		};
 
 		r = folded_map_thread(&adder, sample->thread, &addition.comm);
-		if (r == 0)
-			r = folded_add(&adder, &addition);
+		if (r < 0)
+			return r;
+		r = folded_add(&adder, &addition);
 	}
 	return r < 0 ? r : add_batch(&adder);
 }
@@ -490,11 +491,13 @@ int folded_add_sums(struct folded *folded, const struct tape *tape, const struct
 					       .weight = sum->count,
 				       });
 	}
-	if (r == 0)
-		r = add_batch(&adder);
-	if (r == 0)
-		*ret_samples = samples;
-	return r;
+	if (r < 0)
+		return r;
+	r = add_batch(&adder);
+	if (r < 0)
+		return r;
+	*ret_samples = samples;
+	return 0;
 }
 
 static int folded_merge_names(struct folded *folded, const struct folded *other, uint32_t *names)

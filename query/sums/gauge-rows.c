@@ -81,7 +81,7 @@ static int gauge_rows_find_group(struct gauge_rows *gauges, const char *kind, en
 	if (r < 0)
 		return r;
 	*ret_row = &gauges->rows.items[gauges->group_of.items[id] - 1];
-	return r;
+	return 0;
 }
 
 static int gauge_rows_find_row(struct gauge_rows *gauges, const struct series_step *step,

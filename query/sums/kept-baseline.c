@@ -76,9 +76,11 @@ static int keep_name(const struct tally *tally, uint32_t name, struct tape *tape
 
 	if (stack_class_work_ns(&tally->groups.items[name]))
 		r = keep_class(tape, TAPE_USUAL_THREADS, text, &tally->groups.items[name]);
-	if (r == 0 && function->total_ns)
-		r = tape_add_usual(tape, TAPE_USUAL_FUNCTION, text, values, ARRAY_SIZE(values));
-	return r;
+	if (r < 0)
+		return r;
+	if (function->total_ns)
+		return tape_add_usual(tape, TAPE_USUAL_FUNCTION, text, values, ARRAY_SIZE(values));
+	return 0;
 }
 
 int kept_baseline_add(const struct baseline *baseline, const struct tally *window,
@@ -90,10 +92,12 @@ int kept_baseline_add(const struct baseline *baseline, const struct tally *windo
 	if (!baseline->names_ns || !tally)
 		return 0;
 	r = keep_span(baseline, tape);
-	if (r == 0)
-		r = keep_class(tape, TAPE_USUAL_ALL, "", &tally->all);
-	if (r == 0)
-		r = keep_cpus(tally, tape);
+	if (r < 0)
+		return r;
+	r = keep_class(tape, TAPE_USUAL_ALL, "", &tally->all);
+	if (r < 0)
+		return r;
+	r = keep_cpus(tally, tape);
 	for (uint32_t i = 1; r == 0 && i < strings_count(&tally->names); i++) {
 		const char *name = strings_at(&tally->names, i);
 

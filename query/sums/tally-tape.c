@@ -446,11 +446,15 @@ int tally_add_samples(struct tally *tally, const struct tape *tape, const uint8_
 	struct digest digest = { 0 };
 	int r = tally_tape_begin_tape(&adder);
 
-	if (r == 0)
-		r = stack_class_marks_make(&adder.scratch->marks, tape);
-	if (r == 0)
-		r = weigh_samples(tape, sample_ns, adder.scratch);
-	if (r == 0 && adder.owners)
+	if (r < 0)
+		return r;
+	r = stack_class_marks_make(&adder.scratch->marks, tape);
+	if (r < 0)
+		return r;
+	r = weigh_samples(tape, sample_ns, adder.scratch);
+	if (r < 0)
+		return r;
+	if (adder.owners)
 		r = map_owners(&adder, kinds);
 	if (r < 0)
 		return r;
@@ -544,13 +548,17 @@ int tally_add_sums(struct tally *tally, const struct tape *tape, uint64_t sample
 	struct adder adder = { .tally = tally, .tape = tape };
 	int r = tally_tape_begin_tape(&adder);
 
-	if (r == 0)
-		r = stack_class_marks_make(&adder.scratch->marks, tape);
-	if (r == 0)
-		r = function_sums_begin(&adder.scratch->sums, tape);
-	if (r == 0)
-		r = add_sums(&adder, sample_ns);
-	if (r == 0)
-		r = function_sums_finish(&adder.scratch->sums);
+	if (r < 0)
+		return r;
+	r = stack_class_marks_make(&adder.scratch->marks, tape);
+	if (r < 0)
+		return r;
+	r = function_sums_begin(&adder.scratch->sums, tape);
+	if (r < 0)
+		return r;
+	r = add_sums(&adder, sample_ns);
+	if (r < 0)
+		return r;
+	r = function_sums_finish(&adder.scratch->sums);
 	return r < 0 ? r : tally_tape_take_functions(&adder);
 }

@@ -47,9 +47,11 @@ static int window_sums_add_digest(void *context, unsigned int number,
 
 	if (worker->heat)
 		r = heat_add_digest(worker->heat, tape, sample_ns, rest);
-	if (r == 0 && worker->tally)
-		r = tally_add_digest(worker->tally, tape, sample_ns, run->options->parts);
-	return r;
+	if (r != 0)
+		return r;
+	if (worker->tally)
+		return tally_add_digest(worker->tally, tape, sample_ns, run->options->parts);
+	return 0;
 }
 
 static int worker_init(const struct window_sums_options *options, struct worker *worker)
@@ -57,14 +59,18 @@ static int worker_init(const struct window_sums_options *options, struct worker 
 	const struct heat *grid = options->grid;
 	int r = options->parts ? tally_new(&worker->tally) : 0;
 
-	if (r == 0 && options->parts)
+	if (r < 0)
+		return r;
+	if (options->parts)
 		worker->tally->by = options->by;
-	if (r == 0 && grid)
+	if (grid)
 		r = heat_new(grid->by, &options->question.window, grid->column_ns, grid->rows,
 			     &worker->heat);
-	if (r == 0 && grid)
+	if (r < 0)
+		return r;
+	if (grid)
 		worker->heat->left_out = grid->left_out;
-	return r;
+	return 0;
 }
 
 static int merge_workers(struct run *run)
@@ -77,7 +83,9 @@ static int merge_workers(struct run *run)
 
 		if (worker->tally)
 			r = tally_merge(first->tally, worker->tally);
-		if (r == 0 && worker->heat)
+		if (r < 0)
+			return r;
+		if (worker->heat)
 			r = heat_merge(first->heat, worker->heat);
 	}
 	return r;

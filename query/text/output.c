@@ -242,13 +242,16 @@ static int output_rename(struct output *output)
 	int r = output->temporary ? 0 : output_name_hidden(output);
 	int closed = output_close_file(output);
 
-	if (r == 0)
-		r = closed;
-	if (r == 0)
-		r = output_place_take(&output->place, output_hidden(output));
-	if (r == 0)
-		free(take_ptr(output->temporary));
-	return r;
+	if (r < 0)
+		return r;
+	r = closed;
+	if (r < 0)
+		return r;
+	r = output_place_take(&output->place, output_hidden(output));
+	if (r < 0)
+		return r;
+	free(take_ptr(output->temporary));
+	return 0;
 }
 
 int output_commit(struct output *output, struct error *error)

@@ -45,10 +45,11 @@ static int convert_uptime(const struct window_request *request, const char *text
 				 "\"%.60s\" is an uptime; use a time of the wall clock here", text);
 	r = request->uptime(request->context, when->uptime_ns, &when->realtime_ns, note,
 			    sizeof(note), error);
-	if (r == 0)
-		snprintf(window->note + used, sizeof(window->note) - used, "%s%.40s is %s",
-			 used ? "; " : "", text, note);
-	return r;
+	if (r < 0)
+		return r;
+	snprintf(window->note + used, sizeof(window->note) - used, "%s%.40s is %s",
+		 used ? "; " : "", text, note);
+	return 0;
 }
 
 static int parse_time(const struct window_request *request, const char *option, const char *text,
@@ -210,9 +211,10 @@ int window_parse(const struct window_request *request, struct window *ret_window
 	if (!around && !between)
 		return error_set(error, -EINVAL, "no window is given; use %s", both_forms);
 	r = around ? parse_around(request, &window, error) : parse_between(request, &window, error);
-	if (r == 0)
-		*ret_window = window;
-	return r;
+	if (r < 0)
+		return r;
+	*ret_window = window;
+	return 0;
 }
 
 /* A time in three texts: its date, its time of day, and its zone, which is "UTC" or "+01:00". */
