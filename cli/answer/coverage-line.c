@@ -247,8 +247,9 @@ static int say_nearest(const struct invocation *invocation, struct store_reader 
 	int r = store_reader_near(reader, window->from_ns, window->to_ns, &before_ns, &after_ns,
 				  &error);
 
-	if (r == 0)
-		r = store_host_find_all(reader, &facts, &error);
+	if (r < 0)
+		return fail(r, &error);
+	r = store_host_find_all(reader, &facts, &error);
 	if (r < 0)
 		return fail(r, &error);
 	if (*facts.host)

@@ -27,9 +27,10 @@ int full_cpus_list(struct store_reader *reader, const struct question *question,
 
 	options.question.filter = &by_cpu;
 	r = spikes_find(reader, &options, ret_spikes, error);
-	if (r == 0)
-		spikes_sort_by_weight(ret_spikes);
-	return r;
+	if (r < 0)
+		return r;
+	spikes_sort_by_weight(ret_spikes);
+	return 0;
 }
 
 int full_cpus_find(struct store_reader *reader, const struct question *question,

@@ -90,9 +90,7 @@ static int hints_add_thread(struct hints *hints, const struct tape *tape,
 	if (r == 0)
 		r = hint_names_add(&hints->kinds[HINT_PID], numbered, count);
 	snprintf(numbered, sizeof(numbered), "%d (%.32s)", thread->tid, comm);
-	if (r == 0)
-		r = hint_names_add(&hints->kinds[HINT_TID], numbered, count);
-	return r;
+	return r < 0 ? r : hint_names_add(&hints->kinds[HINT_TID], numbered, count);
 }
 
 static int hints_add(void *context, unsigned int worker, const struct store_segment *segment,

@@ -99,8 +99,9 @@ static int read_recorder(struct audit *audit, struct error *error)
 	struct store_totals totals = { 0 };
 	int r = recorder_text_read(reader, pid, &audit->status);
 
-	if (r == 0)
-		r = store_reader_totals(reader, &totals, error);
+	if (r < 0)
+		return r;
+	r = store_reader_totals(reader, &totals, error);
 	if (r < 0)
 		return r;
 	*recorder = (struct audit_recorder){

@@ -142,10 +142,11 @@ static int flamegraph_answer(const struct invocation *invocation, const struct q
 	struct error error = { 0 };
 	int r = store_reader_open(store_path(invocation), &reader, &error);
 
+	if (r < 0)
+		return fail(r, &error);
 	/* open the output before the work, so that a wrong path fails at once */
-	if (r == 0)
-		r = guarded_output_open(&output, option_value(invocation, "output"),
-					option_given(invocation, "force"), &error);
+	r = guarded_output_open(&output, option_value(invocation, "output"),
+				option_given(invocation, "force"), &error);
 	if (r < 0)
 		return fail(r, &error);
 	say_window(invocation, &args->question.window);

@@ -79,8 +79,9 @@ static int fleet_print(const struct schema_target *target)
 
 	for (size_t i = 0; r == 0 && i < schema.statements.count; i++)
 		buffer_printf(&text, "%s;\n\n", schema.statements.items[i]);
-	if (r == 0)
-		r = print_text(stdout, &text, false);
+	if (r < 0)
+		return fail(r, NULL);
+	r = print_text(stdout, &text, false);
 	return r < 0 ? fail(r, NULL) : EXIT_DONE;
 }
 
@@ -131,10 +132,10 @@ static int fleet_init(const struct invocation *invocation)
 		r = server_open(option_value(invocation, "to"), &access.http, &server, &error);
 	if (r == -EINVAL)
 		return usage_error("%s", error.text);
-	if (r == 0) {
-		target.database = server_database(server);
-		r = schema_ask_target(server, &target, &error);
-	}
+	if (r < 0)
+		return fail(r, &error);
+	target.database = server_database(server);
+	r = schema_ask_target(server, &target, &error);
 	if (r < 0)
 		return fail(r, &error);
 	return option_given(invocation, "print") ? fleet_print(&target)

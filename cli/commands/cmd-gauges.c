@@ -449,9 +449,10 @@ static int read_series(struct gauges_answer *answer, struct store_reader *reader
 	progress_line_start(&progress, "segments", option_given(invocation, "quiet"));
 	r = series_run(reader, &of, &answer->coverage, &error);
 	progress_line_end(&progress);
-	if (r == 0)
-		r = dying_state_read(reader, answer->question.window.from_ns,
-				     answer->question.window.to_ns, &answer->dying, &error);
+	if (r < 0)
+		return fail(r, &error);
+	r = dying_state_read(reader, answer->question.window.from_ns, answer->question.window.to_ns,
+			     &answer->dying, &error);
 	return r < 0 ? fail(r, &error) : EXIT_DONE;
 }
 

@@ -198,11 +198,16 @@ static int heatmap_answer(const struct invocation *invocation, struct heatmap *m
 	struct error error = { 0 };
 	int r = store_reader_open(store_path(invocation), &reader, &error), code;
 
-	if (r == 0)
-		r = heatmap_read_window(invocation, map, reader, &error);
-	if (r == 0 && map->sums.samples)
+	if (r < 0)
+		return fail(r, &error);
+	r = heatmap_read_window(invocation, map, reader, &error);
+	if (r < 0)
+		return fail(r, &error);
+	if (map->sums.samples)
 		r = find_marks(map, reader, &error);
-	if (r == 0 && map->sums.samples && !option_given(invocation, "json"))
+	if (r < 0)
+		return fail(r, &error);
+	if (map->sums.samples && !option_given(invocation, "json"))
 		r = full_cpus_list(reader, &map->args.question, &map->full, &error);
 	if (r < 0)
 		return fail(r, &error);

@@ -218,8 +218,9 @@ static int import_one(const struct invocation *invocation, struct import_file *f
 	import->context = &progress;
 	r = import_file_run(file, import, writer, stream, &result, &error);
 	progress_line_end(&progress);
-	if (r == 0)
-		r = store_writer_note_import(writer, file->id, file->path, &error);
+	if (r < 0)
+		return fail(r, &error);
+	r = store_writer_note_import(writer, file->id, file->path, &error);
 	if (r < 0)
 		return fail(r, &error);
 	import_print_file(invocation, file, &result);

@@ -94,8 +94,9 @@ static int mark_write(const struct invocation *invocation, const char *text, uin
 	};
 	int r = check_store(invocation, facts, error);
 
-	if (r == 0)
-		r = incident_notes_reserve(store_path(invocation), 1, 1, ret_id, error);
+	if (r < 0)
+		return r;
+	r = incident_notes_reserve(store_path(invocation), 1, 1, ret_id, error);
 	if (r < 0)
 		return r;
 	snprintf(id, sizeof(id), "%llu", (unsigned long long)*ret_id);

@@ -291,12 +291,11 @@ static int write_parts(const struct invocation *invocation, const struct query *
 		flamescope.part = parts.list.items[i].title;
 		r = write_part(invocation, &parts.list.items[i], &flamescope, folder, error);
 	}
-	if (r == 0)
-		say(invocation, "%zu file%s in %s", parts.list.count, plural(parts.list.count),
-		    folder);
-	if (r == 0)
-		say_others(&parts, folder);
-	return r;
+	if (r != 0)
+		return r;
+	say(invocation, "%zu file%s in %s", parts.list.count, plural(parts.list.count), folder);
+	say_others(&parts, folder);
+	return 0;
 }
 
 static int answer_split(const struct invocation *invocation, const struct query *query,

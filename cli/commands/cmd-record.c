@@ -153,11 +153,13 @@ static int give_to_group(const struct invocation *invocation, struct error *erro
 	if (r < 0)
 		return error_set(error, r, "%s: %s", store, strerror(-r));
 	r = folder_rights_check(store, error);
-	if (r == 0)
-		r = folder_rights_set_group(store, group, error);
-	if (r == 0)
-		store_use_umask(invocation);
-	return r;
+	if (r < 0)
+		return r;
+	r = folder_rights_set_group(store, group, error);
+	if (r < 0)
+		return r;
+	store_use_umask(invocation);
+	return 0;
 }
 
 /* Makes a store for the user. Only root can give it to a group that the user is not in. */
@@ -167,8 +169,9 @@ static int make_users_folder(const struct invocation *invocation, const char *us
 	gid_t group = 0;
 	int given = find_group(invocation, &group, error), r = MIN(given, 0);
 
-	if (r == 0)
-		r = rights_make_folder(user, store, error);
+	if (r < 0)
+		return r;
+	r = rights_make_folder(user, store, error);
 	return r == 0 && given ? folder_rights_set_group(store, group, error) : r;
 }
 
@@ -191,18 +194,25 @@ static int become_user(const struct invocation *invocation, struct error *error)
 	 * chown of a folder that is not a store
 	 */
 	r = store_check_folder(store, error);
-	if (r == 0 && geteuid() == 0)
+	if (r < 0)
+		return r;
+	if (geteuid() == 0)
 		r = rights_may_reach(user, store, error);
-	if (r == 0 && geteuid() == 0 && stat(store, &about) < 0)
+	if (r < 0)
+		return r;
+	if (geteuid() == 0 && stat(store, &about) < 0)
 		r = make_users_folder(invocation, user, store, error);
-	if (r == 0)
-		r = rights_become(user, error);
-	if (r == 0 && access(store, W_OK) < 0 && errno == EACCES)
+	if (r < 0)
+		return r;
+	r = rights_become(user, error);
+	if (r < 0)
+		return r;
+	if (access(store, W_OK) < 0 && errno == EACCES)
 		return error_set(
 			error, -EACCES,
 			"%s may not write to %s; run chown -R %s on it, or choose another --store",
 			user, store, user);
-	return r;
+	return 0;
 }
 
 /*
@@ -276,10 +286,12 @@ static int record_into_store(struct recording *recording, struct recorder_option
 	if (r == 0)
 		r = recorder_open(recorder, &error);
 	capabilities_lower();
-	if (r == 0)
-		r = give_to_group(invocation, &error);
-	if (r == 0)
-		r = store_writer_open(store_path(invocation), &writer, &error);
+	if (r < 0)
+		return fail_open(invocation, r, &error);
+	r = give_to_group(invocation, &error);
+	if (r < 0)
+		return fail_open(invocation, r, &error);
+	r = store_writer_open(store_path(invocation), &writer, &error);
 	if (r < 0)
 		return fail_open(invocation, r, &error);
 	if (store_writer_tightened(writer))

@@ -182,10 +182,12 @@ static int resolve(struct resolving *resolving, const struct window *window)
 	char host[HOST_NAME_SIZE];
 	int r = store_reader_open(store_path(invocation), &resolving->reader, &error), code;
 
-	if (r == 0)
-		r = store_resealer_open(store_path(invocation), &resolving->resealer, &error);
-	if (r == 0)
-		r = namer_new(&finder, NULL, &resolving->namer);
+	if (r < 0)
+		return fail(r, &error);
+	r = store_resealer_open(store_path(invocation), &resolving->resealer, &error);
+	if (r < 0)
+		return fail(r, &error);
+	r = namer_new(&finder, NULL, &resolving->namer);
 	if (r < 0)
 		return fail(r, &error);
 	r = resolve_window(resolving, window);

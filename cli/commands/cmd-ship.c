@@ -149,8 +149,9 @@ static int ship_open(struct ship *ship, const struct access *access, const char 
 	ship->options.host = ship->host;
 	ship->options.root = "";
 	ship->options.url = url;
-	if (r == 0)
-		r = exporter_new(ship->server, &ship->options, &ship->exporter, &error);
+	if (r < 0)
+		return fail(r, &error);
+	r = exporter_new(ship->server, &ship->options, &ship->exporter, &error);
 	return r < 0 ? fail(r, &error) : EXIT_DONE;
 }
 

@@ -147,10 +147,11 @@ static int write_file(const struct invocation *invocation, struct snapshot *snap
 	char size[32];
 	int r = snapshot_add_all(invocation, snapshot, &error);
 
-	if (r == 0 && !snapshot->segments)
+	if (r < 0)
+		return fail(r, &error);
+	if (!snapshot->segments)
 		return coverage_line_nothing(invocation, reader, window, coverage);
-	if (r == 0)
-		r = output_commit(&snapshot->output, &error);
+	r = output_commit(&snapshot->output, &error);
 	if (r < 0)
 		return fail(r, &error);
 	say_coverage(invocation, reader, window, snapshot->samples, coverage);

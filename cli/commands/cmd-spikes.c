@@ -228,26 +228,30 @@ static int spikes_search(struct answer *answer, struct store_reader *reader)
 	r = spikes_find(reader, &answer->options, &answer->spikes, &error);
 	progress_line_end(&answer->progress);
 	answer->found = answer->spikes.list.count;
-	if (r == 0 && answer->limit)
+	if (r < 0)
+		return fail(r, &error);
+	if (answer->limit)
 		spikes_limit(&answer->spikes, answer->limit);
-	if (r == 0)
-		r = spikes_add_clock_error(reader, &answer->spikes, &error);
-	if (r == 0)
-		r = spikes_add_unrecorded_cpus(reader, &answer->filter.cpus, &answer->spikes,
-					       &error);
+	r = spikes_add_clock_error(reader, &answer->spikes, &error);
+	if (r < 0)
+		return fail(r, &error);
+	r = spikes_add_unrecorded_cpus(reader, &answer->filter.cpus, &answer->spikes, &error);
+	if (r < 0)
+		return fail(r, &error);
 	/* JSON keeps the order of time */
-	if (r == 0 && !option_given(invocation, "json"))
+	if (!option_given(invocation, "json"))
 		spikes_sort_by_weight(&answer->spikes);
-	if (r == 0)
-		r = spikes_find_leaders(reader, &answer->options.question, LIMIT, &answer->spikes,
-					&error);
-	if (r == 0 && option_given(invocation, "explain"))
+	r = spikes_find_leaders(reader, &answer->options.question, LIMIT, &answer->spikes, &error);
+	if (r < 0)
+		return fail(r, &error);
+	if (option_given(invocation, "explain"))
 		r = spike_reasons_set(&answer->spikes);
-	if (r == 0)
-		r = store_host_find(reader, &answer->spikes.window, &answer->spikes.coverage.facts,
-				    &error);
-	if (r == 0)
-		r = spike_incidents_find(reader, &answer->spikes, &answer->incidents, &error);
+	if (r < 0)
+		return fail(r, &error);
+	r = store_host_find(reader, &answer->spikes.window, &answer->spikes.coverage.facts, &error);
+	if (r < 0)
+		return fail(r, &error);
+	r = spike_incidents_find(reader, &answer->spikes, &answer->incidents, &error);
 	return r < 0 ? fail(r, &error) : EXIT_DONE;
 }
 

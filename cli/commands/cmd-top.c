@@ -131,8 +131,9 @@ static int top_answer(const struct invocation *invocation, struct top *top)
 	int r = store_reader_open(store_path(invocation), &reader, &error), code;
 
 	query_args_keep_memory();
-	if (r == 0)
-		r = top_read_window(top, reader, option_given(invocation, "quiet"), &error);
+	if (r < 0)
+		return fail(r, &error);
+	r = top_read_window(top, reader, option_given(invocation, "quiet"), &error);
 	if (r < 0)
 		return fail(r, &error);
 	if (!top->sums.samples) {

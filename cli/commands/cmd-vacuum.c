@@ -119,8 +119,9 @@ static int read_limits(const struct invocation *invocation, struct store_limits 
 	struct error error = { 0 };
 	int r = store_reader_open(store_path(invocation), &reader, &error);
 
-	if (r == 0)
-		r = store_reader_limits(reader, limits, &error);
+	if (r < 0)
+		return fail(r, &error);
+	r = store_reader_limits(reader, limits, &error);
 	/* before segments go */
 	if (r == 0)
 		r = store_host_find_all(reader, facts, &error);

@@ -214,8 +214,9 @@ static int verify_run(const struct invocation *invocation)
 	r = store_reader_verify(reader, print_finding, verify_show_progress, &verifying, &verified,
 				&error);
 	progress_line_end(&verifying.progress);
-	if (r == 0)
-		r = store_host_find_all(reader, &facts, &error);
+	if (r < 0)
+		return fail(r, &error);
+	r = store_host_find_all(reader, &facts, &error);
 	if (r < 0)
 		return fail(r, &error);
 	if (verifying.json)

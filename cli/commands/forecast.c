@@ -271,7 +271,9 @@ static int forecast_try(struct trial *trial, uint64_t segment_ns, const struct s
 	if (r != EXIT_DONE)
 		return r;
 	r = forecast_measure(trial, &error);
-	if (r == 0 && !trial->pieces.count)
+	if (r < 0)
+		return fail(r, &error);
+	if (!trial->pieces.count)
 		r = error_set(&error, -ENODATA,
 			      "the trial has no samples; give a longer --duration");
 	return r < 0 ? fail(r, &error) : forecast_print(trial, segment_ns, limits);

@@ -204,9 +204,10 @@ static int recording_reread(const struct invocation *invocation, struct store_li
 	else
 		report_restart(invocation, &fresh);
 	conf_done(&fresh);
-	if (r == 0)
-		*ret_limits = limits;
-	return r;
+	if (r < 0)
+		return r;
+	*ret_limits = limits;
+	return 0;
 }
 
 /*

@@ -78,8 +78,9 @@ static int set_window(struct tape *tape, const struct window *window)
 {
 	int r = snapshot_context_set_time(tape, TAPE_WINDOW_FROM, window->from_ns);
 
-	if (r == 0)
-		r = snapshot_context_set_time(tape, TAPE_WINDOW_TO, window->to_ns);
+	if (r < 0)
+		return r;
+	r = snapshot_context_set_time(tape, TAPE_WINDOW_TO, window->to_ns);
 	return r < 0 ? r : snapshot_context_set_time(tape, TAPE_WINDOW_AT, window->at_ns);
 }
 
@@ -207,9 +208,11 @@ int snapshot_context_add(struct snapshot_context *context, const struct loader *
 	uint64_t sample_ns = stack_class_sample_ns(tape, tape->samples.count);
 	int r = set_window(tape, &loader->question.window);
 
-	if (r == 0)
-		r = add_incidents(context, tape, is_last);
-	if (r == 0)
-		r = tally_add_samples(context->names, tape, NULL, sample_ns, TALLY_NAMES);
+	if (r < 0)
+		return r;
+	r = add_incidents(context, tape, is_last);
+	if (r < 0)
+		return r;
+	r = tally_add_samples(context->names, tape, NULL, sample_ns, TALLY_NAMES);
 	return r < 0 || !is_last ? r : add_baseline(context, loader, tape, error);
 }

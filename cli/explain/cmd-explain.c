@@ -108,8 +108,9 @@ static int explain_find(struct explain_answer *answer, struct store_reader *read
 	int r = explain_incident_find(answer->invocation, reader, &question->window, evidence,
 				      error);
 
-	if (r == 0)
-		r = explain_narrow(reader, question, evidence, error);
+	if (r < 0)
+		return r;
+	r = explain_narrow(reader, question, evidence, error);
 	return r < 0 ? r : explain_run(reader, &answer->options, &answer->explain, error);
 }
 
@@ -122,8 +123,9 @@ static int explain_answer_run(struct explain_answer *answer)
 	struct error error = { 0 };
 	int r = store_reader_open(store_path(invocation), &reader, &error), code;
 
-	if (r == 0)
-		r = explain_find(answer, reader, &error);
+	if (r < 0)
+		return fail(r, &error);
+	r = explain_find(answer, reader, &error);
 	if (r < 0)
 		return fail(r, &error);
 	stall = (struct window){ .from_ns = evidence->stall_from_ns,

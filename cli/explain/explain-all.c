@@ -98,9 +98,11 @@ static int explain_all_open(struct explain_all *all, struct error *error)
 	for (size_t i = 0; r == 0 && i < invocation->given_count; i++)
 		if (strcmp(invocation->given[i].option->name, "store") == 0)
 			r = explain_all_open_store(all, invocation->given[i].value, error);
-	if (r == 0 && !all->stores.count)
-		r = explain_all_open_store(all, store_path(invocation), error);
-	return r;
+	if (r < 0)
+		return r;
+	if (!all->stores.count)
+		return explain_all_open_store(all, store_path(invocation), error);
+	return 0;
 }
 
 static bool explain_all_wants(const struct explain_all *all, const struct episode *episode)
@@ -137,8 +139,9 @@ static int explain_all_add_case(struct explain_all *all, size_t store,
 
 	if (episode->has_start && episode->start_ns < first_ns)
 		added.stall_from_ns = episode->start_ns;
-	if (r == 0)
-		r = explain_all_add_name(all, episode->device, &added.device);
+	if (r < 0)
+		return r;
+	r = explain_all_add_name(all, episode->device, &added.device);
 	return r < 0 ? r : array_push(&all->answer.cases, added);
 }
 
@@ -152,9 +155,11 @@ static int explain_all_add_bounded(struct explain_all *all, size_t store,
 	all->has_last = true;
 	all->last_store = store;
 	all->last_ns = episode->first.realtime_ns;
-	if (r == 0 && all->answer.cases.count >= 4 * COMMON_CASES_MOST)
-		r = common_keep_newest(&all->answer);
-	return r;
+	if (r < 0)
+		return r;
+	if (all->answer.cases.count >= 4 * COMMON_CASES_MOST)
+		return common_keep_newest(&all->answer);
+	return 0;
 }
 
 /* Returns whether the last case reports the same trouble. */
@@ -260,8 +265,9 @@ static int explain_all_answer(struct explain_all *all)
 
 	for (size_t i = 0; r == 0 && i < all->stores.count; i++)
 		r = explain_all_add_store(all, i, &error);
-	if (r == 0)
-		r = common_keep_newest(&all->answer);
+	if (r < 0)
+		return fail(r, &error);
+	r = common_keep_newest(&all->answer);
 	if (r < 0)
 		return fail(r, &error);
 	if (!all->answer.cases.count)

@@ -198,10 +198,12 @@ static int explain_incident_read_pasted(const char *line, const struct window *w
 	int r = catalogue_new(INCIDENTS_FOLDER, &catalogue, error);
 
 	options.catalogue = catalogue;
-	if (r == 0)
-		r = scanner_new(&options, &scanner);
-	if (r == 0)
-		r = scanner_feed(scanner, line, strlen(line));
+	if (r < 0)
+		return r;
+	r = scanner_new(&options, &scanner);
+	if (r < 0)
+		return r;
+	r = scanner_feed(scanner, line, strlen(line));
 	return r == 0 ? scanner_finish(scanner, &summary) : r;
 }
 

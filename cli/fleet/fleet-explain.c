@@ -186,10 +186,11 @@ static int fleet_explain_answer(struct fleet_answer *answer)
 
 	kind = kind ? kind : "";
 	r = label_split_ask(answer->server, kind, from_ns, to_ns, &split, &error);
-	if (r == 0 && !split.incidents)
+	if (r < 0)
+		return fail(r, &error);
+	if (!split.incidents)
 		return fleet_answer_nothing(answer, "the fleet has no incident in this window");
-	if (r == 0)
-		r = incident_traits_ask(answer->server, kind, from_ns, to_ns, &traits, &error);
+	r = incident_traits_ask(answer->server, kind, from_ns, to_ns, &traits, &error);
 	if (r < 0)
 		return fail(r, &error);
 	if (answer->json) {

@@ -131,13 +131,13 @@ static int show_json(struct list *list)
 	_cleanup_(buffer_done) struct buffer out = { 0 };
 	int r = show_all(list, &out, NULL);
 
-	if (r == 0)
-		incidents_list_put_coverage(list, &out);
-	if (r == 0 && buffer_failed(&out))
-		r = -ENOMEM;
-	if (r == 0)
-		print_text(stdout, &out, false);
-	return r;
+	if (r < 0)
+		return r;
+	incidents_list_put_coverage(list, &out);
+	if (buffer_failed(&out))
+		return -ENOMEM;
+	print_text(stdout, &out, false);
+	return 0;
 }
 
 static int incidents_list_show(struct list *list)
@@ -271,12 +271,16 @@ int incidents_list(const struct invocation *invocation)
 		say_window(invocation, &list.window);
 	else if (r == 0)
 		say_window_note(invocation, &list.window);
-	if (r == 0 && list.windowed)
+	if (r < 0)
+		return fail(r, &error);
+	if (list.windowed)
 		r = measure_window(reader, &list, &error);
-	if (r == 0)
-		r = store_host_find(reader, &list.window, &list.facts, &error);
-	if (r == 0)
-		r = book_open(reader, &list.book, &error);
+	if (r < 0)
+		return fail(r, &error);
+	r = store_host_find(reader, &list.window, &list.facts, &error);
+	if (r < 0)
+		return fail(r, &error);
+	r = book_open(reader, &list.book, &error);
 	if (r < 0)
 		return fail(r, &error);
 	r = incidents_list_answer(&list, reader);

@@ -336,10 +336,13 @@ static int scan_log(struct scan *scan, struct scan_summary *summary, struct erro
 	if (r == 0)
 		r = scanner_finish(scanner, summary);
 	summary->forged += scan->forged;
-	if (r == 0)
-		r = scan->failed;
+	if (r < 0)
+		return r;
+	r = scan->failed;
+	if (r < 0)
+		return r;
 	/* print the table here, because the catalogue owns the kinds */
-	if (r == 0 && !scan->json) {
+	if (!scan->json) {
 		incidents_scan_print_table(scan, summary);
 		r = episode_table_end(&scan->table);
 	}
@@ -365,7 +368,9 @@ int incidents_scan(const struct invocation *invocation, const char *path)
 		r = scan_log(&scan, &summary, &error);
 	if (r > 0)
 		return EXIT_USAGE;
-	if (r == 0 && option_given(invocation, "add"))
+	if (r < 0)
+		return fail(r, &error);
+	if (option_given(invocation, "add"))
 		r = log_add_write(&scan.log_add, store_path(invocation), &error);
 	if (r < 0)
 		return fail(r, &error);

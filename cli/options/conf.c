@@ -126,9 +126,7 @@ static int read_setting(struct conf *settings, char *line, unsigned int number,
 	else if (!*setting.value)
 		r = error_set(error, -EINVAL, "%s needs a value: %s", name,
 			      setting.option->argument);
-	if (r == 0)
-		r = array_push(&settings->list, setting);
-	return r;
+	return r < 0 ? r : array_push(&settings->list, setting);
 }
 
 /*

@@ -36,10 +36,12 @@ int diff_open(struct diff *diff, struct error *error)
 {
 	int r = store_reader_open(store_path(&diff->after.invocation), &diff->after.reader, error);
 
-	if (r == 0 && !diff->around_ns)
-		r = store_reader_open(store_path(&diff->before.invocation), &diff->before.reader,
-				      error);
-	return r;
+	if (r < 0)
+		return r;
+	if (!diff->around_ns)
+		return store_reader_open(store_path(&diff->before.invocation), &diff->before.reader,
+					 error);
+	return 0;
 }
 
 static void diff_read_side(const struct diff *diff, struct diff_side *side)

@@ -54,10 +54,12 @@ static int diff_fold_around(struct diff *diff, struct diff_folds *folds, struct 
 				       .to_ns = window->to_ns + diff->around_ns };
 	int r = diff_fold(&diff->after, &before, &folds->before, error);
 
-	if (r == 0)
-		r = diff_fold(&diff->after, &behind, &folds->beside, error);
-	if (r == 0)
-		r = folded_merge(folds->before.folded, folds->beside.folded);
+	if (r < 0)
+		return r;
+	r = diff_fold(&diff->after, &behind, &folds->beside, error);
+	if (r < 0)
+		return r;
+	r = folded_merge(folds->before.folded, folds->beside.folded);
 	if (r < 0)
 		return r;
 	folds->before.samples += folds->beside.samples;
@@ -152,10 +154,10 @@ static int diff_write(const struct diff *diff, const struct diff_folds *folds,
 	diff_put_title(diff, folds, &title);
 	diff_put_picture_head(diff, folds, &head);
 	tree.earlier = pair.earlier.items;
-	if (r == 0)
-		r = buffer_failed(&title) || buffer_failed(&head)
-			    ? -ENOMEM
-			    : flame_make(pair.folded, &tree, &flame);
+	if (r < 0)
+		return r;
+	r = buffer_failed(&title) || buffer_failed(&head) ? -ENOMEM
+							  : flame_make(pair.folded, &tree, &flame);
 	if (r < 0)
 		return r;
 	graph.title = (const char *)title.data;

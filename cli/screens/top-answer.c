@@ -85,14 +85,16 @@ int top_compare(struct top *top, struct store_reader *reader, struct error *erro
 	const struct window *window = &top->args.question.window;
 	int r = make_baseline(top, reader, error);
 
-	if (r == 0)
-		r = ranking_make(top->sums.tally, top->sums.coverage.covered_ns, &top->baseline,
-				 &top->ranking);
-	if (r == 0)
-		r = full_cpus_find(reader, &top->args.question, &top->full, error);
-	if (r == 0)
-		r = dying_state_read(reader, window->from_ns, window->to_ns, &top->dying, error);
-	return r;
+	if (r != 0)
+		return r;
+	r = ranking_make(top->sums.tally, top->sums.coverage.covered_ns, &top->baseline,
+			 &top->ranking);
+	if (r != 0)
+		return r;
+	r = full_cpus_find(reader, &top->args.question, &top->full, error);
+	if (r != 0)
+		return r;
+	return dying_state_read(reader, window->from_ns, window->to_ns, &top->dying, error);
 }
 
 static void put_machine(const struct top *top, struct buffer *text)

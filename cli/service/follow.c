@@ -134,12 +134,14 @@ static int follow_read(struct follow *follow, bool first, struct error *error)
 	struct book book = { 0 };
 	int r = store_reader_open(store_path(follow->invocation), &reader, error);
 
-	if (r == 0)
-		store_reader_use_listing(reader, follow->listing);
-	if (r == 0 && !*follow->facts.host)
+	if (r < 0)
+		return r;
+	store_reader_use_listing(reader, follow->listing);
+	if (!*follow->facts.host)
 		r = store_host_find_all(reader, &follow->facts, error);
-	if (r == 0)
-		r = book_open_since(reader, clock_ns(CLOCK_REALTIME) - WINDOW_NS, &book, error);
+	if (r < 0)
+		return r;
+	r = book_open_since(reader, clock_ns(CLOCK_REALTIME) - WINDOW_NS, &book, error);
 	if (r < 0)
 		return r;
 	r = follow_take(follow, &book, first);

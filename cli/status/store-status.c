@@ -65,10 +65,12 @@ static int store_status_read_now(struct store_reader *reader, struct store_statu
 	status->is_file = store_reader_is_file(reader);
 	status->pid = store_reader_recorder(reader, &status->since_ns);
 	r = recorder_text_read(reader, status->pid, &status->recorder);
-	if (r == 0)
-		r = store_reader_totals(reader, &status->totals, error);
-	if (r == 0)
-		r = store_reader_limits(reader, &status->limits, error);
+	if (r < 0)
+		return r;
+	r = store_reader_totals(reader, &status->totals, error);
+	if (r < 0)
+		return r;
+	r = store_reader_limits(reader, &status->limits, error);
 	/* 1 means that the store has noted limits */
 	return MIN(r, 0);
 }
@@ -106,13 +108,17 @@ int store_status_read(struct store_reader *reader, struct store_status *status, 
 	static const struct window all = { .to_ns = UINT64_MAX };
 	int r = store_status_read_now(reader, status, error);
 
-	if (r == 0)
-		r = store_reader_removed(reader, 0, UINT64_MAX, &status->gone, error);
-	if (r == 0 && !status->pid && status->totals.end_ns)
+	if (r < 0)
+		return r;
+	r = store_reader_removed(reader, 0, UINT64_MAX, &status->gone, error);
+	if (r < 0)
+		return r;
+	if (!status->pid && status->totals.end_ns)
 		r = dying_state_read(reader, status->totals.end_ns - 1, status->totals.end_ns + 1,
 				     &status->dying, error);
-	if (r == 0)
-		r = store_host_find(reader, &all, &status->facts, error);
+	if (r < 0)
+		return r;
+	r = store_host_find(reader, &all, &status->facts, error);
 	return r < 0 ? r : store_status_read_day(status, reader, error);
 }
 

@@ -160,8 +160,9 @@ static int make_episodes(struct book *book)
 		char device[64];
 
 		r = book_incident(book, row, &names, device, &incident);
-		if (r == 0)
-			r = episodes_add(&book->episodes, &incident, &row->episode);
+		if (r < 0)
+			return r;
+		r = episodes_add(&book->episodes, &incident, &row->episode);
 	}
 	return r;
 }

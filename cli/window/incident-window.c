@@ -219,7 +219,9 @@ static int find_incident(const struct scanner_options *options, const char *text
 	struct scan_summary summary;
 	int r = scanner_new(options, &scanner);
 
-	if (r == 0 && *text)
+	if (r < 0)
+		return r;
+	if (*text)
 		r = scanner_feed(scanner, text, strlen(text));
 	return r == 0 ? scanner_finish(scanner, &summary) : r;
 }
@@ -284,9 +286,7 @@ static int take_time_anywhere(struct pasted *pasted, const struct scanner_option
 							 .realtime_ns = when.realtime_ns,
 							 .error_ns = when.unit_ns + NSEC_PER_SEC };
 	r = cut_time(line, &when, &rest);
-	if (r == 0)
-		r = find_incident(options, rest);
-	return r;
+	return r < 0 ? r : find_incident(options, rest);
 }
 
 /* Returns 1 if a logger or the kernel put a stamp into the line, 0 if not, or -ENOMEM. */
@@ -308,8 +308,9 @@ int line_cut_time(const char *text, bool utc, char **ret_message)
 	struct when when;
 	int r = line ? 0 : -ENOMEM;
 
-	if (r == 0)
-		r = *text == '{' ? 1 : has_stamp(line);
+	if (r < 0)
+		return r;
+	r = *text == '{' ? 1 : has_stamp(line);
 	if (r < 0)
 		return r;
 	if (r == 0 && when_find(line, clock_ns(CLOCK_REALTIME), utc, &when, &unclear) == 1)
@@ -339,11 +340,15 @@ static int incident_window_read_text(struct pasted *pasted, const struct invocat
 	if (r == 0)
 		r = take_time_anywhere(pasted, &options, line);
 	r = MIN(r, 0);
-	if (r == 0 && !pasted->found)
+	if (r < 0)
+		return r;
+	if (!pasted->found)
 		r = find_incident(&options, text);
-	if (r == 0 && !pasted->found)
+	if (r < 0)
+		return r;
+	if (!pasted->found)
 		take_stamp_alone(pasted, &options, line);
-	return r < 0 ? r : pasted->failed;
+	return pasted->failed;
 }
 
 /* Writes which recorded line equals the pasted line, such as "matched incident 17, ". */

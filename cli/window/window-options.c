@@ -83,9 +83,9 @@ static int window_options_find_uptime(void *context, uint64_t uptime_ns, uint64_
 	int r = store_reader_open(store_path(invocation), &reader, error);
 
 	finder->used = true;
-	if (r == 0)
-		r = uptime_find(reader, uptime_ns, option_value(invocation, "boot"), &moment,
-				error);
+	if (r < 0)
+		return r;
+	r = uptime_find(reader, uptime_ns, option_value(invocation, "boot"), &moment, error);
 	if (r < 0)
 		return r;
 	*ret_realtime_ns = moment.realtime_ns;
@@ -174,8 +174,9 @@ static int window_options_take_file(const struct invocation *invocation, struct 
 	if (!*ret_done)
 		return EXIT_DONE;
 	r = store_reader_open(store_path(invocation), &reader, &error);
-	if (r == 0)
-		r = window_options_read_file(reader, ret_window, &error);
+	if (r < 0)
+		return fail(r, &error);
+	r = window_options_read_file(reader, ret_window, &error);
 	return r < 0 ? fail(r, &error) : EXIT_DONE;
 }
 
