@@ -402,10 +402,10 @@ static int fit_fractions(struct drawing *drawing, size_t above, struct heat **re
 		heat_free(*ret_coarse);
 		*ret_coarse = NULL;
 		r = heat_coarser(drawing->picture->heat, rows, ret_coarse);
-		if (r == 0) {
-			drawing->heat = *ret_coarse;
-			drawing->most = hottest_cell(drawing);
-		}
+		if (r < 0)
+			return r;
+		drawing->heat = *ret_coarse;
+		drawing->most = hottest_cell(drawing);
 	}
 	return r;
 }
