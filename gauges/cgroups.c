@@ -143,9 +143,11 @@ int cgroups_find(const char *root, const char *controller, struct words mountinf
 		    (ret_cgroups->v1 || unified_has(ret_cgroups->path, controller)))
 			r = 0;
 	}
-	if (r == 0 && ret_cgroups->v1 && !is_in_first_namespace(root))
+	if (r < 0)
+		return r;
+	if (ret_cgroups->v1 && !is_in_first_namespace(root))
 		ret_cgroups->part = true;
-	return r;
+	return 0;
 }
 
 struct walk {

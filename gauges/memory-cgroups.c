@@ -88,8 +88,9 @@ static int read_v1(struct memory_cgroups *state, const struct gauges_sink *sink,
 	if (cgroups->part)
 		return -ENOENT;
 	r = cgroups_walk(cgroups->path, NULL, NULL, &in_use);
-	if (r == 0)
-		r = source_file_read(&state->rows, LIMIT);
+	if (r < 0)
+		return r;
+	r = source_file_read(&state->rows, LIMIT);
 	if (r < 0)
 		return r;
 	if (!find_value(&state->rows, "memory", 2, &tracked))
@@ -130,11 +131,12 @@ static int memory_cgroups_read(void *data, const struct gauges_sink *sink)
 	struct cgroups cgroups;
 	int r = source_file_read(&state->mounts, LIMIT);
 
-	if (r == 0)
-		r = cgroups_find(state->root, "memory",
-				 (struct words){ state->mounts.text,
-						 state->mounts.text + state->mounts.size },
-				 &cgroups);
+	if (r < 0)
+		return r;
+	r = cgroups_find(
+		state->root, "memory",
+		(struct words){ state->mounts.text, state->mounts.text + state->mounts.size },
+		&cgroups);
 	if (r < 0)
 		return r;
 	return cgroups.v1 ? read_v1(state, sink, &cgroups) : read_v2(state, sink, &cgroups);

@@ -64,9 +64,11 @@ static int put_interrupt(struct queues *queues, const struct gauges_sink *sink,
 
 	if (*interrupt->ifname)
 		r = queues_put(queues, sink, "net", interrupt->ifname, interrupt);
-	if (r == 0 && strchr(interrupt->address, ':'))
-		r = queues_put(queues, sink, "pci", interrupt->address, interrupt);
-	return r;
+	if (r < 0)
+		return r;
+	if (strchr(interrupt->address, ':'))
+		return queues_put(queues, sink, "pci", interrupt->address, interrupt);
+	return 0;
 }
 
 static int queues_read(void *state, const struct gauges_sink *sink)

@@ -101,9 +101,10 @@ static int name_slot(uint32_t *id, const struct gauges_sink *sink, const char *f
 
 	vsnprintf(name, sizeof(name), format, list);
 	r = sink->name(sink->context, name, id);
-	if (r == 0)
-		++*id;
-	return r;
+	if (r < 0)
+		return r;
+	++*id;
+	return 0;
 }
 
 int source_put(struct source_ids *ids, size_t slot, const struct gauges_sink *sink, int64_t value,

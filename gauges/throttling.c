@@ -119,9 +119,10 @@ static int throttling_put(struct throttling *state, const char *name, const stru
 	uint32_t slot;
 	int r = strings_add(&state->names, name, strlen(name), &slot);
 
-	if (r == 0)
-		r = source_put(&state->ids, 2 * slot, state->sink, now->periods,
-			       "cgroup%s/throttles", name);
+	if (r < 0)
+		return r;
+	r = source_put(&state->ids, 2 * slot, state->sink, now->periods, "cgroup%s/throttles",
+		       name);
 	return r < 0 ? r
 		     : source_put(&state->ids, 2 * slot + 1, state->sink, now->ms,
 				  "cgroup%s/throttled_ms", name);
@@ -144,11 +145,12 @@ static int throttling_read(void *data, const struct gauges_sink *sink)
 	uint64_t count;
 	int r = source_file_read(&state->mounts, LIMIT);
 
-	if (r == 0)
-		r = cgroups_find(state->root, "cpu",
-				 (struct words){ state->mounts.text,
-						 state->mounts.text + state->mounts.size },
-				 &cgroups);
+	if (r < 0)
+		return r;
+	r = cgroups_find(
+		state->root, "cpu",
+		(struct words){ state->mounts.text, state->mounts.text + state->mounts.size },
+		&cgroups);
 	if (r < 0)
 		return r;
 	if (strings_count(&state->names) > NAMES_MAX)

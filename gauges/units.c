@@ -136,8 +136,9 @@ static int units_see(struct units *units, const char *path, const char *name, en
 
 	while (r == 0 && units->scan.marks.count <= id)
 		r = array_push(&units->scan.marks, 0);
-	if (r == 0)
-		r = units_find_counter(units, name, kind, &counter);
+	if (r < 0)
+		return r;
+	r = units_find_counter(units, name, kind, &counter);
 	if (r < 0)
 		return r;
 	units->scan.marks.items[id] = mark;

@@ -132,8 +132,9 @@ static int waits_add(struct waits *waits, uint32_t tid, const char *name, uint64
 	if (waits->threads.count >= THREADS_MAX)
 		return 0;
 	r = strings_add(&waits->names, name, strlen(name), &thread.name);
-	if (r == 0)
-		r = array_reserve(&waits->threads, waits->threads.count + 1);
+	if (r < 0)
+		return r;
+	r = array_reserve(&waits->threads, waits->threads.count + 1);
 	if (r < 0)
 		return r;
 	thread.fd = waits_open(waits, tid, "schedstat");
