@@ -122,9 +122,10 @@ int answer_spans_read(struct answer_spans *spans, const struct buffer *bytes, ui
 {
 	int r = answer_spans_take(spans, bytes, from_ns, to_ns, error);
 
-	if (r == 0)
-		answer_spans_part(spans);
-	return r;
+	if (r < 0)
+		return r;
+	answer_spans_part(spans);
+	return 0;
 }
 
 size_t answer_spans_at(const struct answer_spans *spans, uint64_t time_ns)

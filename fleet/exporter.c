@@ -106,10 +106,12 @@ int exporter_new(struct server *server, const struct exporter_options *options,
 	exporter->options = *options;
 	exporter->lock = -1;
 	r = exporter_check_folder(options->folder, error);
-	if (r == 0)
-		r = exporter_take_lock(exporter, error);
-	if (r == 0)
-		r = exporter_read_state(exporter, error);
+	if (r < 0)
+		return r;
+	r = exporter_take_lock(exporter, error);
+	if (r < 0)
+		return r;
+	r = exporter_read_state(exporter, error);
 	if (r < 0)
 		return r;
 	*ret_exporter = take_ptr(exporter);
@@ -198,8 +200,9 @@ static int exporter_empty_outbox(struct exporter *exporter, struct exporter_sent
 	    after.server != exporter->state.server)
 		return 0;
 	r = exporter_send(exporter, &reader, sent, error);
-	if (r == 0)
-		r = exporter_move_on(exporter, &after, error);
+	if (r < 0)
+		return r;
+	r = exporter_move_on(exporter, &after, error);
 	return r < 0 ? r : 1;
 }
 

@@ -156,15 +156,19 @@ static int http_make_headers(const struct http *http, const struct http_request 
 	if (buffer_failed(&bearer))
 		return -ENOMEM;
 	r = http_add_header(http, list, "Content-Type", "application/octet-stream");
-	if (r == 0)
-		r = http_add_header(http, list, "X-ClickHouse-User", access->user);
-	if (r == 0)
-		r = http_add_header(http, list, "X-ClickHouse-Key", access->password);
-	if (r == 0 && access->token)
+	if (r < 0)
+		return r;
+	r = http_add_header(http, list, "X-ClickHouse-User", access->user);
+	if (r < 0)
+		return r;
+	r = http_add_header(http, list, "X-ClickHouse-Key", access->password);
+	if (r < 0)
+		return r;
+	if (access->token)
 		r = http_add_header(http, list, "Authorization", (const char *)bearer.data);
-	if (r == 0 && request->gzip)
-		r = http_add_header(http, list, "Content-Encoding", "gzip");
-	return r;
+	if (r < 0)
+		return r;
+	return request->gzip ? http_add_header(http, list, "Content-Encoding", "gzip") : 0;
 }
 
 /* A server that says nothing for this time is away. */

@@ -234,10 +234,12 @@ static int minute_rows_take_slice(struct store_reader *reader, const struct stor
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	int r = store_reader_load(reader, segment, want, &tape, error);
 
-	if (r == 0)
-		r = minute_rows_use_tape(sums, tape);
-	if (r == 0)
-		r = minute_rows_add_tape(sums, want->from_ns, want->to_ns);
+	if (r < 0)
+		return r;
+	r = minute_rows_use_tape(sums, tape);
+	if (r < 0)
+		return r;
+	r = minute_rows_add_tape(sums, want->from_ns, want->to_ns);
 	if (r < 0 || !last)
 		return r;
 	writer->names = &sums->names;

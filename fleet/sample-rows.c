@@ -69,8 +69,9 @@ static int sample_rows_put_slice(const struct sample_rows *put, const struct sto
 	uint64_t samples = 0;
 	int r = store_reader_load(put->reader, segment, &want, &tape, error);
 
-	if (r == 0)
-		r = stack_names_init(&names, tape, STACK_NAMES_LINES);
+	if (r < 0)
+		return r;
+	r = stack_names_init(&names, tape, STACK_NAMES_LINES);
 	for (size_t i = 0; r == 0 && i < tape->samples.count; i++) {
 		const struct tape_sample *sample = &tape->samples.items[i];
 		uint64_t time_ns = tape_to_realtime(tape, sample->time_ns, NULL);
@@ -82,9 +83,10 @@ static int sample_rows_put_slice(const struct sample_rows *put, const struct sto
 		samples++;
 		r = outbox_take(put->outbox, put->rows, false, error);
 	}
-	if (r == 0)
-		sample_rows_put_window(put, tape, segment, from_ns, to_ns, samples);
-	return r;
+	if (r < 0)
+		return r;
+	sample_rows_put_window(put, tape, segment, from_ns, to_ns, samples);
+	return 0;
 }
 
 int sample_rows_put(const struct sample_rows *put, const struct store_segment *segment,

@@ -60,11 +60,12 @@ static int schema_check_cluster(struct server *server, const char *cluster, stru
 				  "WHERE cluster = {cluster:String} FORMAT RowBinary",
 				  "cluster", cluster, &nodes, error);
 
-	if (r == 0)
-		r = schema_ask_number(server,
-				      "SELECT count() FROM system.macros\n"
-				      "WHERE macro IN ('shard', 'replica') FORMAT RowBinary",
-				      "cluster", cluster, &macros, error);
+	if (r < 0)
+		return r;
+	r = schema_ask_number(server,
+			      "SELECT count() FROM system.macros\n"
+			      "WHERE macro IN ('shard', 'replica') FORMAT RowBinary",
+			      "cluster", cluster, &macros, error);
 	if (r < 0)
 		return r;
 	if (!nodes)
@@ -144,8 +145,9 @@ static int schema_ask_columns(struct server *server, struct buffer *columns, str
 			 "WHERE database = {database:String} FORMAT RowBinary",
 			 &database, 1, &sql);
 
-	if (r == 0)
-		r = server_run(server, buffer_shown(&sql), true, &answer, error);
+	if (r < 0)
+		return r;
+	r = server_run(server, buffer_shown(&sql), true, &answer, error);
 	if (r < 0)
 		return r;
 	reader_init(&rows, answer.data, answer.size);

@@ -107,15 +107,18 @@ static int ship_put_segment_rows(struct ship_maker *maker, const struct store_se
 					     maker->outbox };
 	int r = loss_rows_put(maker->reader, segment, round->host, &maker->rows, maker->error);
 
-	if (r == 0)
-		r = gauge_minutes_put(maker->reader, segment, round->host, &maker->rows,
-				      maker->error);
-	if (r == 0)
-		r = minute_rows_put(maker->reader, segment, round->host, round->sent, &maker->rows,
-				    maker->error);
-	if (r == 0 && round->samples == EXPORTER_ALL_SAMPLES)
-		r = sample_rows_put(&samples, segment, 0, UINT64_MAX, maker->error);
-	return r;
+	if (r < 0)
+		return r;
+	r = gauge_minutes_put(maker->reader, segment, round->host, &maker->rows, maker->error);
+	if (r < 0)
+		return r;
+	r = minute_rows_put(maker->reader, segment, round->host, round->sent, &maker->rows,
+			    maker->error);
+	if (r < 0)
+		return r;
+	if (round->samples == EXPORTER_ALL_SAMPLES)
+		return sample_rows_put(&samples, segment, 0, UINT64_MAX, maker->error);
+	return 0;
 }
 
 /*
@@ -330,19 +333,25 @@ static int ship_put_all(struct ship_maker *maker)
 {
 	int r = ship_open(maker);
 
-	if (r == 0)
-		r = ship_copy_state(maker);
-	if (r == 0)
-		r = ship_keep_marks(maker);
-	if (r == 0)
-		r = ship_put_facts(maker);
-	if (r == 0)
-		r = ship_put_next_segment(maker);
-	if (r == 0)
-		r = store_reader_incidents(maker->reader, 0, UINT64_MAX, ship_see_incident, maker,
-					   maker->error);
-	if (r == 0)
-		r = ship_put_windows(maker);
+	if (r < 0)
+		return r;
+	r = ship_copy_state(maker);
+	if (r < 0)
+		return r;
+	r = ship_keep_marks(maker);
+	if (r < 0)
+		return r;
+	r = ship_put_facts(maker);
+	if (r < 0)
+		return r;
+	r = ship_put_next_segment(maker);
+	if (r < 0)
+		return r;
+	r = store_reader_incidents(maker->reader, 0, UINT64_MAX, ship_see_incident, maker,
+				   maker->error);
+	if (r < 0)
+		return r;
+	r = ship_put_windows(maker);
 	return r < 0 || !maker->has_news ? r : ship_take_rows(maker, true);
 }
 

@@ -111,10 +111,12 @@ int ship_state_decode(const void *data, size_t size, struct ship_state *ret_stat
 	state.shipped_to_ns = reader_u64(&reader);
 	state.facts_day = reader_u64(&reader);
 	r = ship_state_take_marks(&reader, &state.segments);
-	if (r == 0)
-		r = ship_state_take_marks(&reader, &state.incidents);
-	if (r == 0)
-		r = ship_state_take_windows(&reader, &state);
+	if (r < 0)
+		return r;
+	r = ship_state_take_marks(&reader, &state.incidents);
+	if (r < 0)
+		return r;
+	r = ship_state_take_windows(&reader, &state);
 	if (r < 0)
 		return r;
 	if (reader_failed(&reader) || reader_left(&reader))

@@ -266,8 +266,9 @@ static int answer_add_frame(struct answer_reader *reader, const struct answer_fr
 		else if (r == 0)
 			r = tape_add_module(tape, &module, &number);
 		before = tape->frames.count;
-		if (r == 0)
-			r = tape_add_frame(tape, number, is_unknown ? 0 : frame->address, &id);
+		if (r < 0)
+			return r;
+		r = tape_add_frame(tape, number, is_unknown ? 0 : frame->address, &id);
 		if (r < 0)
 			return r;
 		row = &tape->frames.items[id];

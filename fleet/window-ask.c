@@ -65,15 +65,19 @@ int window_ask(struct server *server, const char *host, uint64_t from_ns, uint64
 	_cleanup_(window_answer_done) struct window_answer answer = { 0 };
 	int r = window_run(server, window_spans_sql, values, &answer.spans, error);
 
-	if (r == 0 && !answer.spans.size)
+	if (r < 0)
+		return r;
+	if (!answer.spans.size)
 		return window_ask_sums(server, values, error);
-	if (r == 0)
-		r = window_run(server, window_samples_sql, values, &answer.samples, error);
-	if (r == 0)
-		r = window_run(server, window_stacks_sql, values, &answer.stacks, error);
-	if (r == 0)
-		r = window_run(server, window_losses_sql, values, &answer.losses, error);
-	if (r == 0)
-		r = window_answer_encode(&answer, from_ns, to_ns, tapes, error);
+	r = window_run(server, window_samples_sql, values, &answer.samples, error);
+	if (r < 0)
+		return r;
+	r = window_run(server, window_stacks_sql, values, &answer.stacks, error);
+	if (r < 0)
+		return r;
+	r = window_run(server, window_losses_sql, values, &answer.losses, error);
+	if (r < 0)
+		return r;
+	r = window_answer_encode(&answer, from_ns, to_ns, tapes, error);
 	return r < 0 ? r : r > 0 ? WINDOW_HELD_SAMPLES : WINDOW_HELD_NOTHING;
 }

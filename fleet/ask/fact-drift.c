@@ -148,8 +148,9 @@ int fact_drift_ask(struct server *server, const struct fact_drift_question *ques
 	int r = ask_rows(server, fact_counts_sql, values, ARRAY_SIZE(values), "ttnnn", &drift->rows,
 			 error);
 
-	if (r == 0)
-		r = fact_drift_take(drift);
+	if (r < 0)
+		return r;
+	r = fact_drift_take(drift);
 	if (r < 0)
 		return r;
 	fact_drift_judge(drift);

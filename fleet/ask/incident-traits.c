@@ -114,17 +114,21 @@ int incident_traits_ask(struct server *server, const char *kind, uint64_t from_n
 	int r = ask_rows(server, before_samples_sql, values, ARRAY_SIZE(values), "tnnrrtn",
 			 &traits->rows[TRAIT_SECONDS], error);
 
-	if (r == 0)
-		r = ask_rows(server, before_minutes_sql, values, ARRAY_SIZE(values), "tnnrrtn",
-			     &traits->rows[TRAIT_MINUTES], error);
+	if (r < 0)
+		return r;
+	r = ask_rows(server, before_minutes_sql, values, ARRAY_SIZE(values), "tnnrrtn",
+		     &traits->rows[TRAIT_MINUTES], error);
 	for (size_t i = 0; r == 0 && i < TRAIT_SCALES; i++) {
 		incident_traits_count(traits, i);
 		traits->tries += traits->rows[i].count;
 	}
-	if (r == 0)
-		r = incident_traits_join(traits);
-	if (r == 0 && traits->list.count)
+	if (r < 0)
+		return r;
+	r = incident_traits_join(traits);
+	if (r < 0)
+		return r;
+	if (traits->list.count)
 		qsort(traits->list.items, traits->list.count, sizeof(*traits->list.items),
 		      incident_traits_compare);
-	return r;
+	return 0;
 }

@@ -52,8 +52,9 @@ static int label_split_take_hosts(struct label_split *split)
 		const struct ask_cell *row = ask_row(&split->shown, i);
 
 		r = label_split_host(split, row[0].text, &host);
-		if (r == 0)
-			host->days = (double)row[1].number / DAY_US;
+		if (r < 0)
+			return r;
+		host->days = (double)row[1].number / DAY_US;
 	}
 	for (size_t i = 0; r == 0 && i < split->counts.count; i++) {
 		const struct ask_cell *row = ask_row(&split->counts, i);
@@ -204,10 +205,12 @@ static int label_split_add_up(struct label_split *split)
 {
 	int r = label_split_take_hosts(split);
 
-	if (r == 0)
-		r = label_split_strike(split);
-	if (r == 0)
-		r = label_split_take_values(split);
+	if (r < 0)
+		return r;
+	r = label_split_strike(split);
+	if (r < 0)
+		return r;
+	r = label_split_take_values(split);
 	if (r < 0)
 		return r;
 	label_split_judge(split);
@@ -239,11 +242,12 @@ int label_split_ask(struct server *server, const char *kind, uint64_t from_ns, u
 	size_t count = ARRAY_SIZE(values);
 	int r = ask_rows(server, host_days_sql, values, count, "tn", &split->shown, error);
 
-	if (r == 0)
-		r = ask_rows(server, host_labels_sql, values, count, "ttt", &split->labels, error);
-	if (r == 0)
-		r = ask_rows(server, incident_counts_sql, values, count, "ttnnn", &split->counts,
-			     error);
+	if (r < 0)
+		return r;
+	r = ask_rows(server, host_labels_sql, values, count, "ttt", &split->labels, error);
+	if (r < 0)
+		return r;
+	r = ask_rows(server, incident_counts_sql, values, count, "ttnnn", &split->counts, error);
 	return r < 0 ? r : label_split_add_up(split);
 }
 

@@ -125,8 +125,9 @@ int name_diff_ask(struct server *server, const struct name_question *question,
 {
 	int r = name_question_run(server, question, diff_names_sql, "trrnn", &diff->rows, error);
 
-	if (r == 0)
-		r = name_diff_take(diff);
+	if (r < 0)
+		return r;
+	r = name_diff_take(diff);
 	if (r < 0)
 		return r;
 	name_diff_judge(diff);

@@ -100,17 +100,21 @@ int saturated_cpus_ask(struct server *server, const struct saturated_question *q
 	int r = ask_rows(server, full_seconds_sql, values, ARRAY_SIZE(values), "tnnt", &cpus->rows,
 			 error);
 
-	if (r == 0)
-		r = ask_rows(server, held_windows_sql, values, ARRAY_SIZE(values), "nn",
-			     &cpus->held, error);
-	if (r == 0 && cpus->held.count) {
+	if (r < 0)
+		return r;
+	r = ask_rows(server, held_windows_sql, values, ARRAY_SIZE(values), "nn", &cpus->held,
+		     error);
+	if (r < 0)
+		return r;
+	if (cpus->held.count) {
 		cpus->hosts = ask_row(&cpus->held, 0)[0].number;
 		cpus->held_s = ask_row(&cpus->held, 0)[1].number;
 	}
-	if (r == 0)
-		r = saturated_cpus_take(cpus, question->min_s);
-	if (r == 0 && cpus->list.count)
+	r = saturated_cpus_take(cpus, question->min_s);
+	if (r < 0)
+		return r;
+	if (cpus->list.count)
 		qsort(cpus->list.items, cpus->list.count, sizeof(*cpus->list.items),
 		      saturated_cpus_compare);
-	return r;
+	return 0;
 }
