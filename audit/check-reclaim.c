@@ -162,7 +162,9 @@ int check_reclaim(const struct host *host, struct report *report)
 	if (!host_find(host, "vmstat/pgscan_direct"))
 		return report_unread(report, NAME, "%s", host_lack(host, "/proc/vmstat", lack));
 	r = check_kills(host, report);
-	if (r == 0 && !host->watched_ns)
+	if (r < 0)
+		return r;
+	if (!host->watched_ns)
 		return report_unread(report, NAME, "rates need two readings");
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(strains); i++)
 		r = check_strain(host, &strains[i], report);

@@ -39,9 +39,10 @@ int host_name(struct host *host, const char *name, struct host_figure **ret_figu
 	uint32_t id;
 	int r = name_id(host, name, &id);
 
-	if (r == 0)
-		*ret_figure = &host->figures.items[id];
-	return r;
+	if (r < 0)
+		return r;
+	*ret_figure = &host->figures.items[id];
+	return 0;
 }
 
 const struct host_figure *host_find(const struct host *host, const char *format, ...)

@@ -272,12 +272,14 @@ int systemd_open(const char *root, struct systemd **ret_systemd)
 	r = connect_to(systemd, root, "/run/systemd/private");
 	if (r < 0) {
 		r = connect_to(systemd, root, "/run/dbus/system_bus_socket");
-		if (r == 0)
-			r = systemd_greet(systemd);
+		if (r < 0)
+			return r;
+		r = systemd_greet(systemd);
 	}
-	if (r == 0)
-		*ret_systemd = take_ptr(systemd);
-	return r;
+	if (r < 0)
+		return r;
+	*ret_systemd = take_ptr(systemd);
+	return 0;
 }
 
 struct systemd *systemd_close(struct systemd *systemd)
