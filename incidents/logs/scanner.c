@@ -150,10 +150,12 @@ static int take_json(struct scanner *scanner, struct log_record *record, const s
 	struct entry entry = { scanner, line };
 	int r = log_record_json(record, line->text, line->size, take_entry, &entry);
 
+	if (r != 0)
+		return r;
 	/* a line within an entry ends with the entry */
-	if (r == 0 && scanner->outer && log_record_has(record, LOG_RECORD_MESSAGE))
+	if (scanner->outer && log_record_has(record, LOG_RECORD_MESSAGE))
 		take_entry(&entry, record);
-	return r;
+	return 0;
 }
 
 /* Returns whether the line matches only as a truncated one. The next line may then continue it. */

@@ -222,8 +222,9 @@ int catalogue_new(const char *folder, struct catalogue **ret_catalogue, struct e
 		return -ENOMEM;
 	/* the first matching kind wins, so the host's own kinds come before the built-in ones */
 	r = folder ? load_folder(catalogue, folder, error) : 0;
-	if (r == 0)
-		r = load_built_in(catalogue, error);
+	if (r < 0)
+		return r;
+	r = load_built_in(catalogue, error);
 	for (size_t i = 0; r == 0 && i < catalogue->kinds.count; i++) {
 		const struct pattern *pattern = &catalogue->kinds.items[i].pattern;
 

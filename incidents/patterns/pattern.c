@@ -116,9 +116,10 @@ static int parse_braces(struct parser *parser)
 		return pattern_add(parser, special[i]);
 	}
 	r = parse_hole(parser, text);
-	if (r == 0)
-		parser->at = end + 1;
-	return r;
+	if (r < 0)
+		return r;
+	parser->at = end + 1;
+	return 0;
 }
 
 static int parse_pieces(struct parser *parser);
@@ -134,8 +135,9 @@ static int pattern_parse_option(struct parser *parser)
 		return pattern_refuse(parser, "{?...} nested more than 8 deep");
 	r = pattern_add(parser, (struct piece){ .type = PIECE_OPTION });
 	parser->at += 2;
-	if (r == 0)
-		r = parse_pieces(parser);
+	if (r < 0)
+		return r;
+	r = parse_pieces(parser);
 	if (r < 0)
 		return r;
 	if (*parser->at != '}')
