@@ -12,6 +12,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
@@ -201,6 +202,22 @@ int helper_start(const char *job, int type, uint64_t rights, int32_t *ret_pid, i
 	*ret_pid = pid;
 	*ret_socket = take_fd(ours);
 	return 0;
+}
+
+#define NO_NULL_TEXT \
+	"/dev/null: %s; helper processes need it; create it with: mknod -m 666 /dev/null c 1 3"
+
+int helper_explain(int code, struct error *error)
+{
+	if (access("/dev/null", R_OK | W_OK) < 0)
+		return error_set(error, code, NO_NULL_TEXT, strerror(errno));
+	if (access("/proc/self/exe", X_OK) < 0)
+		return error_set(error, code,
+				 "/proc/self/exe: %s; helper processes need it; mount /proc",
+				 strerror(errno));
+	return error_set(error, code,
+			 "cannot start a helper process: %s; check the limits of processes",
+			 strerror(-code));
 }
 
 bool helper_waits_for_cpu(int32_t pid)

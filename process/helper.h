@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/error.h"
+
 /* The hidden mode: this word as the first argument, and the name of a job as the second. */
 #define HELPER_WORD "--helper"
 
@@ -34,6 +36,8 @@ void helper_enter(int argc, char **argv, const struct helper_job *jobs);
  * or SOCK_SEQPACKET. Returns 0 with the process and our end of the socket, or a negative errno.
  */
 int helper_start(const char *job, int type, uint64_t rights, int32_t *ret_pid, int *ret_socket);
+/* Sets the sentence for an error of helper_start(). Returns `code`. */
+int helper_explain(int code, struct error *error);
 
 /* Drops all capabilities except `rights`, for good. Returns 0 or a negative errno. */
 int helper_keep_rights(uint64_t rights);

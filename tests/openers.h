@@ -108,6 +108,6 @@ static inline struct opener *make_opener(uint64_t hold_ns)
 {
 	struct opener *opener = NULL;
 
-	CHECK_EQ(opener_new(hold_ns, &opener), 0);
+	CHECK_EQ(opener_new(hold_ns, &opener, NULL), 0);
 	return opener;
 }

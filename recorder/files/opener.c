@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "process/helper.h"
 #include "recorder/files/dead-files.h"
 #include "recorder/files/fd-cache.h"
 #include "recorder/files/fd-queue.h"
@@ -66,7 +67,7 @@ struct opener {
 	struct opener_counts counts;
 };
 
-int opener_new(uint64_t hold_ns, struct opener **ret_opener)
+int opener_new(uint64_t hold_ns, struct opener **ret_opener, struct error *error)
 {
 	struct opener *opener = calloc(1, sizeof(*opener));
 	int r;
@@ -81,7 +82,7 @@ int opener_new(uint64_t hold_ns, struct opener **ret_opener)
 	if (r < 0) {
 		open_helper_stop(&opener->early);
 		free(opener);
-		return r;
+		return helper_explain(r, error);
 	}
 	pthread_mutex_init(&opener->lock, NULL);
 	pthread_mutex_init(&opener->late_lock, NULL);

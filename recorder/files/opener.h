@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
+#include "base/error.h"
 #include "naming/finder.h"
 #include "recorder/perf/perf-record.h"
 #include "recorder/procs/tracker.h"
@@ -23,7 +24,7 @@ struct opener;
 /*
  * Files stay open until `hold_ns` after a process last mapped them. Returns 0 or a negative errno.
  */
-int opener_new(uint64_t hold_ns, struct opener **ret_opener);
+int opener_new(uint64_t hold_ns, struct opener **ret_opener, struct error *error);
 struct opener *opener_free(struct opener *opener);
 DEFINE_CLEANUP(opener, struct opener *, opener_free)
 

@@ -359,7 +359,7 @@ int recorder_open(struct recorder *recorder, struct error *error)
 	 * opens files when it names a tape, and some no longer exist by then
 	 */
 	r = opener_new(MIN(2 * options->segment_ns + OPENER_SLACK_NS, OPENER_HOLD_MAX_NS),
-		       &recorder->drain.opener);
+		       &recorder->drain.opener, error);
 	return r < 0 ? r : perf_events_open(&events, &recorder->drain.events, error);
 }
 

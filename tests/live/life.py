@@ -401,6 +401,25 @@ def test_mark(folder):
     )
 
 
+NO_DEVICES = ("unshare", "--mount", "sh", "-c", 'mount --bind "$0" /dev && exec "$@"')
+
+
+@live.test()
+def test_no_null(folder):
+    """Where /dev/null does not exist, record says that, and what to do."""
+    (folder / "dev").mkdir()
+    (folder / "settings").touch()
+    command = [PERFTAPE, "record", "--config", folder / "settings", "--store", folder / "store", "--duration", "1s"]
+    done = subprocess.run([*NO_DEVICES, folder / "dev", *command], capture_output=True, text=True, timeout=WAIT)
+    wanted = "perftape: /dev/null: No such file or directory; helper processes need it; create it with: mknod "
+    return expect(
+        "exit code 1 and a message about /dev/null",
+        done.returncode == 1 and done.stderr.startswith(wanted),
+        done.returncode,
+        done.stderr,
+    )
+
+
 @live.test()
 def test_nobody_listens(folder):
     """If standard error is closed, or nobody reads it, no sample is lost and no text gets into the store."""

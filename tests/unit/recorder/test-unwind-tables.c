@@ -171,7 +171,7 @@ static void test_mapping(void)
 	struct perf_record record;
 	uint32_t module;
 
-	CHECK_EQ(opener_new(60 * NSEC_PER_SEC, &opener), 0);
+	CHECK_EQ(opener_new(60 * NSEC_PER_SEC, &opener, NULL), 0);
 	host_init(&host,
 		  (struct unwind_tables_options){
 			  .finder = { .live = true, .delegate = opener_find, .context = opener } });
