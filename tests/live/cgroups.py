@@ -7,7 +7,6 @@ Usage: cgroups.py PERFTAPE LOAD
 
 import os
 import pathlib
-import re
 import signal
 import subprocess
 import sys
@@ -15,6 +14,7 @@ import time
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS / "tools"))
+import cgroup_folders  # noqa: E402
 import live  # noqa: E402
 import recorders  # noqa: E402
 from recorders import PERFTAPE, WAIT, expect, is_spooled, query, seconds_of, start, stop, wait_for  # noqa: E402
@@ -23,15 +23,7 @@ LOAD = os.path.abspath(sys.argv[2])
 MEMORY = pathlib.Path("/sys/fs/cgroup/memory")
 
 
-def find_unified():
-    """The folder of the unified hierarchy; None if perf events have a hierarchy of their own."""
-    if re.search(r"^\d+:[^:]*\bperf_event\b", pathlib.Path("/proc/self/cgroup").read_text(), re.MULTILINE):
-        return None
-    mounts = (line.split() for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines())
-    return next((pathlib.Path(words[4]) for words in mounts if words[words.index("-") + 1] == "cgroup2"), None)
-
-
-UNIFIED = find_unified()
+UNIFIED = cgroup_folders.find_unified()
 
 
 def work(seconds):
