@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -220,7 +221,7 @@ int helper_explain(int code, struct error *error)
 			 strerror(-code));
 }
 
-bool helper_waits_for_cpu(int32_t pid)
+static bool helper_is_runnable(int32_t pid)
 {
 	_cleanup_free_ char *text = NULL;
 	char path[40], *end;
@@ -230,4 +231,21 @@ bool helper_waits_for_cpu(int32_t pid)
 		return false;
 	end = strrchr(text, ')');
 	return end && strncmp(end, ") R", 3) == 0;
+}
+
+bool helper_waits_for_cpu(int32_t pid)
+{
+	_cleanup_free_ char *text = NULL;
+	char path[60], *rest, *child;
+
+	if (helper_is_runnable(pid))
+		return true;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
+	if (file_read(path, 4096, &text, NULL) < 0)
+		return false;
+	rest = text;
+	while ((child = strsep(&rest, " ")))
+		if (*child && helper_is_runnable(atoi(child)))
+			return true;
+	return false;
 }

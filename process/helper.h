@@ -41,5 +41,8 @@ int helper_explain(int code, struct error *error);
 
 /* Drops all capabilities except `rights`, for good. Returns 0 or a negative errno. */
 int helper_keep_rights(uint64_t rights);
-/* Returns whether a process is ready to run and waits for a CPU. */
+/*
+ * Returns whether a process is ready to run and waits for a CPU, or whether one of its children is
+ * and does: a helper waits for its own helper, also for the start of one.
+ */
 bool helper_waits_for_cpu(int32_t pid);

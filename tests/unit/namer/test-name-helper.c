@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "process/fd-message.h"
 #include "base/file.h"
@@ -19,6 +20,7 @@
 #include "namer/name-helper.h"
 #include "namer/name-server.h"
 #include "process/sandbox.h"
+#include "tests/wait.h"
 
 #define ADDRESS 0x1234
 
@@ -348,7 +350,46 @@ static void test_waits(void)
 	CHECK(waiting.calls >= 4);
 }
 
-CHECK_MAIN({ "names and labels come from the helper", test_good },
+/* Starts a process that waits for its child, which computes. */
+static pid_t start_waiting(pid_t *ret_child)
+{
+	int pipes[2];
+	pid_t pid;
+
+	CHECK_EQ(pipe(pipes), 0);
+	pid = fork();
+	if (pid == 0) {
+		pid_t child = fork();
+
+		if (child == 0)
+			for (;;)
+				__asm__ volatile("");
+		CHECK_EQ(write(pipes[1], &child, sizeof(child)), (ssize_t)sizeof(child));
+		for (;;)
+			pause();
+	}
+	CHECK_EQ(read(pipes[0], ret_child, sizeof(*ret_child)), (ssize_t)sizeof(*ret_child));
+	close(pipes[0]);
+	close(pipes[1]);
+	return pid;
+}
+
+/* A helper that waits for its own helper does not hang. */
+static void test_helper_of_helper(void)
+{
+	pid_t child = 0, pid = start_waiting(&child);
+
+	WAIT_UNTIL(helper_waits_for_cpu(child));
+	CHECK(helper_waits_for_cpu(pid));
+	kill(child, SIGSTOP);
+	WAIT_UNTIL(!helper_waits_for_cpu(pid));
+	kill(child, SIGKILL);
+	kill(pid, SIGKILL);
+	CHECK_EQ(waitpid(pid, NULL, 0), pid);
+}
+
+CHECK_MAIN({ "a helper that waits for its own helper is not blocked", test_helper_of_helper },
+	   { "names and labels come from the helper", test_good },
 	   { "a helper that dies costs one answer", test_dies },
 	   { "a helper that hangs or spins costs one answer", test_slow },
 	   { "a helper that sends single bytes costs one answer", test_trickle },
