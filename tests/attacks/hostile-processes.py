@@ -69,6 +69,16 @@ def test_forged_stacks(folder):
     return attacks.beside(folder, lambda place, hostile: attacker(place, hostile, "forged-stacks", 12))
 
 
+def run_names(folder, hostile):
+    return [process for _ in attacks.CPUS for process in attacker(folder, hostile, "run-names")]
+
+
+@live.test(alone=True)
+def test_run_names(folder):
+    """Code that runs under ever new paths of almost 4 KB, which do not compress."""
+    return attacks.beside(folder, run_names, seconds=12)
+
+
 @live.test(alone=True)
 def test_exec_storm(folder):
     """Programs that start and end as fast as they can, each with a share of its own."""
