@@ -298,6 +298,9 @@ static void print_losses(const struct scan *scan, const struct scan_summary *sum
 		say(scan->invocation,
 		    "%llu line%s doubtful: the log does not show where the kernel's messages begin",
 		    (unsigned long long)scan->doubtful, plural(scan->doubtful));
+	if (scan->map.unplaced)
+		warn("%s jumps between segments too often; later lines keep its own times",
+		     scan->log.name);
 	if (scan->unclear)
 		warn("%s names several zones: %llu incident%s without a time; use a log in UTC",
 		     scan->unclear_zone, (unsigned long long)scan->unclear, plural(scan->unclear));

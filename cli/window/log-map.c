@@ -61,6 +61,12 @@ static uint64_t log_map_outside(uint64_t time_ns, uint64_t from_ns, uint64_t to_
 	return time_ns < from_ns ? from_ns - time_ns : time_ns > to_ns ? time_ns - to_ns : 0;
 }
 
+/*
+ * A log in order needs each tape once. The lines of a forged log may jump between tapes, and each
+ * jump loads one. So this many loads beyond the number of segments are allowed.
+ */
+#define LOADS_FREE 4096
+
 bool log_map_load(struct log_map *map, const struct store_segment *segment)
 {
 	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_CONTEXT, 1 };
@@ -68,6 +74,11 @@ bool log_map_load(struct log_map *map, const struct store_segment *segment)
 
 	if (map->tape && strcmp(map->tape_name, segment->name) == 0)
 		return true;
+	if (map->loads >= LOADS_FREE + map->segments.list.count) {
+		map->unplaced++;
+		return false;
+	}
+	map->loads++;
 	map->tape = tape_free(map->tape);
 	r = store_reader_load(map->reader, segment, &want, &map->tape, NULL);
 	if (r == -ENOMEM)

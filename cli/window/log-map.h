@@ -22,6 +22,8 @@ struct log_map {
 	/* The last tape that was loaded, for its anchors and gauges. */
 	struct tape *tape;
 	char tape_name[64];
+	/* Number of tapes that were loaded, and of lines for which no more were. */
+	uint64_t loads, unplaced;
 	/* -ENOMEM if a tape could not be loaded because memory ran out */
 	int failed;
 };

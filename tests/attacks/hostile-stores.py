@@ -8,6 +8,8 @@ Usage: hostile-stores.py PERFTAPE MANY_CPUS
 
 import contextlib
 import ctypes
+import datetime
+import json
 import os
 import pathlib
 import random
@@ -39,6 +41,7 @@ SECONDS_MAX = 5
 ANSWER = re.compile(rb"perftape: (?:window |note: |gap: |[^\n]*; covered )[^\n]*\n")
 LINES_MAX = 8  # lines of an answer, with the lines about its coverage
 NOTES_BYTES = 9 << 20
+JUMPS = 20000  # lines
 MANY = 12  # segments: more than the threads that fit into the memory
 SECRET = "root's own words\n"
 HOSTILE_NAME = b"\x1b[31m\xc2\x9b\x07;=x"
@@ -444,6 +447,25 @@ def test_packed_log(folder, _store):
         yield f"incidents scan of {bomb.stat().st_size} bytes: {code.returncode}, {code.stderr}"
 
 
+def test_jumping_log(folder, store):
+    """A log of which each line is in another segment than the line before it."""
+    log = folder / "jumping.log"
+    said = run("segments", "--json", "--store", store).stdout.splitlines()
+    rows = [row for row in map(json.loads, said) if "begin" in row]
+    begins = [datetime.datetime.fromisoformat(row["begin"].rstrip("Z") + "+00:00").timestamp() for row in rows]
+    booted = time.time() - time.monotonic()
+    stamps = [begin - booted + 0.2 for begin in begins]
+    hung = "INFO: task x:1 blocked for more than 120 seconds."
+    log.write_text("".join(f"[{stamps[i % len(stamps)]:.6f}] {hung}\n" for i in range(JUMPS)))
+    code, said, errors, memory, seconds = costs(["incidents", "scan", "--json", "--store", store, log], folder)
+    if code or said.count(b"task.hung") != JUMPS:
+        yield f"incidents scan of {JUMPS} jumps: {code}, {said.count(b'task.hung')} incidents, {errors[:300]}"
+    if b"jumps between segments" not in errors:
+        yield f"it does not say that times are those of the log: {errors[:300]}"
+    if memory > MEMORY_MAX or seconds > SECONDS_MAX:
+        yield f"incidents scan of {JUMPS} jumps: {memory >> 20} MB, {seconds:.1f} s of CPU"
+
+
 # The state of ship, and what a follower leaves
 
 
@@ -497,7 +519,7 @@ def main():
         base.chmod(0o755)
         store = recorded(base)
         users = (test_answers, test_foreign_store, test_moved_store, test_modes, test_terminal)
-        for test in (*users, test_state, test_packed_log, test_readers):
+        for test in (*users, test_state, test_packed_log, test_jumping_log, test_readers):
             folder = base / test.__name__
             folder.mkdir()
             checks.append((test.__doc__, list(test(folder, store))))
