@@ -395,7 +395,7 @@ static void common_put_signs(struct common_sheet *sheet)
 static void common_put_unknown(struct common_sheet *sheet)
 {
 	const struct common_answer *answer = sheet->answer;
-	unsigned int alone = answer->cases.count - answer->unread - answer->compared;
+	unsigned int alone = answer->cases.count - answer->unread - answer->late - answer->compared;
 
 	if (answer->unread)
 		labelled_lines_say(&sheet->lines, "%u incident%s no samples", answer->unread,
@@ -409,7 +409,11 @@ static void common_put_unknown(struct common_sheet *sheet)
 				   "%s%u damaged segment%s (perftape verify names the damage)",
 				   sheet->lines.line.size ? "; " : "", answer->damaged,
 				   plural(answer->damaged));
-	if (answer->limited)
+	if (answer->late)
+		labelled_lines_say(&sheet->lines, "%s%u incident%s not read, to answer in time",
+				   sheet->lines.line.size ? "; " : "", answer->late,
+				   answer->late == 1 ? " was" : "s were");
+	else if (answer->limited)
 		labelled_lines_say(&sheet->lines,
 				   "%ssome controls were not read, to answer in time",
 				   sheet->lines.line.size ? "; " : "");

@@ -276,7 +276,7 @@ static int explain_all_answer(struct explain_all *all)
 	if (r < 0)
 		return fail(r, &error);
 	code = explain_all_print(all);
-	if (code == EXIT_DONE && (all->answer.unread || all->answer.damaged) &&
+	if (code == EXIT_DONE && (all->answer.unread || all->answer.damaged || all->answer.late) &&
 	    option_given(all->invocation, "strict"))
 		return EXIT_PARTIAL;
 	return code;

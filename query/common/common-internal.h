@@ -11,6 +11,8 @@
 #include "store/disk/segment-row.h"
 
 #define NO_CPU UINT32_MAX
+/* An incident with fewer controls is not compared. */
+#define COMMON_CONTROLS_LEAST 3
 /*
  * Segments of this size in all are read without a limit of time, so that the answer does not depend
  * on how busy this machine is.
@@ -59,7 +61,8 @@ struct common_window {
 	/* index of the host's segments */
 	size_t segment;
 	uint64_t from_ns, to_ns;
-	bool read;
+	/* there was time for it, and its samples could be read */
+	bool tried, read;
 	uint32_t full_cpu;
 };
 

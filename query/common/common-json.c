@@ -150,6 +150,7 @@ static void common_json_study(struct buffer *json, const struct common_answer *a
 	json_close(json, ']');
 	common_json_count(json, "compared", answer->compared);
 	common_json_count(json, "not_recorded", answer->unread);
+	common_json_count(json, "not_read_in_time", answer->late);
 	common_json_count(json, "damaged_segments", answer->damaged);
 	common_json_count(json, "controls", answer->controls);
 	common_json_count(json, "apart_ns", answer->apart_ns);

@@ -167,6 +167,8 @@ struct common_answer {
 	array_of(uint32_t) hosts;
 	/* incidents that were read and have controls, and incidents without samples */
 	unsigned int compared, unread;
+	/* incidents that the time limit left out */
+	unsigned int late;
 	/* segments with such windows whose samples cannot be read */
 	unsigned int damaged;
 	/* controls */

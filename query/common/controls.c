@@ -16,7 +16,6 @@
 
 /* All controls together, and those of one incident. */
 #define ALL_MOST 240
-#define EACH_LEAST 3
 #define EACH_MOST 40
 /* The places in a stratum that are tried. */
 #define PLACES_LEAST 400
@@ -139,7 +138,7 @@ static int controls_take(struct controls *controls, const struct common_host *ho
 						.from_ns = place->at_ns,
 						.to_ns = place->at_ns + length_ns };
 
-		if (place->foreign && taken >= EACH_LEAST)
+		if (place->foreign && taken >= COMMON_CONTROLS_LEAST)
 			break;
 		if (quiet_overlaps(&host->excluded, window.from_ns, window.to_ns))
 			continue;
@@ -352,7 +351,8 @@ static int controls_init(struct controls *controls)
 	const struct common_run *run = controls->run;
 	size_t cases = run->answer->cases.count;
 
-	controls->each = MAX(EACH_LEAST, MIN(EACH_MOST, ALL_MOST / MAX(cases, (size_t)1)));
+	controls->each =
+		MAX(COMMON_CONTROLS_LEAST, MIN(EACH_MOST, ALL_MOST / MAX(cases, (size_t)1)));
 	controls->own = calloc(cases + 1, sizeof(*controls->own));
 	controls->next = calloc(cases + 1, sizeof(*controls->next));
 	controls->hosts = calloc(run->hosts.count + 1, sizeof(*controls->hosts));

@@ -26,7 +26,6 @@ static int full_sign_compare(const void *a, const void *b)
 /* Sets since when a CPU was full, from the spikes of a host. */
 static int full_sign_find(struct common_run *run, size_t number, struct error *error)
 {
-	static const struct filter everything;
 	struct common_case *of = &run->answer->cases.items[number];
 	struct spikes_options search = {
 		.question = run->options->question,
@@ -34,10 +33,14 @@ static int full_sign_find(struct common_run *run, size_t number, struct error *e
 		.busy = FULL_BUSY,
 		.all = true,
 	};
+	/* other CPUs do not matter, and take most of the time */
+	_cleanup_(filter_done) struct filter filter = { 0 };
 	struct spikes spikes = { 0 };
-	int r;
+	int r = cpu_filter_add(&filter.cpus, of->full_cpu);
 
-	search.question.filter = &everything;
+	if (r < 0)
+		return r;
+	search.question.filter = &filter;
 	search.question.window = (struct window){
 		.from_ns = of->stall_from_ns - MIN(of->stall_from_ns, FULL_BEFORE_NS),
 		.to_ns = of->stall_to_ns,

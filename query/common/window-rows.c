@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A worker reads a segment once for all windows in it: the samples, and the gauges. The incidents'
- * windows come first, then the first control of each, and so on. So whenever the time is up, each
- * incident has about as many controls.
+ * A worker reads a segment once for all windows in it: the samples, and the gauges. The incidents
+ * come first, in an order of chance, each with the fewest controls that make it comparable. Then
+ * come the further controls: the next one of each incident, and so on. So whenever the time is up,
+ * the incidents that were read are comparable, and have about as many controls.
  */
 #include <errno.h>
 #include <math.h>
@@ -38,7 +39,9 @@ struct rows_item {
 	size_t segment;
 	/* indexes of `order` */
 	size_t from, to;
+	/* 0: needed to compare an incident at all; then the order of the incidents */
 	uint32_t rank;
+	uint64_t set;
 };
 
 struct rows {
@@ -365,8 +368,12 @@ static int rows_work(void *context, unsigned int worker, size_t number)
 	uint64_t sample_ns;
 	int r;
 
-	for (size_t i = item->from; i < item->to; i++)
-		wanted.to_ns = MAX(wanted.to_ns, windows[rows->order.items[i]].to_ns);
+	for (size_t i = item->from; i < item->to; i++) {
+		struct common_window *window = &run->windows.items[rows->order.items[i]];
+
+		window->tried = true;
+		wanted.to_ns = MAX(wanted.to_ns, window->to_ns);
+	}
 	r = store_reader_load(run->options->stores[segment->store].reader, &segment->about, &wanted,
 			      &tape, NULL);
 	if (r < 0)
@@ -409,6 +416,8 @@ static int rows_compare_items(const void *a, const void *b)
 
 	if (left->rank != right->rank)
 		return left->rank < right->rank ? -1 : 1;
+	if (left->set != right->set)
+		return left->set < right->set ? -1 : 1;
 	return (left->from > right->from) - (left->from < right->from);
 }
 
@@ -424,15 +433,18 @@ static int rows_add_items(struct rows *rows)
 			rows_compare_windows, run->windows.items);
 	for (size_t i = 0; i < rows->order.count; i++) {
 		const struct common_window *window = &run->windows.items[rows->order.items[i]];
+		uint32_t rank = window->rank <= COMMON_CONTROLS_LEAST ? 0 : window->rank;
+		uint64_t set = rank ? 0 : hash_u64(window->set);
 		struct rows_item *last =
 			rows->items.count ? &rows->items.items[rows->items.count - 1] : NULL;
 
 		if (last && last->host == window->host && last->segment == window->segment) {
 			last->to++;
-			last->rank = MIN(last->rank, window->rank);
+			last->set = MIN(last->set, set);
+			last->rank = MIN(last->rank, rank);
 		} else if (array_push(&rows->items,
 				      (struct rows_item){ window->host, window->segment, i, i + 1,
-							  window->rank }) < 0) {
+							  rank, set }) < 0) {
 			return -ENOMEM;
 		}
 	}
@@ -450,6 +462,8 @@ static void rows_count(struct common_run *run)
 		const struct common_window *window = &run->windows.items[i];
 		struct common_case *of = &answer->cases.items[window->set];
 
+		if (!window->rank)
+			answer->late += !window->tried;
 		if (window->rank || !window->read)
 			continue;
 		of->read = true;
@@ -457,6 +471,7 @@ static void rows_count(struct common_run *run)
 	}
 	for (size_t i = 0; i < answer->cases.count; i++)
 		answer->unread += !answer->cases.items[i].read;
+	answer->unread -= MIN(answer->late, answer->unread);
 }
 
 /* Returns the size of all segments to read. */

@@ -191,6 +191,64 @@ static void test_rows(void)
 	bounds_done(&run);
 }
 
+static struct tape *one_thread(unsigned int begin)
+{
+	struct tape *tape = tapes_new(begin, begin + SECONDS);
+	uint32_t thread = tapes_thread(tape, 7, 7, "work");
+	uint32_t stack = tapes_kernel(tape, "do_syscall_64;vfs_read");
+
+	for (uint64_t i = 0; i < 97 * SECONDS; i++)
+		tapes_sample(tape, tape->begin_ns + i * NSEC_PER_SEC / 97 / 1000 * 1000, 0, thread,
+			     stack);
+	return tape;
+}
+
+/* An incident that there was no time for is not one without samples. */
+static void test_time(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct common_store stores[1] = { { 0 } };
+	const struct common_options options = { .stores = stores, .store_count = 1, .threads = 1 };
+	struct common_answer answer = { 0 };
+	struct common_run run = { .options = &options,
+				  .answer = &answer,
+				  .lock = PTHREAD_MUTEX_INITIALIZER };
+	struct error error = { 0 };
+
+	tapes_store_init(&store);
+	for (unsigned int i = 0; i < 3; i++)
+		tapes_store_put(&store, one_thread(i * SECONDS));
+	CHECK_EQ(store_reader_open(store.path, &stores[0].reader, &error), 0);
+	for (uint64_t i = 0; i < 3; i++) {
+		uint64_t from_ns = TAPES_REALTIME + i * SECONDS * NSEC_PER_SEC;
+		struct common_window window = { .set = i,
+						.segment = i,
+						.from_ns = from_ns,
+						.to_ns = from_ns + SECONDS * NSEC_PER_SEC };
+
+		CHECK_EQ(array_push(&answer.cases,
+				    (struct common_case){ .stall_to_ns = window.to_ns }),
+			 0);
+		CHECK_EQ(array_push(&run.windows, window), 0);
+	}
+	CHECK_EQ(common_hosts_read(&run, &error), 0);
+	/* small segments are read without a limit */
+	for (size_t i = 0; i < 3; i++)
+		run.hosts.items[0].segments.items[i].about.bytes = COMMON_FEW_BYTES;
+	CHECK_EQ(common_window_rows_read(&run, &error), 0);
+	/* the limit is 0, and one segment is always read */
+	CHECK_EQ(answer.late, 2);
+	CHECK_EQ(answer.unread, 0);
+	CHECK(answer.limited);
+	for (size_t i = 0; i < 3; i++)
+		CHECK_EQ(answer.cases.items[i].read, run.windows.items[i].tried);
+	common_hosts_done(&run);
+	store_reader_close(stores[0].reader);
+	pthread_mutex_destroy(&run.lock);
+	common_done(&answer);
+	bounds_done(&run);
+}
+
 /* A window has no more gauges than the bound. The gauges of all CPUs are one of them. */
 static void test_gauges(void)
 {
@@ -227,7 +285,8 @@ static const struct check_test tests[] = { { "names have bounds", test_names },
 					   { "the highest value counts", test_highest },
 					   { "rows have bounds", test_cells },
 					   { "rows of a window have bounds", test_rows },
-					   { "gauges of a window have bounds", test_gauges } };
+					   { "gauges of a window have bounds", test_gauges },
+					   { "the time of an answer has a bound", test_time } };
 
 int main(void)
 {
