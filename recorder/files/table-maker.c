@@ -118,7 +118,11 @@ static int find_and_make(struct table_maker *maker, const struct table_request *
 void table_maker_make(struct table_maker *maker, struct table_request *request,
 		      struct table_answer *ret_answer)
 {
-	struct table_answer answer = { .ticket = request->ticket, .asked_ns = request->asked_ns };
+	struct table_answer answer = {
+		.ticket = request->ticket,
+		.owner = request->owner,
+		.asked_ns = request->asked_ns,
+	};
 	uint64_t begun_ns = name_helper_spent_ns(maker->helper);
 
 	answer.result = -EDQUOT;
@@ -278,7 +282,8 @@ struct table_maker *table_maker_free(struct table_maker *maker)
 /*
  * Adds a request behind those that wait. Returns false if all places are taken, or those of the
  * request's owner. Half of these are for urgent requests only, because an owner may map ever new
- * files that are never sampled.
+ * files that are never sampled. An answer keeps the place of its request until the draining thread
+ * takes it, because requests that fail at once could fill all places with answers.
  */
 static bool table_maker_add(struct table_maker *maker, const struct table_request *request)
 {
@@ -293,6 +298,8 @@ static bool table_maker_add(struct table_maker *maker, const struct table_reques
 		turn = maker->requests.items[i].turn;
 		own++;
 	}
+	for (size_t i = 0; i < maker->answers.count; i++)
+		own += maker->answers.items[i].owner == request->owner;
 	if (own >= own_max)
 		return false;
 	maker->requests.items[maker->requests.count] = *request;

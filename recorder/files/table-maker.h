@@ -18,7 +18,7 @@
 #include "naming/finder.h"
 #include "unwind/unwind-table.h"
 
-/* The greatest number of requests and answers that wait, and of requests of one owner. */
+/* The greatest number of requests and answers that wait, and of those of one owner. */
 #define TABLE_REQUESTS_MAX 256
 #define TABLE_REQUESTS_OWN 128
 
@@ -44,6 +44,7 @@ struct table_request {
 
 struct table_answer {
 	uint64_t ticket;
+	uint64_t owner;
 	/*
 	 * 0: a table; 1: the request had `check`, and the file did not change; negative errno: no
 	 * table; -EDQUOT: the owner of the request has used up the time for its tables.

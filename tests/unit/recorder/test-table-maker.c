@@ -118,5 +118,25 @@ static void test_places(void)
 	CHECK_EQ(host.owners[2], HONEST);
 }
 
+static void test_answers(void)
+{
+	_cleanup_(host_done) struct host host;
+	struct table_answer answer;
+
+	host_init(&host);
+	occupy(&host);
+	for (int i = 0; i < TABLE_REQUESTS_OWN; i++)
+		CHECK(ask(&host, HOSTILE, true));
+	/* the last request is in the finder, and the others are answers that nobody took */
+	let_pass(&host, TABLE_REQUESTS_OWN);
+	CHECK(!ask(&host, HOSTILE, true));
+	CHECK(ask(&host, HONEST, false));
+	CHECK(table_maker_take(host.maker, &answer));
+	CHECK_EQ(answer.owner, HOSTILE);
+	CHECK(ask(&host, HOSTILE, true));
+}
+
 CHECK_MAIN({ "owners take turns, also before urgent requests of others", test_turns },
-	   { "one owner does not take all places, nor do files that no walk needs", test_places })
+	   { "one owner does not take all places, nor do files that no walk needs", test_places },
+	   { "an owner's answers keep places, so that failures leave some to others",
+	     test_answers })
