@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+
 #define array_of(type)           \
 	struct {                 \
 		type *items;     \
@@ -41,3 +43,12 @@ int array_grow(void *items, size_t *capacity, size_t count, size_t size);
 		(array)->items = NULL;                  \
 		(array)->count = (array)->capacity = 0; \
 	} while (0)
+
+/* The cleanup of a variable that is an array: frees its items at the end of the scope. */
+static inline void cleanup_array(void *array)
+{
+	/* the items are the first member of any array */
+	free(*(void **)array);
+}
+
+#define _cleanup_array_ _cleanup_(cleanup_array)

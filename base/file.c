@@ -111,10 +111,27 @@ int file_sync_dir(const char *dir)
 	return fd < 0 || fsync(fd) < 0 ? -errno : 0;
 }
 
+/* Writes the file under a temporary name, and renames it when it is on the disk. */
+static int file_replace_with(int dir_fd, const char *temporary, const char *name, const void *data,
+			     size_t size)
+{
+	_cleanup_close_ int fd = openat(dir_fd, temporary,
+					O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640);
+	int r;
+
+	if (fd < 0)
+		return -errno;
+	r = file_write_all(fd, data, size);
+	if (r < 0)
+		return r;
+	if (!mutated("skip-fsync") && fsync(fd) < 0)
+		return -errno;
+	return renameat(dir_fd, temporary, dir_fd, name) < 0 ? -errno : 0;
+}
+
 int file_replace(const char *dir, const char *name, const void *data, size_t size)
 {
 	_cleanup_close_ int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	_cleanup_close_ int fd = -1;
 	char temporary[NAME_MAX + 1];
 	int r;
 
@@ -124,14 +141,7 @@ int file_replace(const char *dir, const char *name, const void *data, size_t siz
 		return -ENAMETOOLONG;
 	/* another user may have put a file or a link there, if others can write to the folder */
 	unlinkat(dir_fd, temporary, 0);
-	fd = openat(dir_fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640);
-	if (fd < 0)
-		return -errno;
-	r = file_write_all(fd, data, size);
-	if (r == 0 && !mutated("skip-fsync") && fsync(fd) < 0)
-		r = -errno;
-	if (r == 0 && renameat(dir_fd, temporary, dir_fd, name) < 0)
-		r = -errno;
+	r = file_replace_with(dir_fd, temporary, name, data, size);
 	if (r < 0) {
 		unlinkat(dir_fd, temporary, 0);
 		return r;

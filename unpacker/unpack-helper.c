@@ -183,6 +183,17 @@ static int unpack_helper_send(struct unpack_helper *helper, const void *bytes, s
 				       helper);
 }
 
+static int unpack_helper_exchange(struct unpack_helper *helper, const void *data, uint32_t size,
+				  unpack_give *give, void *context, int *ret_result)
+{
+	int r = unpack_helper_send(helper, &size, sizeof(size));
+
+	if (r < 0)
+		return r;
+	r = unpack_helper_send(helper, data, size);
+	return r < 0 ? r : unpack_helper_take(helper, give, context, ret_result);
+}
+
 static int unpack_helper_ask(struct unpack_helper *helper, const void *data, uint32_t size,
 			     unpack_give *give, void *context)
 {
@@ -191,11 +202,7 @@ static int unpack_helper_ask(struct unpack_helper *helper, const void *data, uin
 	if (helper->socket < 0)
 		return -EPROTO;
 	unpack_helper_begin_part(helper);
-	r = unpack_helper_send(helper, &size, sizeof(size));
-	if (r == 0)
-		r = unpack_helper_send(helper, data, size);
-	if (r == 0)
-		r = unpack_helper_take(helper, give, context, &result);
+	r = unpack_helper_exchange(helper, data, size, give, context, &result);
 	if (r < 0)
 		unpack_helper_end(helper);
 	return r < 0 ? r : result;

@@ -57,20 +57,26 @@ static int unpack_server_answer(int socket, struct unpack_decoder *decoder)
 	return unpack_server_send(socket, r);
 }
 
-int unpack_server_run(int socket)
+static int unpack_server_serve(int socket)
 {
 	const struct sandbox_limits limits = { MEMORY_BYTES, CPU_SECONDS, FILES };
 	_cleanup_(cleanup_unpack_decoder) struct unpack_decoder *decoder = NULL;
 	uint8_t head[UNPACK_HEAD];
-	int r;
+	int r = sandbox_enter(&limits);
 
-	prctl(PR_SET_NAME, "perftape-unpack");
-	r = sandbox_enter(&limits);
-	if (r == 0)
-		r = fd_message_receive_all(socket, head, sizeof(head));
-	if (r == 0)
-		r = unpack_decoder_new(head, &decoder);
+	if (r < 0)
+		return r;
+	r = fd_message_receive_all(socket, head, sizeof(head));
+	if (r < 0)
+		return r;
+	r = unpack_decoder_new(head, &decoder);
 	while (r == 0)
 		r = unpack_server_answer(socket, decoder);
-	return r == -EPIPE ? 0 : 1;
+	return r;
+}
+
+int unpack_server_run(int socket)
+{
+	prctl(PR_SET_NAME, "perftape-unpack");
+	return unpack_server_serve(socket) == -EPIPE ? 0 : 1;
 }
