@@ -471,6 +471,28 @@ static int write_table(const struct table_builder *builder, struct buffer *bytes
 	return buffer_failed(bytes) ? -ENOMEM : 0;
 }
 
+static int builder_run(struct table_builder *builder)
+{
+	const struct unwind_source *source = builder->source;
+	int r = cfi_entries_read(source->frame, source->frame_size, source->frame_address,
+				 source->frame_open_end, builder_place_function, builder,
+				 &builder->entries);
+
+	if (r < 0)
+		return r;
+	r = builder_sort_functions(builder);
+	if (r < 0)
+		return r;
+	r = add_first_rules(builder);
+	if (r < 0)
+		return r;
+	r = run_commons(builder);
+	if (r < 0)
+		return r;
+	r = builder_add_functions(builder);
+	return r < 0 ? r : shape_end(&builder->shape);
+}
+
 int unwind_table_build(const struct unwind_source *source, struct buffer *ret_bytes)
 {
 	_cleanup_(table_builder_done) struct table_builder builder = { .source = source };
@@ -478,19 +500,8 @@ int unwind_table_build(const struct unwind_source *source, struct buffer *ret_by
 
 	if (source->frame_size > UNWIND_FRAME_MAX)
 		return -EFBIG;
-	r = cfi_entries_read(source->frame, source->frame_size, source->frame_address,
-			     source->frame_open_end, builder_place_function, &builder,
-			     &builder.entries);
-	if (r == 0)
-		r = builder_sort_functions(&builder);
-	if (r == 0)
-		r = add_first_rules(&builder);
-	if (r == 0)
-		r = run_commons(&builder);
-	if (r == 0)
-		r = builder_add_functions(&builder);
-	if (r == 0)
-		r = shape_end(&builder.shape);
+	r = builder_run(&builder);
+	/* the table needs memory, too */
 	array_done(&builder.placed);
 	return r < 0 ? r : write_table(&builder, ret_bytes);
 }
