@@ -156,17 +156,19 @@ static int busy_add_thread(struct builder *builder, uint32_t thread, uint32_t *r
 	const struct tape_thread *row = &builder->tape->threads.items[thread];
 	uint32_t *id = &builder->thread_ids.items[thread];
 	struct busy_thread ours = { row->pid, row->tid, 0 };
-	int r = 0;
+	int r;
 
 	if (!*id) {
 		r = busy_add_name(builder->busy, tape_string(builder->tape, row->comm), &ours.comm);
-		if (r == 0)
-			r = array_push(&builder->busy->threads, ours);
-		if (r == 0)
-			*id = builder->busy->threads.count;
+		if (r < 0)
+			return r;
+		r = array_push(&builder->busy->threads, ours);
+		if (r < 0)
+			return r;
+		*id = builder->busy->threads.count;
 	}
 	*ret_id = *id;
-	return r;
+	return 0;
 }
 
 static enum stack_class_kind busy_kind_of(const struct builder *builder,
@@ -396,9 +398,16 @@ static int compare_cells(const void *a, const void *b)
 	return (left->slot > right->slot) - (left->slot < right->slot);
 }
 
+static int busy_builder_run(struct builder *builder)
+{
+	int r = busy_builder_init(builder);
+
+	return r < 0 ? r : make_cells(builder);
+}
+
 int busy_make(const struct tape *tape, struct busy *busy)
 {
-	struct builder builder = {
+	_cleanup_(busy_builder_done) struct builder builder = {
 		.tape = tape,
 		.busy = busy,
 		.sample_ns = stack_class_sample_ns(tape, 0),
@@ -409,13 +418,12 @@ int busy_make(const struct tape *tape, struct busy *busy)
 	*busy = (struct busy){ .known = builder.sample_ns &&
 					builder.sample_ns <= NSEC_PER_SEC / SAMPLES_LEAST };
 	if (busy->known)
-		r = busy_builder_init(&builder);
-	if (r == 0 && busy->known)
-		r = make_cells(&builder);
-	if (r == 0 && busy->cells.count)
+		r = busy_builder_run(&builder);
+	if (r < 0)
+		return r;
+	if (busy->cells.count)
 		qsort(busy->cells.items, busy->cells.count, sizeof(*busy->cells.items),
 		      compare_cells);
 	busy->cpus = MAX(busy->cpus, stack_class_host_cpus(tape));
-	busy_builder_done(&builder);
-	return r;
+	return 0;
 }

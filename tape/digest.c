@@ -549,11 +549,13 @@ static int digest_add_cpus(struct maker *maker)
 		uint32_t cpu = digest->cpus.items[i], to = maker->ends.items[cpu];
 
 		r = add_cpu(maker, from, to, maker->intervals ? &unused : &digest->cells.items[i]);
+		if (r < 0)
+			return r;
 		digest_take_rows(maker, cpu);
-		if (r == 0)
-			r = take_pairs(maker);
-		if (r == 0)
-			r = digest_put_cores(maker, cpu);
+		r = take_pairs(maker);
+		if (r < 0)
+			return r;
+		r = digest_put_cores(maker, cpu);
 		from = to;
 	}
 	return r;

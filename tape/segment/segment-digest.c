@@ -252,7 +252,6 @@ static int outline_take(const struct decoding *decoding, struct section_reader *
 	if (r < 0)
 		return r;
 	r = outline_decode(column.data, column.size, &outline);
-	outline_done(&outline);
 	if (r == 0 && context)
 		buffer_bytes(context, column.data, column.size);
 	reader_take(&column, column.size);

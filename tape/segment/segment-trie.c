@@ -78,7 +78,7 @@ static int segment_trie_add_samples(struct trie *trie, const struct tape *tape,
 
 int trie_build(struct trie *trie, const struct tape *tape, struct dictionary *dictionary)
 {
-	struct table table = { 0 };
+	_cleanup_(table_done) struct table table = { 0 };
 	int r;
 
 	*trie = (struct trie){ 0 };
@@ -87,7 +87,6 @@ int trie_build(struct trie *trie, const struct tape *tape, struct dictionary *di
 	if (!trie->sample_path || !trie->cpu_samples)
 		return -ENOMEM;
 	r = segment_trie_add_samples(trie, tape, dictionary, &table);
-	table_done(&table);
 	for (size_t i = 0; r == 0 && i < trie->function.count; i++)
 		dictionary->functions.items[trie->function.items[i]].uses++;
 	return r < 0 ? r : dictionary_rank(dictionary);
@@ -483,27 +482,36 @@ struct trie_target {
 	struct leaves *leaves;
 };
 
+static void trie_readers_done(struct trie_readers *columns)
+{
+	free(columns->path);
+	free(columns->sites_of);
+}
+
 static int decode_trie(const struct decoding *decoding, struct section_reader *section,
 		       void *context)
 {
 	const struct trie_target *target = context;
-	struct trie_readers columns = { 0 };
+	_cleanup_(trie_readers_done) struct trie_readers columns = { 0 };
 	const struct reader *all[] = { &columns.comms, &columns.nodes, &columns.pops,
 				       &columns.sites, &columns.counts };
 	int r = segment_trie_take_columns(section, &columns);
 
-	if (r == 0)
-		r = reserve_rows(&columns, decoding->tape, target->leaves);
-	if (r == 0)
-		r = reserve_walk(&columns, target->functions);
-	if (r == 0)
-		r = take_forests(&columns, target->functions, decoding->tape, target->leaves);
-	free(columns.path);
-	free(columns.sites_of);
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(all); i++)
+	if (r < 0)
+		return r;
+	r = reserve_rows(&columns, decoding->tape, target->leaves);
+	if (r < 0)
+		return r;
+	r = reserve_walk(&columns, target->functions);
+	if (r < 0)
+		return r;
+	r = take_forests(&columns, target->functions, decoding->tape, target->leaves);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
 		if (reader_failed(all[i]) || reader_left(all[i]))
-			r = -EBADMSG;
-	return r;
+			return -EBADMSG;
+	return 0;
 }
 
 /* Checks that the leaf nodes have as many samples as the header states. */

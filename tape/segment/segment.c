@@ -14,35 +14,32 @@
 /* Encodes frames, stacks and samples, which depend on each other. */
 static int segment_encode_samples(struct encoding *encoding)
 {
-	struct dictionary dictionary = { 0 };
-	struct trie trie = { 0 };
+	_cleanup_(dictionary_done) struct dictionary dictionary = { 0 };
+	_cleanup_(trie_done) struct trie trie = { 0 };
 	int r;
 
 	r = dictionary_build(&dictionary, encoding->tape);
-	if (r == 0)
-		r = trie_build(&trie, encoding->tape, &dictionary);
-	if (r == 0)
-		r = dictionary_encode(&dictionary, encoding);
-	if (r == 0)
-		r = trie_encode(&trie, &dictionary, encoding);
-	if (r == 0)
-		r = samples_encode(encoding, &dictionary, &trie);
-	if (r == 0)
-		r = digest_encode(encoding, &trie);
-	trie_done(&trie);
-	dictionary_done(&dictionary);
-	return r;
+	if (r < 0)
+		return r;
+	r = trie_build(&trie, encoding->tape, &dictionary);
+	if (r < 0)
+		return r;
+	r = dictionary_encode(&dictionary, encoding);
+	if (r < 0)
+		return r;
+	r = trie_encode(&trie, &dictionary, encoding);
+	if (r < 0)
+		return r;
+	r = samples_encode(encoding, &dictionary, &trie);
+	return r < 0 ? r : digest_encode(encoding, &trie);
 }
 
 static int encode_busy(struct encoding *encoding)
 {
-	struct busy busy;
+	_cleanup_(busy_done) struct busy busy = { 0 };
 	int r = busy_make(encoding->tape, &busy);
 
-	if (r == 0)
-		r = busy_encode(&busy, encoding);
-	busy_done(&busy);
-	return r;
+	return r < 0 ? r : busy_encode(&busy, encoding);
 }
 
 static int encode_sections(struct encoding *encoding)
@@ -218,22 +215,31 @@ static int decode_sections(struct decoding *decoding, unsigned int threads)
 	return r < 0 ? r : decode_digest(decoding);
 }
 
+static void decoding_done(struct decoding *decoding)
+{
+	contents_done(&decoding->contents);
+	zstd_unpacker_free(decoding->unpacker);
+}
+
 static int decode_tape(const struct segment_input *input, const struct segment_want *want,
 		       unsigned int threads, struct tape **ret_tape, struct error *error)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	struct error said = { 0 };
-	struct decoding decoding = { .input = input, .want = want, .error = error ? error : &said };
+	_cleanup_(decoding_done) struct decoding decoding = {
+		.input = input,
+		.want = want,
+		.error = error ? error : &said,
+	};
 	int r = tape_new(&tape);
 
-	if (r == 0)
-		r = zstd_unpacker_new(&decoding.unpacker);
-	if (r == 0) {
-		decoding.tape = tape;
-		r = decode_sections(&decoding, threads);
-	}
-	contents_done(&decoding.contents);
-	zstd_unpacker_free(decoding.unpacker);
+	if (r < 0)
+		return r;
+	r = zstd_unpacker_new(&decoding.unpacker);
+	if (r < 0)
+		return r;
+	decoding.tape = tape;
+	r = decode_sections(&decoding, threads);
 	if (r < 0)
 		return r;
 	tape_freeze(tape);
@@ -253,20 +259,21 @@ int segment_decode(const struct segment_input *input, const struct segment_want 
 
 int segment_busy(const struct segment_input *input, struct buffer *bytes, struct error *error)
 {
-	struct decoding decoding = { .input = input, .error = error };
+	_cleanup_(decoding_done) struct decoding decoding = { .input = input, .error = error };
 	_cleanup_free_ uint8_t *stored = NULL;
 	const struct contents_entry *entry;
 	int r = contents_read(&decoding.contents, input, error);
 
-	entry = r == 0 ? decoding_find(&decoding, SEGMENT_BUSY) : NULL;
-	if (entry)
-		r = decoding_read(&decoding, entry, &stored);
-	if (r == 0 && entry) {
-		buffer_bytes(bytes, stored, entry->stored);
-		r = buffer_failed(bytes) ? -ENOMEM : 1;
-	}
-	contents_done(&decoding.contents);
-	return r;
+	if (r < 0)
+		return r;
+	entry = decoding_find(&decoding, SEGMENT_BUSY);
+	if (!entry)
+		return 0;
+	r = decoding_read(&decoding, entry, &stored);
+	if (r < 0)
+		return r;
+	buffer_bytes(bytes, stored, entry->stored);
+	return buffer_failed(bytes) ? -ENOMEM : 1;
 }
 
 /* Reads the section of the outline. Returns 1, or 0 without the section. */
@@ -274,25 +281,30 @@ static int segment_stored_outline(const struct segment_input *input, struct buff
 				  struct error *error)
 {
 	struct error said = { 0 };
-	struct decoding decoding = { .input = input, .error = error ? error : &said };
+	_cleanup_(decoding_done) struct decoding decoding = {
+		.input = input,
+		.error = error ? error : &said,
+	};
 	const struct contents_entry *entry;
 	int r = contents_read(&decoding.contents, input, decoding.error);
 
-	entry = r == 0 ? decoding_find(&decoding, SEGMENT_OUTLINE_NAME) : NULL;
-	if (entry)
-		r = zstd_unpacker_new(&decoding.unpacker);
-	if (r == 0 && entry)
-		r = outline_read(&decoding, entry, bytes);
-	zstd_unpacker_free(decoding.unpacker);
-	contents_done(&decoding.contents);
-	return r < 0 ? r : entry != NULL;
+	if (r < 0)
+		return r;
+	entry = decoding_find(&decoding, SEGMENT_OUTLINE_NAME);
+	if (!entry)
+		return 0;
+	r = zstd_unpacker_new(&decoding.unpacker);
+	if (r < 0)
+		return r;
+	r = outline_read(&decoding, entry, bytes);
+	return r < 0 ? r : 1;
 }
 
 int segment_outline(const struct segment_input *input, struct buffer *bytes, struct error *error)
 {
 	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_DIGEST, 1 };
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
-	struct outline outline = { 0 };
+	_cleanup_(outline_done) struct outline outline = { 0 };
 	int r = segment_stored_outline(input, bytes, error);
 
 	if (r != 0)
@@ -301,9 +313,9 @@ int segment_outline(const struct segment_input *input, struct buffer *bytes, str
 	if (r < 0 || !tape->digest)
 		return r;
 	r = outline_make(tape, tape->digest, &outline);
-	if (r == 0)
-		r = outline_encode(&outline, bytes);
-	outline_done(&outline);
+	if (r < 0)
+		return r;
+	r = outline_encode(&outline, bytes);
 	return r < 0 ? r : 1;
 }
 
