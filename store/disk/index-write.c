@@ -99,10 +99,11 @@ static int index_end_own(struct index *index, bool own, int r, struct error *err
 {
 	if (!own)
 		return r;
-	if (r == 0)
-		return index_commit(index, error);
-	index_abort(index);
-	return r;
+	if (r < 0) {
+		index_abort(index);
+		return r;
+	}
+	return index_commit(index, error);
 }
 
 /* Removes what belongs to the row of a segment. */
@@ -120,16 +121,42 @@ static int index_remove_parts(struct index *index, const char *name, struct erro
 	return r;
 }
 
+static int index_remove_all(struct index *index, const char *name, struct error *error)
+{
+	int r = index_remove_rows(index, "DELETE FROM segments WHERE name = ?", name, error);
+
+	return r < 0 ? r : index_remove_parts(index, name, error);
+}
+
 int index_remove(struct index *index, const char *name, struct error *error)
 {
 	bool own = sqlite3_get_autocommit(index->db);
 	int r = own ? index_begin(index, error) : 0;
 
-	if (r == 0)
-		r = index_remove_rows(index, "DELETE FROM segments WHERE name = ?", name, error);
-	if (r == 0)
-		r = index_remove_parts(index, name, error);
+	if (r < 0)
+		return index_end_own(index, own, r, error);
+	r = index_remove_all(index, name, error);
 	return index_end_own(index, own, r, error);
+}
+
+static int index_put_all(struct index *index, const struct store_segment *segment,
+			 const struct incident_rows *incidents, const struct index_bytes *bytes,
+			 struct error *error)
+{
+	int r = index_remove_parts(index, segment->name, error);
+
+	if (r < 0)
+		return r;
+	r = index_put_segment(index, segment, error);
+	for (int i = 0; r == 0 && i < INDEX_TABLES; i++)
+		if (bytes->of[i].size)
+			r = index_put_bytes(index, i, segment->name, &bytes->of[i], error);
+	for (size_t i = 0; r == 0 && i < incidents->rows.count; i++) {
+		struct store_incident incident = incident_rows_at(incidents, i);
+
+		r = index_put_incident(index, &incident, i, error);
+	}
+	return r;
 }
 
 int index_put(struct index *index, const struct store_segment *segment,
@@ -139,17 +166,8 @@ int index_put(struct index *index, const struct store_segment *segment,
 	bool own = sqlite3_get_autocommit(index->db);
 	int r = own ? index_begin(index, error) : 0;
 
-	if (r == 0)
-		r = index_remove_parts(index, segment->name, error);
-	if (r == 0)
-		r = index_put_segment(index, segment, error);
-	for (int i = 0; r == 0 && i < INDEX_TABLES; i++)
-		if (bytes->of[i].size)
-			r = index_put_bytes(index, i, segment->name, &bytes->of[i], error);
-	for (size_t i = 0; r == 0 && i < incidents->rows.count; i++) {
-		struct store_incident incident = incident_rows_at(incidents, i);
-
-		r = index_put_incident(index, &incident, i, error);
-	}
+	if (r < 0)
+		return index_end_own(index, own, r, error);
+	r = index_put_all(index, segment, incidents, bytes, error);
 	return index_end_own(index, own, r, error);
 }

@@ -283,12 +283,14 @@ int index_open(const char *path, bool writing, struct index **ret_index, struct 
 		return -ENOMEM;
 	r = writing ? index_open_writing(index, path, error)
 		    : index_open_reading(index, path, error);
-	if (r == 0)
-		*ret_index = take_ptr(index);
-	else if (writing && !was_there)
+	if (r < 0) {
 		/* remove the file that we created: it lacks tables */
-		index_discard(path);
-	return r;
+		if (writing && !was_there)
+			index_discard(path);
+		return r;
+	}
+	*ret_index = take_ptr(index);
+	return 0;
 }
 
 int index_statement(struct index *index, const char *sql, sqlite3_stmt **ret_statement,

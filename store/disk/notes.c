@@ -215,6 +215,17 @@ int notes_decode(const void *data, size_t size, int (*see)(void *context, const 
 	return 0;
 }
 
+static int notes_write(const char *store, int fd, const struct buffer *bytes, bool is_new)
+{
+	int r = file_write_all(fd, bytes->data, bytes->size);
+
+	if (r < 0)
+		return r;
+	if (fdatasync(fd) < 0)
+		return -errno;
+	return is_new ? file_sync_dir(store) : 0;
+}
+
 /* Appends the bytes, and truncates the file again after a failure. The caller holds the lock. */
 static int notes_append_locked(const char *store, int fd, const struct buffer *bytes)
 {
@@ -223,11 +234,7 @@ static int notes_append_locked(const char *store, int fd, const struct buffer *b
 
 	if (fstat(fd, &about) < 0)
 		return -errno;
-	r = file_write_all(fd, bytes->data, bytes->size);
-	if (r == 0 && fdatasync(fd) < 0)
-		r = -errno;
-	if (r == 0 && !about.st_size)
-		r = file_sync_dir(store);
+	r = notes_write(store, fd, bytes, !about.st_size);
 	/* if truncating fails, too, readers still find the next record behind the incomplete one */
 	if (r < 0 && ftruncate(fd, about.st_size) < 0)
 		return r;
@@ -338,24 +345,33 @@ static int notes_set_aside(const char *store, const struct buffer *broken, struc
 	return r < 0 ? error_set(error, r, "%s: %s", file, strerror(-r)) : 0;
 }
 
+/* Copies the sound records and the broken bytes of the notes. */
+static int notes_divide(int fd, struct walk *walk)
+{
+	_cleanup_free_ char *data = NULL;
+	size_t size;
+	int r = file_read_fd(fd, NOTES_MAX, &data, &size);
+
+	if (r < 0)
+		return r;
+	r = notes_walk_records(data, size, walk);
+	if (r < 0)
+		return r;
+	return buffer_failed(walk->sound) || buffer_failed(walk->broken) ? -ENOMEM : 0;
+}
+
 int notes_repair(const char *store, uint64_t *ret_bytes, struct error *error)
 {
 	_cleanup_(buffer_done) struct buffer sound = { 0 }, broken = { 0 };
 	struct walk walk = { .sound = &sound, .broken = &broken };
-	_cleanup_free_ char *data = NULL;
 	_cleanup_close_ int lock = -1;
 	_cleanup_close_ int fd = -1;
 	char file[PATH_MAX];
-	size_t size;
 	int r = open_for_append(store, file, &lock, &fd, error);
 
 	if (r < 0)
 		return r;
-	r = file_read_fd(fd, NOTES_MAX, &data, &size);
-	if (r == 0)
-		r = notes_walk_records(data, size, &walk);
-	if (r == 0 && (buffer_failed(&sound) || buffer_failed(&broken)))
-		r = -ENOMEM;
+	r = notes_divide(fd, &walk);
 	if (r < 0)
 		return error_set(error, r, "%s: %s", file, strerror(-r));
 	*ret_bytes = broken.size;

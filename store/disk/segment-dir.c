@@ -129,7 +129,7 @@ static int push_segment(void *context, const struct store_segment *segment)
 
 int segment_dir_place(struct index *index, struct store_segments *segments, struct error *error)
 {
-	struct store_segments all = { 0 };
+	_cleanup_(store_segments_done) struct store_segments all = { 0 };
 	size_t lost = 0;
 	int r = 0;
 
@@ -145,7 +145,6 @@ int segment_dir_place(struct index *index, struct store_segments *segments, stru
 	for (size_t i = 0; r == 0 && i < segments->list.count; i++)
 		if (!has_times(&segments->list.items[i]))
 			segment_dir_place_one(&segments->list.items[i], &all);
-	array_done(&all.list);
 	return r;
 }
 

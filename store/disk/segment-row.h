@@ -43,6 +43,11 @@ struct store_segments {
 	array_of(struct store_segment) list;
 };
 
+static inline void store_segments_done(struct store_segments *segments)
+{
+	array_done(&segments->list);
+}
+
 /* A range of the wall clock whose segments are gone. */
 struct store_removed_range {
 	uint64_t from_ns;
@@ -54,3 +59,8 @@ struct store_removed_range {
 struct store_removed_ranges {
 	array_of(struct store_removed_range) list;
 };
+
+static inline void store_removed_ranges_done(struct store_removed_ranges *ranges)
+{
+	array_done(&ranges->list);
+}

@@ -111,7 +111,7 @@ static int incident_list_see_note(void *context, const struct note *note)
 
 static int incident_list_add_segments(struct listing *listing)
 {
-	struct store_segments segments = { 0 };
+	_cleanup_(store_segments_done) struct store_segments segments = { 0 };
 	int r;
 
 	if (listing->reader->listing)
@@ -120,7 +120,6 @@ static int incident_list_add_segments(struct listing *listing)
 	r = reader_gather(listing->reader, 0, UINT64_MAX, &segments, listing->error);
 	for (size_t i = 0; r == 0 && i < segments.list.count; i++)
 		r = incident_list_add_segment(listing, &segments.list.items[i]);
-	array_done(&segments.list);
 	return r;
 }
 

@@ -93,21 +93,23 @@ static int listing_read(struct store_reader *reader, struct store_segments *seal
 			struct error *error)
 {
 	struct store_listing *listing = reader->listing;
-	struct store_segments found = { 0 };
+	_cleanup_(store_segments_done) struct store_segments found = { 0 };
+	const struct store_segments before = *sealed;
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 	bool all = !sealed->list.count;
 	int r = reader_gather_sealed(reader, sealed, &found, error);
 
-	if (r == 0 && all)
-		r = totals_check_sizes(reader, &found, error);
-	if (r == 0)
-		r = reader_drop_doubles(reader, &found, error);
-	if (r < 0) {
-		array_done(&found.list);
+	if (r < 0)
 		return r;
-	}
-	array_done(&sealed->list);
+	if (all)
+		r = totals_check_sizes(reader, &found, error);
+	if (r < 0)
+		return r;
+	r = reader_drop_doubles(reader, &found, error);
+	if (r < 0)
+		return r;
 	*sealed = found;
+	found = before;
 	if (all)
 		listing->read_ns = now_ns;
 	return 0;
@@ -231,7 +233,7 @@ int listing_gather(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns
 
 int listing_each(struct store_reader *reader, listing_see *see, void *context, struct error *error)
 {
-	struct store_segments all = { 0 };
+	_cleanup_(store_segments_done) struct store_segments all = { 0 };
 	int r = listing_look_once(reader, error);
 
 	if (r < 0)
@@ -239,8 +241,5 @@ int listing_each(struct store_reader *reader, listing_see *see, void *context, s
 	if (!reader->listing->doubles)
 		return listing_see_all(reader->listing, see, context);
 	r = listing_gather(reader, 0, UINT64_MAX, &all, error);
-	if (r == 0)
-		r = listing_see_some(&all, see, context);
-	array_done(&all.list);
-	return r;
+	return r < 0 ? r : listing_see_some(&all, see, context);
 }

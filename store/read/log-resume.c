@@ -47,7 +47,7 @@ static int log_resume_see_tape(struct store_reader *reader, const struct store_s
 static int log_resume_see_last(struct store_reader *reader, const char *boot_id,
 			       struct log_position *position, struct error *error)
 {
-	struct store_segments segments = { 0 };
+	_cleanup_(store_segments_done) struct store_segments segments = { 0 };
 	struct log_position last = { .next_id = position->next_id, .below_id = position->below_id };
 	int r = store_reader_find(reader, 0, UINT64_MAX, &segments, error);
 
@@ -57,7 +57,6 @@ static int log_resume_see_last(struct store_reader *reader, const char *boot_id,
 		if (strcmp(segment->boot_id, boot_id) == 0 && !*segment->damage)
 			r = log_resume_see_tape(reader, segment, &last);
 	}
-	array_done(&segments.list);
 	if (r < 0)
 		return r;
 	if (last.stamp_ns) {
@@ -70,7 +69,7 @@ static int log_resume_see_last(struct store_reader *reader, const char *boot_id,
 static int log_resume_see_tapes(struct store_reader *reader, struct log_position *position,
 				struct error *error)
 {
-	struct store_segments segments = { 0 };
+	_cleanup_(store_segments_done) struct store_segments segments = { 0 };
 	uint64_t since_ns = position->stamp_ns;
 	int r = store_reader_find(reader, 0, UINT64_MAX, &segments, error);
 
@@ -81,7 +80,6 @@ static int log_resume_see_tapes(struct store_reader *reader, struct log_position
 		    segment->perf_end_ns >= since_ns && !*segment->damage)
 			r = log_resume_see_tape(reader, segment, position);
 	}
-	array_done(&segments.list);
 	return r;
 }
 
@@ -106,32 +104,43 @@ static int log_resume_see_incident(void *context, const struct store_incident *i
 		(struct log_resume_note){ incident->perf_ns, log_resume_hash(incident->text) });
 }
 
-int log_resume_find(const char *store, const char *boot_id, struct log_resume *ret_found,
-		    struct error *error)
+static int log_resume_search_store(const char *store, const char *boot_id,
+				   struct log_resume_search *search, struct error *error)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
-	struct log_resume found = { .ids_from = 1 };
-	struct log_resume_search search = { .boot_id = boot_id, .found = &found };
-	int r = log_position_read(store, &found.position, error);
-	bool known = strcmp(found.position.boot_id, boot_id) == 0;
+	struct log_position *position = &search->found->position;
+	int r = log_position_read(store, position, error);
+	bool known = strcmp(position->boot_id, boot_id) == 0;
 
 	if (known)
-		search.since_ns = found.position.stamp_ns;
-	if (r == 0)
-		r = store_reader_open(store, &reader, error);
+		search->since_ns = position->stamp_ns;
+	if (r < 0)
+		return r;
+	r = store_reader_open(store, &reader, error);
+	if (r < 0)
+		return r;
 	/*
 	 * compare the notes with the position in the file, because noted lines may lie between that
 	 * position and the last line on a tape
 	 */
-	if (r == 0)
-		r = store_reader_incidents(reader, 0, UINT64_MAX, log_resume_see_incident, &search,
-					   error);
-	if (r == 0)
-		r = known ? log_resume_see_tapes(reader, &found.position, error)
-			  : log_resume_see_last(reader, boot_id, &found.position, error);
+	r = store_reader_incidents(reader, 0, UINT64_MAX, log_resume_see_incident, search, error);
 	if (r < 0)
+		return r;
+	return known ? log_resume_see_tapes(reader, position, error)
+		     : log_resume_see_last(reader, boot_id, position, error);
+}
+
+int log_resume_find(const char *store, const char *boot_id, struct log_resume *ret_found,
+		    struct error *error)
+{
+	struct log_resume found = { .ids_from = 1 };
+	struct log_resume_search search = { .boot_id = boot_id, .found = &found };
+	int r = log_resume_search_store(store, boot_id, &search, error);
+
+	if (r < 0) {
 		log_resume_done(&found);
-	else
-		*ret_found = found;
-	return r;
+		return r;
+	}
+	*ret_found = found;
+	return 0;
 }

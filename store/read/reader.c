@@ -165,6 +165,11 @@ struct gathering {
 	struct store_segments *segments;
 };
 
+static void gathering_done(struct gathering *gathering)
+{
+	segment_dir_names_done(&gathering->names);
+}
+
 static int reader_see_row(void *context, const struct store_segment *segment)
 {
 	struct gathering *gathering = context;
@@ -313,23 +318,24 @@ static int gather_folder(struct gathering *gathering, struct error *error)
 int reader_gather_sealed(struct store_reader *reader, const struct store_segments *known,
 			 struct store_segments *segments, struct error *error)
 {
-	struct gathering gathering = { reader, 0, UINT64_MAX, .segments = segments };
+	_cleanup_(gathering_done) struct gathering gathering = { reader, 0, UINT64_MAX,
+								 .segments = segments };
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < known->list.count; i++)
 		r = reader_see_row(&gathering, &known->list.items[i]);
-	if (r == 0 && !known->list.count)
+	if (r < 0)
+		return r;
+	if (!known->list.count)
 		r = gather_index(&gathering);
-	if (r == 0)
-		r = gather_folder(&gathering, error);
-	segment_dir_names_done(&gathering.names);
-	return r;
+	return r < 0 ? r : gather_folder(&gathering, error);
 }
 
 int reader_gather(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
 		  struct store_segments *segments, struct error *error)
 {
-	struct gathering gathering = { reader, from_ns, to_ns, .segments = segments };
+	_cleanup_(gathering_done) struct gathering gathering = { reader, from_ns, to_ns,
+								 .segments = segments };
 	int r;
 
 	if (reader->is_file)
@@ -337,11 +343,12 @@ int reader_gather(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
 	if (reader->listing)
 		return listing_gather(reader, from_ns, to_ns, segments, error);
 	r = reader_gather_spools(reader, to_ns, segments, error);
-	if (r == 0)
-		r = gather_index(&gathering);
-	if (r == 0)
-		r = gather_folder(&gathering, error);
-	segment_dir_names_done(&gathering.names);
+	if (r < 0)
+		return r;
+	r = gather_index(&gathering);
+	if (r < 0)
+		return r;
+	r = gather_folder(&gathering, error);
 	return r < 0 ? r : reader_drop_doubles(reader, segments, error);
 }
 
@@ -413,7 +420,7 @@ int store_reader_find(struct store_reader *reader, uint64_t from_ns, uint64_t to
 int store_reader_near(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
 		      uint64_t *ret_before_ns, uint64_t *ret_after_ns, struct error *error)
 {
-	struct store_segments all = { 0 };
+	_cleanup_(store_segments_done) struct store_segments all = { 0 };
 	uint64_t before_ns = 0, after_ns = 0;
 	int r = reader_gather(reader, 0, UINT64_MAX, &all, error);
 
@@ -425,7 +432,6 @@ int store_reader_near(struct store_reader *reader, uint64_t from_ns, uint64_t to
 		if (segment->begin_ns >= to_ns && (!after_ns || segment->begin_ns < after_ns))
 			after_ns = segment->begin_ns;
 	}
-	array_done(&all.list);
 	if (r < 0)
 		return error_prefix(error, r, "%s", reader->path);
 	*ret_before_ns = before_ns;
@@ -436,14 +442,13 @@ int store_reader_near(struct store_reader *reader, uint64_t from_ns, uint64_t to
 int store_reader_removed(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
 			 struct store_removed_ranges *ranges, struct error *error)
 {
-	struct store_removed_ranges all = { 0 };
+	_cleanup_(store_removed_ranges_done) struct store_removed_ranges all = { 0 };
 	uint64_t damaged;
 	int r = reader->is_file ? 0 : removed_ranges_read(reader->path, &all, &damaged, error);
 
 	for (size_t i = 0; r == 0 && i < all.list.count; i++)
 		if (all.list.items[i].from_ns < to_ns && all.list.items[i].to_ns > from_ns)
 			r = array_push(&ranges->list, all.list.items[i]);
-	array_done(&all.list);
 	return r < 0 ? error_prefix(error, r, "%s", reader->path) : 0;
 }
 

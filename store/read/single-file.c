@@ -102,28 +102,39 @@ static void place_damaged(struct store_segments *segments)
 	}
 }
 
-int reader_open_file(struct store_reader *reader, struct error *error)
+static int single_file_read_all(struct store_reader *reader, int fd, uint64_t size)
 {
-	_cleanup_close_ int fd = open(reader->path, O_RDONLY | O_CLOEXEC);
-	struct stat about;
 	uint64_t next = 0;
 	int r = 0;
 
-	if (fd < 0 || fstat(fd, &about) < 0)
-		return error_set(error, -errno, "%s: %s", reader->path, strerror(errno));
-	for (uint64_t at = 0; r == 0 && at < about.st_size; at = next) {
+	for (uint64_t at = 0; r == 0 && at < size; at = next) {
 		struct store_segment segment;
 
-		r = single_file_read_segment(fd, at, about.st_size, &segment, &next);
-		if (r == 0)
-			r = array_push(&reader->file.list, segment);
-		if (r == 0 && !at && *segment.damage && !segment.begin_ns && next == about.st_size)
-			return error_set(error, -EBADMSG, "%s: %s", reader->path, segment.damage);
+		r = single_file_read_segment(fd, at, size, &segment, &next);
+		if (r < 0)
+			return r;
+		r = array_push(&reader->file.list, segment);
 	}
+	return r;
+}
+
+int reader_open_file(struct store_reader *reader, struct error *error)
+{
+	_cleanup_close_ int fd = open(reader->path, O_RDONLY | O_CLOEXEC);
+	const struct store_segment *first;
+	struct stat about;
+	int r;
+
+	if (fd < 0 || fstat(fd, &about) < 0)
+		return error_set(error, -errno, "%s: %s", reader->path, strerror(errno));
+	r = single_file_read_all(reader, fd, about.st_size);
 	if (r < 0)
 		return error_set(error, r, "%s: %s", reader->path, strerror(-r));
 	if (!reader->file.list.count)
 		return error_set(error, -EBADMSG, "%s: it is empty", reader->path);
+	first = &reader->file.list.items[0];
+	if (*first->damage && !first->begin_ns && reader->file.list.count == 1)
+		return error_set(error, -EBADMSG, "%s: %s", reader->path, first->damage);
 	name_segments(reader);
 	place_damaged(&reader->file);
 	return 0;

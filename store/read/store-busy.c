@@ -127,13 +127,12 @@ int store_reader_busy(struct store_reader *reader, uint64_t from_ns, uint64_t to
 		      void *context, struct error *error)
 {
 	struct walk walk = { .reader = reader, .see = see, .context = context, .error = error };
-	struct store_segments segments = { 0 };
+	_cleanup_(store_segments_done) struct store_segments segments = { 0 };
 	int r = busy_decoder_new(&walk.decoder);
 
 	if (r == 0)
 		r = walk_segments(&walk, from_ns, to_ns, &segments);
 	busy_decoder_free(walk.decoder);
 	buffer_done(&walk.bytes);
-	array_done(&segments.list);
 	return r;
 }

@@ -98,15 +98,35 @@ int totals_check_sizes(const struct store_reader *reader, struct store_segments 
 static int add_segments(struct store_reader *reader, struct store_totals *totals,
 			struct error *error)
 {
-	struct store_segments all = { 0 };
+	_cleanup_(store_segments_done) struct store_segments all = { 0 };
 	int r = reader_gather(reader, 0, UINT64_MAX, &all, error);
 
-	if (r == 0 && !reader->is_file)
+	if (r < 0)
+		return r;
+	if (!reader->is_file)
 		r = totals_check_sizes(reader, &all, error);
 	for (size_t i = 0; r == 0 && i < all.list.count; i++)
 		r = totals_add_segment(totals, &all.list.items[i]);
-	array_done(&all.list);
 	return r;
+}
+
+static int totals_collect(struct store_reader *reader, struct store_totals *totals,
+			  struct statvfs *ret_about, struct error *error)
+{
+	/* a listing has compared the sizes already */
+	int r = reader->listing ? listing_each(reader, totals_add_segment, totals, error)
+				: add_segments(reader, totals, error);
+
+	totals->bytes = totals->segment_bytes;
+	if (r < 0)
+		return r;
+	if (!reader->is_file)
+		r = add_folder(reader, totals, error);
+	if (r < 0)
+		return r;
+	if (statvfs(reader->path, ret_about) < 0)
+		return error_set(error, -errno, "%s", strerror(errno));
+	return 0;
 }
 
 int store_reader_totals(struct store_reader *reader, struct store_totals *ret_totals,
@@ -114,15 +134,8 @@ int store_reader_totals(struct store_reader *reader, struct store_totals *ret_to
 {
 	struct store_totals totals = { 0 };
 	struct statvfs about;
-	/* a listing has compared the sizes already */
-	int r = reader->listing ? listing_each(reader, totals_add_segment, &totals, error)
-				: add_segments(reader, &totals, error);
+	int r = totals_collect(reader, &totals, &about, error);
 
-	totals.bytes = totals.segment_bytes;
-	if (r == 0 && !reader->is_file)
-		r = add_folder(reader, &totals, error);
-	if (r == 0 && statvfs(reader->path, &about) < 0)
-		r = error_set(error, -errno, "%s", strerror(errno));
 	if (r < 0)
 		return error_prefix(error, r, "%s", reader->path);
 	totals.free_bytes = (uint64_t)about.f_bavail * about.f_frsize;

@@ -313,10 +313,9 @@ static int read_files(struct verifying *verifying, struct store_segments *files,
 		      struct incident_rows *incidents, struct bytes_rows bytes[INDEX_TABLES])
 {
 	const char *path = verifying->reader->path;
-	struct segment_dir_names names = { 0 };
+	_cleanup_(segment_dir_names_done) struct segment_dir_names names = { 0 };
 	int r = segment_dir_find_unknown(path, &names, files, verifying->error);
 
-	segment_dir_names_done(&names);
 	if (files->list.count)
 		qsort(files->list.items, files->list.count, sizeof(*files->list.items),
 		      verify_compare_names);
@@ -337,8 +336,8 @@ static int compare_index(struct verifying *verifying, bool reports, uint64_t *re
 {
 	struct bytes_rows bytes[INDEX_TABLES] = { 0 };
 	struct rows rows = { .verifying = verifying, .reports = reports };
-	struct incident_rows incidents = { 0 };
-	struct store_segments files = { 0 };
+	_cleanup_(incident_rows_done) struct incident_rows incidents = { 0 };
+	_cleanup_(store_segments_done) struct store_segments files = { 0 };
 	struct index *index = verifying->reader->index;
 	struct error why = { 0 };
 	int r = read_files(verifying, &files, &incidents, bytes), read = 0;
@@ -363,9 +362,7 @@ static int compare_index(struct verifying *verifying, bool reports, uint64_t *re
 		array_done(&bytes[i].list);
 	}
 	array_done(&rows.segments.list);
-	array_done(&files.list);
 	incident_rows_done(&rows.incidents);
-	incident_rows_done(&incidents);
 	*ret_stale = rows.stale;
 	return r;
 }
@@ -392,28 +389,36 @@ static int verify_index(struct verifying *verifying)
 	return r;
 }
 
+static int verify_all(struct verifying *verifying)
+{
+	_cleanup_(store_segments_done) struct store_segments all = { 0 };
+	struct store_reader *reader = verifying->reader;
+	int r;
+
+	/* check the index first, because the other checks may stop using it */
+	r = reader->is_file ? 0 : verify_index(verifying);
+	if (r < 0)
+		return r;
+	r = store_reader_find(reader, 0, UINT64_MAX, &all, verifying->error);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < all.list.count; i++)
+		verifying->total_bytes += all.list.items[i].bytes;
+	r = verify_files(verifying, &all);
+	if (r < 0 || reader->is_file)
+		return r;
+	r = verify_notes(verifying, STORE_NOTES);
+	return r < 0 ? r : verify_notes(verifying, STORE_REMOVED);
+}
+
 int store_reader_verify(struct store_reader *reader,
 			void (*report)(void *context, const char *file, const char *what),
 			void (*progress)(void *context, uint64_t bytes, uint64_t total_bytes),
 			void *context, struct store_verified *ret_verified, struct error *error)
 {
 	struct verifying verifying = { reader, report, progress, context, .error = error };
-	struct store_segments all = { 0 };
-	int r;
+	int r = verify_all(&verifying);
 
-	/* check the index first, because the other checks may stop using it */
-	r = reader->is_file ? 0 : verify_index(&verifying);
-	if (r == 0)
-		r = store_reader_find(reader, 0, UINT64_MAX, &all, error);
-	for (size_t i = 0; i < all.list.count; i++)
-		verifying.total_bytes += all.list.items[i].bytes;
-	if (r == 0)
-		r = verify_files(&verifying, &all);
-	if (r == 0 && !reader->is_file)
-		r = verify_notes(&verifying, STORE_NOTES);
-	if (r == 0 && !reader->is_file)
-		r = verify_notes(&verifying, STORE_REMOVED);
-	array_done(&all.list);
 	if (r < 0)
 		return error_prefix(error, r, "%s", reader->path);
 	*ret_verified = verifying.result;

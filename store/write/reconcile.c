@@ -83,10 +83,9 @@ static int note_vanished(struct reconciling *reconciling, struct store_removed_r
  */
 static int forget_vanished(struct reconciling *reconciling)
 {
-	struct store_removed_ranges ranges = { 0 };
+	_cleanup_(store_removed_ranges_done) struct store_removed_ranges ranges = { 0 };
 	int r = note_vanished(reconciling, &ranges);
 
-	array_done(&ranges.list);
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
 	for (size_t i = 0; r == 0 && i < reconciling->rows.list.count; i++)
@@ -125,22 +124,27 @@ static void reconcile_sweep(const struct store_writer *writer)
 			unlink(file);
 }
 
+static void reconciling_done(struct reconciling *reconciling)
+{
+	segment_dir_names_done(&reconciling->names);
+	array_done(&reconciling->rows.list);
+	array_done(&reconciling->unknown.list);
+}
+
 static int reconcile_once(struct store_writer *writer, struct error *error)
 {
-	struct reconciling reconciling = { .writer = writer, .error = error };
+	_cleanup_(reconciling_done) struct reconciling reconciling = { .writer = writer,
+								       .error = error };
 	int r = index_begin(writer->index, error);
 
 	reconcile_sweep(writer);
 	if (r == 0)
 		r = reconcile(&reconciling);
-	if (r == 0)
-		r = index_commit(writer->index, error);
-	else
+	if (r < 0) {
 		index_abort(writer->index);
-	segment_dir_names_done(&reconciling.names);
-	array_done(&reconciling.rows.list);
-	array_done(&reconciling.unknown.list);
-	return r;
+		return r;
+	}
+	return index_commit(writer->index, error);
 }
 
 /*

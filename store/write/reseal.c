@@ -160,7 +160,7 @@ static int reseal_put_into_index(struct store_resealer *resealer,
 {
 	struct segment_input input = segment_input_memory(bytes->data, bytes->size);
 	_cleanup_(index_bytes_done) struct index_bytes rows = { 0 };
-	struct incident_rows incidents = { 0 };
+	_cleanup_(incident_rows_done) struct incident_rows incidents = { 0 };
 	int r;
 
 	if (!resealer->index) {
@@ -169,11 +169,12 @@ static int reseal_put_into_index(struct store_resealer *resealer,
 		return 1;
 	}
 	r = incident_rows_add_tape(&incidents, tape, segment->name);
-	if (r == 0)
-		r = segment_dir_input_bytes(&input, &rows, error);
-	if (r == 0)
-		r = index_put(resealer->index, segment, &incidents, &rows, error);
-	incident_rows_done(&incidents);
+	if (r < 0)
+		return 1;
+	r = segment_dir_input_bytes(&input, &rows, error);
+	if (r < 0)
+		return 1;
+	r = index_put(resealer->index, segment, &incidents, &rows, error);
 	return r < 0 ? 1 : 0;
 }
 

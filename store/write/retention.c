@@ -125,26 +125,22 @@ static int pin_without_index(struct retention *retention)
 	return r;
 }
 
-/* Reconciles the index, if necessary. A dry writer uses the present index. */
-static int refresh_index(struct store_writer *writer, struct error *error)
-{
-	if (writer->dry)
-		return writer->index ? 0 : -ENOENT;
-	return writer_is_behind(writer) ? writer_reconcile(writer, error) : 0;
-}
-
 static int collect_index(struct retention *retention)
 {
 	struct store_writer *writer = retention->writer;
 	struct error *error = retention->error;
-	int r = refresh_index(writer, error);
+	/* a dry writer uses the present index */
+	bool is_old = !writer->dry && writer_is_behind(writer);
+	int r = is_old ? writer_reconcile(writer, error) : 0;
 
-	if (r == 0)
-		r = index_segments(writer->index, retention_see_row, retention, error);
-	if (r == 0)
-		r = index_incidents(writer->index, retention_see_incident, &retention->plan, error);
-	writer->behind = r < 0;
-	return r;
+	if (writer->dry && !writer->index)
+		return -ENOENT;
+	if (r != 0)
+		return r;
+	r = index_segments(writer->index, retention_see_row, retention, error);
+	if (r != 0)
+		return r;
+	return index_incidents(writer->index, retention_see_incident, &retention->plan, error);
 }
 
 static int compare_ends(const void *a, const void *b)
@@ -179,6 +175,7 @@ static int collect_segments(struct retention *retention, bool *ret_trusted)
 	const char *path = retention->writer->path;
 	int r = collect_index(retention);
 
+	retention->writer->behind = r < 0;
 	*ret_trusted = r == 0;
 	if (r == -ENOMEM)
 		return r;
@@ -214,24 +211,32 @@ static int retention_collect(struct retention *retention)
 	bool trusted = false;
 	int r = collect_segments(retention, &trusted);
 
-	if (r == 0)
-		r = store_other_bytes(path, &retention->bytes, &retention->taken_bytes, error);
+	if (r < 0)
+		return r;
+	r = store_other_bytes(path, &retention->bytes, &retention->taken_bytes, error);
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < segments->list.count; i++) {
 		retention->bytes += segments->list.items[i].bytes;
 		retention->taken_bytes += store_taken(segments->list.items[i].bytes);
 	}
-	if (r == 0)
-		r = store_each_name(path, STORE_SPOOLS, retention_see_spool_name, retention, error);
-	if (r == 0)
-		r = segment_dir_place(NULL, segments, error);
-	if (r == 0 && !trusted)
+	r = store_each_name(path, STORE_SPOOLS, retention_see_spool_name, retention, error);
+	if (r < 0)
+		return r;
+	r = segment_dir_place(NULL, segments, error);
+	if (r < 0)
+		return r;
+	if (!trusted)
 		r = pin_without_index(retention);
-	if (r == 0)
-		r = notes_read(path, retention_see_note, &retention->plan, &damaged, error);
+	if (r < 0)
+		return r;
+	r = notes_read(path, retention_see_note, &retention->plan, &damaged, error);
+	if (r < 0)
+		return r;
 	if (segments->list.count)
 		qsort(segments->list.items, segments->list.count, sizeof(*segments->list.items),
 		      compare_ends);
-	return r < 0 ? r : measure_disk(retention);
+	return measure_disk(retention);
 }
 
 static void retention_done(struct retention *retention)
@@ -460,7 +465,7 @@ static void retention_count(const struct store_writer *writer, const struct stor
 /* Removes the chosen segments. An error does not stop the rest. Returns the first error. */
 static int retention_carry_out(struct retention *retention, struct removal *removal)
 {
-	struct store_segments removed = { 0 };
+	_cleanup_(store_segments_done) struct store_segments removed = { 0 };
 	int r = removal->dry ? 0 : note_removals(retention, removal);
 
 	for (size_t i = 0; i < retention->segments.list.count; i++) {
@@ -484,9 +489,22 @@ static int retention_carry_out(struct retention *retention, struct removal *remo
 	}
 	if (removed.list.count)
 		writer_forget_rows(retention->writer, &removed);
-	array_done(&removed.list);
 	array_done(&removal->ranges.list);
 	return r;
+}
+
+static int retention_run(struct retention *retention, const struct store_limits *limits,
+			 struct removal *removal)
+{
+	int r = removal->dry ? 0 : writer_check(retention->writer, retention->error);
+
+	if (r < 0)
+		return r;
+	r = retention_collect(retention);
+	if (r < 0)
+		return r;
+	r = retention_choose(retention, limits);
+	return r < 0 ? r : retention_carry_out(retention, removal);
 }
 
 int store_writer_retain(struct store_writer *writer, const struct store_limits *limits, bool dry,
@@ -494,25 +512,18 @@ int store_writer_retain(struct store_writer *writer, const struct store_limits *
 					const char *why),
 			void *context, struct store_retained *ret_retained, struct error *error)
 {
-	struct retention retention = { .writer = writer, .error = error };
+	_cleanup_(retention_done) struct retention retention = { .writer = writer, .error = error };
 	struct removal removal = { .dry = dry || writer->dry,
 				   .removes = removes,
 				   .context = context };
-	int r = removal.dry ? 0 : writer_check(writer, error);
+	int r = retention_run(&retention, limits, &removal);
 
-	if (r == 0)
-		r = retention_collect(&retention);
-	if (r == 0)
-		r = retention_choose(&retention, limits);
-	if (r == 0)
-		r = retention_carry_out(&retention, &removal);
+	if (r < 0)
+		return error_prefix(error, r, "%s", writer->path);
 	removal.result.bytes = retention.bytes - removal.result.removed_bytes;
 	removal.result.free_bytes = retention.free_bytes;
 	removal.result.disk_bytes = retention.disk_bytes;
 	removal.result.starved = retention.plan.starved;
-	retention_done(&retention);
-	if (r < 0)
-		return error_prefix(error, r, "%s", writer->path);
 	*ret_retained = removal.result;
 	return 0;
 }
@@ -534,7 +545,7 @@ int store_writer_compare_limits(struct store_writer *writer, const struct store_
 				const struct store_limits *limits,
 				struct store_limits_change *ret_change, struct error *error)
 {
-	struct retention retention = { .writer = writer, .error = error };
+	_cleanup_(retention_done) struct retention retention = { .writer = writer, .error = error };
 	const struct retention_plan_hold hold = writer->hold;
 	struct store_limits_change change = { 0 };
 	struct retention_plan before = { 0 };
@@ -552,7 +563,6 @@ int store_writer_compare_limits(struct store_writer *writer, const struct store_
 		change_count(&retention.segments.list.items[i], &before.items.items[i],
 			     &retention.plan.items.items[i], &change);
 	array_done(&before.items);
-	retention_done(&retention);
 	if (r < 0)
 		return error_prefix(error, r, "%s", writer->path);
 	*ret_change = change;

@@ -32,6 +32,13 @@ static int spool_path(const struct store_writer *writer, const char *boot_id, ui
 	return spool_files_path(writer, boot_id, sequence, STORE_SPOOL_SUFFIX, path, error);
 }
 
+static int spool_files_add(struct store_writer *writer, const struct spool_file *file)
+{
+	int r = file_sync_dir(writer->spools);
+
+	return r < 0 ? r : array_push(&writer->open, *file);
+}
+
 /* Creates a spool. Its name must be on the disk before its content counts. */
 static int spool_files_open_spool(struct store_writer *writer, uint64_t sequence, const char *path,
 				  struct error *error)
@@ -43,14 +50,13 @@ static int spool_files_open_spool(struct store_writer *writer, uint64_t sequence
 			       STORE_FILE_MODE);
 	if (file.fd < 0)
 		return error_set(error, file.fd, "%s: %s", path, strerror(-file.fd));
-	r = file_sync_dir(writer->spools);
-	if (r == 0)
-		r = array_push(&writer->open, file);
-	if (r == 0)
-		return 0;
-	close(file.fd);
-	unlink(path);
-	return error_set(error, r, "%s: %s", path, strerror(-r));
+	r = spool_files_add(writer, &file);
+	if (r < 0) {
+		close(file.fd);
+		unlink(path);
+		return error_set(error, r, "%s: %s", path, strerror(-r));
+	}
+	return 0;
 }
 
 static struct spool_file *find_spool(struct store_writer *writer, uint64_t sequence)
@@ -105,15 +111,21 @@ static int write_spool(struct store_writer *writer, uint64_t sequence, const voi
 	return r < 0 ? error_set(error, r, "%s: %s", path, strerror(-r)) : 0;
 }
 
+static int spool_files_write(struct store_writer *writer, uint64_t sequence, const void *bytes,
+			     size_t size, struct error *error)
+{
+	int r = writer_ensure_lock(writer, error);
+
+	return r < 0 ? r : write_spool(writer, sequence, bytes, size, error);
+}
+
 int store_writer_spool(struct store_writer *writer, uint64_t sequence, const void *bytes,
 		       size_t size, struct error *error)
 {
 	int r;
 
 	pthread_mutex_lock(&writer->spool_lock);
-	r = writer_ensure_lock(writer, error);
-	if (r == 0)
-		r = write_spool(writer, sequence, bytes, size, error);
+	r = spool_files_write(writer, sequence, bytes, size, error);
 	pthread_mutex_unlock(&writer->spool_lock);
 	return r;
 }

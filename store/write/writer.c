@@ -274,6 +274,33 @@ int store_writer_open_dry(const char *path, struct store_writer **ret_writer, st
 	return 0;
 }
 
+/* Prepares the folders and takes the lock. Returns 1 if the notes are shorter now. */
+static int writer_prepare(struct store_writer *writer, const char *path, struct error *error)
+{
+	int r = store_check_folder(path, error);
+
+	if (r < 0)
+		return r;
+	r = folder_rights_check(path, error);
+	if (r < 0)
+		return r;
+	r = writer_name_folders(writer, error);
+	if (r < 0)
+		return r;
+	r = writer_make_folders(writer, error);
+	if (r < 0)
+		return r;
+	writer->tightened = folder_rights_tighten(path) == 1;
+	r = writer_lock(writer, error);
+	if (r < 0)
+		return r;
+	r = read_boot_id(writer->boot_id, error);
+	if (r < 0)
+		return r;
+	r = writer_number(writer, error);
+	return r < 0 ? r : notes_shorten(path, error);
+}
+
 int store_writer_open(const char *path, struct store_writer **ret_writer, struct error *error)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = writer_new(path);
@@ -282,27 +309,10 @@ int store_writer_open(const char *path, struct store_writer **ret_writer, struct
 
 	if (!writer)
 		return -ENOMEM;
-	r = store_check_folder(path, error);
-	if (r == 0)
-		r = folder_rights_check(path, error);
-	if (r == 0)
-		r = writer_name_folders(writer, error);
-	if (r == 0)
-		r = writer_make_folders(writer, error);
-	if (r == 0)
-		writer->tightened = folder_rights_tighten(path) == 1;
-	if (r == 0)
-		r = writer_lock(writer, error);
-	if (r == 0)
-		r = read_boot_id(writer->boot_id, error);
-	if (r == 0)
-		r = writer_number(writer, error);
-	if (r == 0)
-		r = notes_shorten(path, error);
-	writer->shortened = r == 1;
-	r = MIN(r, 0);
+	r = writer_prepare(writer, path, error);
 	if (r < 0)
 		return r;
+	writer->shortened = r == 1;
 	r = notes_read(path, see_import, &writer->imported, &damaged, error);
 	if (r < 0)
 		return r;
@@ -367,42 +377,57 @@ static const char *boot_of(const struct store_writer *writer, const struct tape 
 	return *boot_id ? boot_id : writer->boot_id;
 }
 
+static int writer_put_row(struct store_writer *writer, const struct store_segment *segment,
+			  const struct tape *tape, const struct buffer *bytes, struct error *error)
+{
+	_cleanup_(index_bytes_done) struct index_bytes rows = { 0 };
+	struct segment_input input = segment_input_memory(bytes->data, bytes->size);
+	_cleanup_(incident_rows_done) struct incident_rows incidents = { 0 };
+	int r = incident_rows_add_tape(&incidents, tape, segment->name);
+
+	if (r < 0)
+		return r;
+	r = segment_dir_input_bytes(&input, &rows, error);
+	if (r < 0)
+		return r;
+	if (writer_is_behind(writer))
+		r = writer_reconcile(writer, error);
+	return r != 0 ? r : index_put(writer->index, segment, &incidents, &rows, error);
+}
+
 /* Adds the segment to the index, together with segments whose addition failed before. */
 static int writer_put_into_index(struct store_writer *writer, const struct store_segment *segment,
 				 const struct tape *tape, const struct buffer *bytes,
 				 struct error *error)
 {
-	_cleanup_(index_bytes_done) struct index_bytes rows = { 0 };
-	struct segment_input input = segment_input_memory(bytes->data, bytes->size);
-	struct incident_rows incidents = { 0 };
-	int r = incident_rows_add_tape(&incidents, tape, segment->name);
+	int r = writer_put_row(writer, segment, tape, bytes, error);
 
-	if (r == 0)
-		r = segment_dir_input_bytes(&input, &rows, error);
-	if (r == 0 && writer_is_behind(writer))
-		r = writer_reconcile(writer, error);
-	if (r == 0)
-		r = index_put(writer->index, segment, &incidents, &rows, error);
 	if (r == -EBADMSG)
 		r = store_writer_rebuild(writer, error);
-	incident_rows_done(&incidents);
 	writer->behind = r < 0;
 	return r < 0 ? (error_prefix(error, r, "%s", writer->path), 1) : 0;
+}
+
+static int writer_encode_tape(struct tape *tape, enum segment_effort effort, struct buffer *bytes)
+{
+	int r = tape_sort_samples(tape);
+
+	if (r < 0)
+		return r;
+	r = tape_sort_events(tape);
+	if (r < 0)
+		return r;
+	tape_span_samples(tape);
+	tape_join_losses(tape);
+	clocks_thin(tape, ANCHORS_OFF_NS);
+	return segment_encode(tape, effort, STORE_SEGMENT_MAX, bytes);
 }
 
 static int writer_encode(struct tape *tape, enum segment_effort effort, struct buffer *bytes,
 			 struct error *error)
 {
-	int r = tape_sort_samples(tape);
+	int r = writer_encode_tape(tape, effort, bytes);
 
-	if (r == 0)
-		r = tape_sort_events(tape);
-	if (r == 0) {
-		tape_span_samples(tape);
-		tape_join_losses(tape);
-		clocks_thin(tape, ANCHORS_OFF_NS);
-		r = segment_encode(tape, effort, STORE_SEGMENT_MAX, bytes);
-	}
 	if (r == -EFBIG)
 		return error_set(
 			error, r,
@@ -559,8 +584,9 @@ int store_writer_note_limits(struct store_writer *writer, const struct store_lim
 	struct store_limits last = { 0 };
 	int r = writer_check(writer, error);
 
-	if (r == 0)
-		r = store_limits_read(writer->path, &last, error);
+	if (r < 0)
+		return r;
+	r = store_limits_read(writer->path, &last, error);
 	/* a recorder that restarts in a loop must not fill the notes */
 	if (r == 1 && last.max_age_ns == limits->max_age_ns &&
 	    last.max_bytes == limits->max_bytes &&
