@@ -167,20 +167,27 @@ int frame_uses_find(struct frame_uses *uses, struct tape *tape)
 	return finding_run(uses, tape);
 }
 
+static int frame_uses_restart(struct frame_uses *now, const struct frame_uses *uses,
+			      struct tape *tape)
+{
+	size_t count = uses->of.count;
+	int r = array_reserve(&now->of, count);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < count; i++)
+		now->of.items[i] = uses->of.items[i] & FRAME_NAMED;
+	now->of.count = count;
+	r = finding_run(now, tape);
+	return r < 0 ? r : array_reserve(&now->again, tape->modules.count);
+}
+
 int frame_uses_find_again(struct frame_uses *uses, struct tape *tape)
 {
 	struct frame_uses now = { 0 };
 	size_t count = uses->of.count;
-	int r = array_reserve(&now.of, count), again = 0;
+	int r = frame_uses_restart(&now, uses, tape), again = 0;
 
-	if (r == 0) {
-		for (size_t i = 0; i < count; i++)
-			now.of.items[i] = uses->of.items[i] & FRAME_NAMED;
-		now.of.count = count;
-		r = finding_run(&now, tape);
-	}
-	if (r == 0)
-		r = array_reserve(&now.again, tape->modules.count);
 	if (r < 0) {
 		frame_uses_done(&now);
 		return r;

@@ -370,19 +370,29 @@ static int prepare_vdso(struct namer *namer, const struct tape *tape,
 	return 0;
 }
 
-static int name_vdso(struct namer *namer, struct tape *tape, const struct frame_table *frames,
-		     int32_t pid)
+static int ask_vdso(struct namer *namer, struct tape *tape, const struct frame_table *frames,
+		    int32_t pid, struct addresses *answers)
 {
-	_cleanup_(addresses_done) struct addresses answers = { 0 };
 	bool same = false;
 	int r = prepare_vdso(namer, tape, &tape->modules.items[frames->module], &same);
 
 	if (namer->finder.live && pid > 0)
 		same = same && process_is_64bit(pid);
-	if (r == 0 && same)
-		r = add_frames(&answers, tape, frames);
-	if (r == 0 && answers.open)
-		r = name_helper_elf(namer->helper, namer->vdso, -1, NULL, &answers);
+	if (r < 0)
+		return r;
+	if (same)
+		r = add_frames(answers, tape, frames);
+	if (r < 0)
+		return r;
+	return answers->open ? name_helper_elf(namer->helper, namer->vdso, -1, NULL, answers) : 0;
+}
+
+static int name_vdso(struct namer *namer, struct tape *tape, const struct frame_table *frames,
+		     int32_t pid)
+{
+	_cleanup_(addresses_done) struct addresses answers = { 0 };
+	int r = ask_vdso(namer, tape, frames, pid, &answers);
+
 	return r == -ENOMEM ? r : apply_answers(&answers, tape, frames);
 }
 
@@ -533,35 +543,40 @@ static int name_modules(struct namer *namer, struct tape *tape, const struct fra
 
 static int name_frames(struct namer *namer, struct tape *tape)
 {
-	struct frame_uses uses = { 0 };
+	_cleanup_(frame_uses_done) struct frame_uses uses = { 0 };
 	int r = frame_uses_find(&uses, tape);
 
-	if (r == 0)
-		r = name_modules(namer, tape, &uses);
-	if (r == 0)
-		r = frame_uses_find_again(&uses, tape);
-	if (r > 0)
-		r = name_modules(namer, tape, &uses);
-	frame_uses_done(&uses);
-	return r;
+	if (r < 0)
+		return r;
+	r = name_modules(namer, tape, &uses);
+	if (r < 0)
+		return r;
+	r = frame_uses_find_again(&uses, tape);
+	return r <= 0 ? r : name_modules(namer, tape, &uses);
+}
+
+static int namer_name_all(struct namer *namer, struct tape *tape, uint8_t *reasons)
+{
+	int r;
+
+	if (!reasons)
+		return -ENOMEM;
+	reasons[0] = UNNAMED_UNMAPPED;
+	r = name_frames(namer, tape);
+	return r != 0 ? r : unnamed_note(tape, reasons);
 }
 
 int namer_run(struct namer *namer, struct tape *tape)
 {
 	_cleanup_free_ uint8_t *reasons = calloc(tape->modules.count, 1);
-	int r = reasons ? 0 : -ENOMEM, dropped;
+	int r, dropped;
 
 	namer->reasons = reasons;
 	namer->until_ns = clock_ns(CLOCK_MONOTONIC) + namer->budget_ns;
 	name_helper_until(namer->helper, namer->until_ns);
 	/* new modules may have appeared since the last tape */
 	namer->kernel.fresh = false;
-	if (r == 0) {
-		reasons[0] = UNNAMED_UNMAPPED;
-		r = name_frames(namer, tape);
-	}
-	if (r == 0)
-		r = unnamed_note(tape, reasons);
+	r = namer_name_all(namer, tape, reasons);
 	namer->reasons = NULL;
 	free(namer->first_samples);
 	namer->first_samples = NULL;

@@ -56,18 +56,25 @@ static int elf_debugdata_unpack(const struct file_window *source, struct unpacki
 	return r < 0 ? r : xz_reader_finish(reader, elf_debugdata_take, unpacking);
 }
 
-int elf_find_debugdata(const struct elf_image *image, struct addresses *addresses)
+static int elf_use_debugdata(const struct elf_image *image, const struct file_window *source,
+			     struct addresses *addresses)
 {
 	_cleanup_(elf_image_done) struct elf_image debug = { 0 };
 	_cleanup_(unpacking_done) struct unpacking unpacked = { .budget = image->file.budget };
+	int r = elf_debugdata_unpack(source, &unpacked);
+
+	if (r < 0)
+		return r;
+	r = elf_image_open_memory(&debug, unpacked.bytes.data, unpacked.bytes.size,
+				  image->file.budget, NULL);
+	return r < 0 ? r : elf_find_symbols(image, &debug, addresses, NULL);
+}
+
+int elf_find_debugdata(const struct elf_image *image, struct addresses *addresses)
+{
 	size_t section = elf_image_find_name(image, ".gnu_debugdata");
 	struct file_window source = elf_image_section(image, section);
-	int r = section ? elf_debugdata_unpack(&source, &unpacked) : -ENOENT;
+	int r = section ? elf_use_debugdata(image, &source, addresses) : -ENOENT;
 
-	if (r == 0)
-		r = elf_image_open_memory(&debug, unpacked.bytes.data, unpacked.bytes.size,
-					  image->file.budget, NULL);
-	if (r == 0)
-		r = elf_find_symbols(image, &debug, addresses, NULL);
 	return r == -ENOMEM || r == -E2BIG ? r : 0;
 }

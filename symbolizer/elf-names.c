@@ -38,16 +38,24 @@ static int name_from_file(const struct elf_image *image, struct addresses *addre
 	return addresses->open ? elf_find_go(image, addresses) : 0;
 }
 
+static int name_from_files(int fd, int debug_fd, struct work_limit *budget,
+			   struct addresses *addresses, struct error *error)
+{
+	_cleanup_(elf_image_done) struct elf_image image = { 0 };
+	int r = elf_image_open(&image, fd, budget, error);
+
+	if (r < 0)
+		return r;
+	if (debug_fd >= 0)
+		r = name_from_debug_file(&image, debug_fd, addresses);
+	return r < 0 ? r : name_from_file(&image, addresses, error);
+}
+
 int elf_names(int fd, int debug_fd, struct addresses *addresses, struct error *error)
 {
 	struct work_limit budget = work_limit_for_names(addresses->open);
-	_cleanup_(elf_image_done) struct elf_image image = { 0 };
-	int r = elf_image_open(&image, fd, &budget, error);
+	int r = name_from_files(fd, debug_fd, &budget, addresses, error);
 
-	if (r == 0 && debug_fd >= 0)
-		r = name_from_debug_file(&image, debug_fd, addresses);
-	if (r == 0)
-		r = name_from_file(&image, addresses, error);
 	return work_check(&budget, r);
 }
 

@@ -557,15 +557,22 @@ static int notes_of_sections(const struct elf_image *image, uint8_t *ret_id, siz
 	return 0;
 }
 
+static int find_build_id(int fd, struct work_limit *budget, uint8_t ret_id[ELF_BUILD_ID_MAX],
+			 size_t *ret_size)
+{
+	_cleanup_(elf_image_done) struct elf_image image = { 0 };
+	int r = elf_image_open(&image, fd, budget, NULL);
+
+	if (r < 0)
+		return r;
+	r = notes_of_segments(&image, ret_id, ret_size);
+	return r != 0 ? r : notes_of_sections(&image, ret_id, ret_size);
+}
+
 int elf_build_id(int fd, uint8_t ret_id[ELF_BUILD_ID_MAX], size_t *ret_size)
 {
 	struct work_limit budget = work_limit_of(WORK_SMALL);
-	_cleanup_(elf_image_done) struct elf_image image = { 0 };
-	int r = elf_image_open(&image, fd, &budget, NULL);
+	int r = find_build_id(fd, &budget, ret_id, ret_size);
 
-	if (r == 0)
-		r = notes_of_segments(&image, ret_id, ret_size);
-	if (r == 0)
-		r = notes_of_sections(&image, ret_id, ret_size);
 	return r == 1 && !budget.starved ? 1 : work_check(&budget, r);
 }

@@ -351,7 +351,7 @@ static int take_pending(struct symbols *symbols)
  */
 static int find_nests(struct symbols *symbols)
 {
-	array_of(uint32_t) open = { 0 };
+	_cleanup_array_ array_of(uint32_t) open = { 0 };
 	int r = 0;
 
 	for (size_t i = 0; i < symbols->entries.count && r == 0; i++) {
@@ -363,10 +363,10 @@ static int find_nests(struct symbols *symbols)
 		if (open.count)
 			r = array_push(&symbols->nests,
 				       (struct nest){ i, open.items[open.count - 1] });
-		if (r == 0)
-			r = array_push(&open, i);
+		if (r < 0)
+			return r;
+		r = array_push(&open, i);
 	}
-	array_done(&open);
 	return r;
 }
 
