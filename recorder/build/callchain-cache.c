@@ -416,7 +416,9 @@ int callchain_cache_find(struct callchain_cache *cache, struct tracker_process *
 			r = callchain_cache_add_stack(cache, process, account, record, &chain,
 						      ret_stack);
 	}
-	if (r == 0 && cache->frames.cut)
+	if (r != 0)
+		return r;
+	if (cache->frames.cut)
 		return CALLCHAIN_CUT;
 	return r == 0 ? chain.truncated : r;
 }

@@ -65,12 +65,16 @@ static int kmsg_entry_put_field(struct tape *tape, struct tape_fields *fields, c
 	struct tape_fact field;
 	int r = kmsg_entry_put_text(tape, name, name_size, &field.key);
 
-	if (r == 0)
-		r = kmsg_entry_put_text(tape, value, size, &field.value);
-	if (r == 0)
-		r = array_push(&tape->fields, field);
-	fields->count += r == 0;
-	return r;
+	if (r < 0)
+		return r;
+	r = kmsg_entry_put_text(tape, value, size, &field.value);
+	if (r < 0)
+		return r;
+	r = array_push(&tape->fields, field);
+	if (r < 0)
+		return r;
+	fields->count++;
+	return 0;
 }
 
 static int kmsg_entry_put_fields(const struct kmsg_entry *entry, struct tape *tape,

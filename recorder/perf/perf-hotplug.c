@@ -176,7 +176,7 @@ static void perf_hotplug_check_offlined(const struct hotplug_check *check,
 static int perf_hotplug_report_absent(const struct hotplug_check *check)
 {
 	struct perf_events *events = check->events;
-	struct cpu_list present = { 0 };
+	_cleanup_(cpu_list_done) struct cpu_list present = { 0 };
 	_cleanup_free_ char *text = NULL;
 	int r = file_read("/sys/devices/system/cpu/present", 65536, &text, NULL);
 
@@ -188,14 +188,13 @@ static int perf_hotplug_report_absent(const struct hotplug_check *check)
 		if (!events_cpu(events, absent.cpu))
 			perf_hotplug_notify(check, &absent, false, 0);
 	}
-	cpu_list_done(&present);
 	return r == -ENOMEM ? r : 0;
 }
 
 static int perf_hotplug_check_online_list(struct hotplug_check *check)
 {
 	struct perf_events *events = check->events;
-	struct cpu_list online = { 0 };
+	_cleanup_(cpu_list_done) struct cpu_list online = { 0 };
 	int r = events_read_online(events);
 
 	if (r < 0 || (events->online && strcmp(events->online_file.text, events->online) == 0))
@@ -205,7 +204,6 @@ static int perf_hotplug_check_online_list(struct hotplug_check *check)
 		return r;
 	perf_hotplug_check_offlined(check, &online);
 	r = perf_hotplug_check_onlined(check, &online);
-	cpu_list_done(&online);
 	free(events->online);
 	events->online = r == 0 ? strdup(events->online_file.text) : NULL;
 	return r;

@@ -431,7 +431,7 @@ int events_read_online(struct perf_events *events)
 
 static int perf_open_find_cpus(struct perf_events *events, struct error *error)
 {
-	struct cpu_list online = { 0 };
+	_cleanup_(cpu_list_done) struct cpu_list online = { 0 };
 	int r = 0;
 
 	if (events->options.cpus)
@@ -440,8 +440,9 @@ static int perf_open_find_cpus(struct perf_events *events, struct error *error)
 		return error_set(error, r, "--cpus '%s': not a CPU list; write 3 or 0-3,8",
 				 events->options.cpus);
 	r = events_read_online(events);
-	if (r == 0)
-		r = cpu_list_parse(events->online_file.text, &online);
+	if (r < 0)
+		return r;
+	r = cpu_list_parse(events->online_file.text, &online);
 	for (size_t i = 0; r == 0 && i < online.cpus.count; i++)
 		r = array_push(&events->cpus, (struct cpu_events){ .cpu = online.cpus.items[i] });
 	for (size_t i = 0; r == 0 && i < events->wanted.cpus.count; i++)
@@ -450,7 +451,6 @@ static int perf_open_find_cpus(struct perf_events *events, struct error *error)
 				error, -ENODEV,
 				"--cpus: CPU %u is not online; see /sys/devices/system/cpu/online",
 				events->wanted.cpus.items[i]);
-	cpu_list_done(&online);
 	return r;
 }
 

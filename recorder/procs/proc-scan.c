@@ -164,7 +164,7 @@ static int proc_scan_add_modules(struct tracker *tracker, struct kernel_module *
 /* Reads /proc/modules, with lines such as "ext4 1146880 1 - Live 0xffffffffc0a2d000". */
 static int proc_scan_modules(struct tracker *tracker)
 {
-	array_of(struct kernel_module) modules = { 0 };
+	_cleanup_array_ array_of(struct kernel_module) modules = { 0 };
 	_cleanup_free_ char *text = NULL;
 	char *line, *rest;
 	int r = 0;
@@ -183,10 +183,7 @@ static int proc_scan_modules(struct tracker *tracker)
 		snprintf(module.name, sizeof(module.name), "[%s]", name);
 		r = array_push(&modules, module);
 	}
-	if (r == 0)
-		r = proc_scan_add_modules(tracker, modules.items, modules.count);
-	array_done(&modules);
-	return r;
+	return r < 0 ? r : proc_scan_add_modules(tracker, modules.items, modules.count);
 }
 
 int proc_scan_kernel(struct tracker *tracker)

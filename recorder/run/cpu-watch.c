@@ -126,6 +126,18 @@ int cpu_watch_count(struct perf_events *events, struct pipeline *pipeline)
 	return r;
 }
 
+static int cpu_watch_count_last(struct cpu_watch *watch, struct perf_events *events,
+				struct pipeline *pipeline, uint64_t sequence)
+{
+	int r = update_limit(watch, pipeline);
+
+	if (r < 0 || !watch->counted_sequence || watch->counted_sequence == sequence)
+		return r;
+	if (mutated("stop-in-turn") && sequence == 2)
+		raise(SIGSTOP);
+	return cpu_watch_count(events, pipeline);
+}
+
 int cpu_watch_update(struct cpu_watch *watch, struct perf_events *events, struct pipeline *pipeline)
 {
 	uint64_t sequence = pipeline->tape->sequence + 1;
@@ -134,12 +146,7 @@ int cpu_watch_update(struct cpu_watch *watch, struct perf_events *events, struct
 	if (watch->reader)
 		proc_reader_allow(watch->reader, TURN_NS, TURN_EACH_NS);
 	if (r == 0)
-		r = update_limit(watch, pipeline);
-	if (r == 0 && watch->counted_sequence && watch->counted_sequence != sequence) {
-		if (mutated("stop-in-turn") && sequence == 2)
-			raise(SIGSTOP);
-		r = cpu_watch_count(events, pipeline);
-	}
+		r = cpu_watch_count_last(watch, events, pipeline, sequence);
 	watch->counted_sequence = sequence;
 	return r;
 }

@@ -18,6 +18,23 @@
 
 #define HUNG_TEXT "%s%s hangs: stopped before %llu segment%s sealed; %s%s"
 
+static int recorder_drain_last(struct recorder *recorder, bool failed)
+{
+	int r = drain_all(&recorder->drain);
+
+	if (r < 0)
+		return r;
+	if (recorder->pipeline.tape)
+		r = recorder_take_context(recorder);
+	if (r < 0)
+		return r;
+	r = cpu_watch_count(recorder->drain.events, &recorder->pipeline);
+	if (r < 0)
+		return r;
+	return pipeline_end(&recorder->pipeline, drain_anchor_ns(&recorder->drain),
+			    shutdown_reason(recorder_orders(recorder), failed));
+}
+
 int recorder_finish(struct recorder *recorder, bool failed, struct error *error)
 {
 	int r = recorder->pipeline.tape ? cpu_watch_last_idle(&recorder->watch, &recorder->pipeline)
@@ -27,14 +44,7 @@ int recorder_finish(struct recorder *recorder, bool failed, struct error *error)
 	perf_events_stop(recorder->drain.events);
 	kmsg_watch_stop(recorder->log, LAST_LINES_NS);
 	if (r == 0)
-		r = drain_all(&recorder->drain);
-	if (r == 0 && recorder->pipeline.tape)
-		r = recorder_take_context(recorder);
-	if (r == 0)
-		r = cpu_watch_count(recorder->drain.events, &recorder->pipeline);
-	if (r == 0)
-		r = pipeline_end(&recorder->pipeline, drain_anchor_ns(&recorder->drain),
-				 shutdown_reason(recorder_orders(recorder), failed));
+		r = recorder_drain_last(recorder, failed);
 	progress_fill_taken(&recorder->progress, &recorder->pipeline, &recorder->trace);
 	return r < 0 ? error_set(error, r, "out of memory") : 0;
 }

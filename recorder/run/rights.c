@@ -209,22 +209,29 @@ int rights_become(const char *name, struct error *error)
 	return 0;
 }
 
-int rights_become_owner(const char *path, struct error *error)
+static int rights_become_user(const struct stat *about)
 {
 	uint64_t kept = 0;
+	int r = capabilities_permitted(&kept);
+
+	if (r < 0)
+		return r;
+	kept &= rights_wanted();
+	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 || setgroups(0, NULL) < 0 ||
+	    setresgid(about->st_gid, about->st_gid, about->st_gid) < 0 ||
+	    setresuid(about->st_uid, about->st_uid, about->st_uid) < 0)
+		return -errno;
+	return capabilities_set(kept, kept);
+}
+
+int rights_become_owner(const char *path, struct error *error)
+{
 	struct stat about;
 	int r;
 
 	if (geteuid() != 0 || stat(path, &about) < 0 || about.st_uid == 0)
 		return 0;
-	r = capabilities_permitted(&kept);
-	kept &= rights_wanted();
-	if (r == 0 && (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 || setgroups(0, NULL) < 0 ||
-		       setresgid(about.st_gid, about.st_gid, about.st_gid) < 0 ||
-		       setresuid(about.st_uid, about.st_uid, about.st_uid) < 0))
-		r = -errno;
-	if (r == 0)
-		r = capabilities_set(kept, kept);
+	r = rights_become_user(&about);
 	return r < 0 ? error_set(error, r, "%s: cannot become its owner, uid %u: %s", path,
 				 about.st_uid, strerror(-r))
 		     : 0;

@@ -324,6 +324,21 @@ static void sealer_check_renewed(struct sealer *sealer)
 	pthread_mutex_unlock(&sealer->lock);
 }
 
+static int sealer_name_and_seal(struct sealer *sealer, struct waiting_tape *waiting,
+				enum segment_effort effort, const struct tape_loss *unsaved,
+				uint64_t *ret_bytes, struct error *error)
+{
+	int r = sealer_name(sealer, waiting, error);
+
+	if (r < 0)
+		return r;
+	if (unsaved->count)
+		r = array_push(&waiting->tape->losses, *unsaved);
+	if (r < 0)
+		return r;
+	return store_writer_seal(sealer->writer, waiting->tape, effort, ret_bytes, error);
+}
+
 /*
  * Seals the oldest tape in memory. Returns 1 if it is sealed, 0 if no tape waits, or a negative
  * errno.
@@ -340,11 +355,7 @@ static int sealer_seal_one(struct sealer *sealer, struct error *error)
 	if (!sealer_take_tape(sealer, &waiting, &effort, &unsaved))
 		return 0;
 	losses = waiting.tape->losses.count;
-	r = sealer_name(sealer, &waiting, error);
-	if (r == 0 && unsaved.count)
-		r = array_push(&waiting.tape->losses, unsaved);
-	if (r == 0)
-		r = store_writer_seal(sealer->writer, waiting.tape, effort, &bytes, error);
+	r = sealer_name_and_seal(sealer, &waiting, effort, &unsaved, &bytes, error);
 	if (store_is_full(r) && sealer_retain(sealer))
 		r = store_writer_seal(sealer->writer, waiting.tape, effort, &bytes, error);
 	if (r == 1)
@@ -381,17 +392,11 @@ static void sealer_wait_retry(struct sealer *sealer, int r, const struct error *
 	pthread_mutex_unlock(&sealer->lock);
 }
 
-/*
- * Names and seals a tape of an earlier recorder. If the tape is of this boot, its processes may
- * still run; otherwise only files can give names.
- */
-static int sealer_seal_recovered(void *context, struct store_writer *writer, struct tape *tape)
+static int sealer_name_recovered(struct sealer *sealer, struct tape *tape, struct error *error)
 {
-	struct sealer *sealer = context;
 	_cleanup_(cleanup_namer) struct namer *other = NULL;
 	struct namer *namer = sealer->namer;
 	struct finder elsewhere = sealer->options->finder;
-	struct error error = { 0 };
 	int r = 0;
 
 	elsewhere.live = false;
@@ -399,8 +404,19 @@ static int sealer_seal_recovered(void *context, struct store_writer *writer, str
 		r = namer_new(&elsewhere, sealer->cache, &other);
 		namer = other;
 	}
-	if (r == 0)
-		r = sealer_name_tape(sealer, namer, tape, true, &error);
+	return r < 0 ? r : sealer_name_tape(sealer, namer, tape, true, error);
+}
+
+/*
+ * Names and seals a tape of an earlier recorder. If the tape is of this boot, its processes may
+ * still run; otherwise only files can give names.
+ */
+static int sealer_seal_recovered(void *context, struct store_writer *writer, struct tape *tape)
+{
+	struct sealer *sealer = context;
+	struct error error = { 0 };
+	int r = sealer_name_recovered(sealer, tape, &error);
+
 	if (r == 0)
 		r = store_writer_seal(writer, tape, SEGMENT_USUAL, NULL, &error);
 	if (store_is_full(r) && sealer_retain(sealer))

@@ -70,20 +70,27 @@ static int trace_paths_put_rows(const struct trace_paths *paths, struct tape *ta
 	return 0;
 }
 
+static int trace_paths_put_all(const struct trace_paths *paths, const char *name, struct tape *tape,
+			       uint64_t time_ns)
+{
+	struct tape_event event = { .time_ns = time_ns };
+	int r = tape_add_no_thread(tape, &event.thread);
+
+	if (r < 0)
+		return r;
+	r = tape_add_count(tape, &event, name, paths->total,
+			   time_ns - MIN(paths->since_ns, time_ns));
+	return r < 0 ? r : trace_paths_put_rows(paths, tape);
+}
+
 int trace_paths_put(struct trace_paths *paths, const char *name, struct tape *tape,
 		    uint64_t time_ns)
 {
-	struct tape_event event = { .time_ns = time_ns };
 	int r;
 
 	if (!paths->total)
 		return 0;
-	r = tape_add_no_thread(tape, &event.thread);
-	if (r == 0)
-		r = tape_add_count(tape, &event, name, paths->total,
-				   time_ns - MIN(paths->since_ns, time_ns));
-	if (r == 0)
-		r = trace_paths_put_rows(paths, tape);
+	r = trace_paths_put_all(paths, name, tape, time_ns);
 	trace_paths_done(paths);
 	paths->since_ns = time_ns;
 	return r;

@@ -300,23 +300,32 @@ int trace_take(struct trace *trace, const struct perf_record *record, struct tap
 	return r == 0 && trace_admit(turn.kind, record->time_ns) ? trace_keep(&turn) : r;
 }
 
+static int put_dropped(const struct kind *kind, struct tape *tape, struct losses *losses,
+		       uint64_t time_ns)
+{
+	struct tape_event event = { .time_ns = MIN(MAX(kind->dropped_to_ns, tape->begin_ns),
+						   time_ns) };
+	int r = tape_add_no_thread(tape, &event.thread);
+
+	if (r < 0)
+		return r;
+	r = tape_add_count(tape, &event, kind->event->format->name, kind->dropped,
+			   event.time_ns - MIN(kind->dropped_from_ns, event.time_ns));
+	if (r < 0)
+		return r;
+	return losses_events(losses, TAPE_ALL_CPUS, kind->dropped_from_ns, kind->dropped_to_ns + 1,
+			     kind->dropped);
+}
+
 /* Puts the number of events over the limit into the tape and the losses. */
 static int give_dropped(struct kind *kind, struct tape *tape, struct losses *losses,
 			uint64_t time_ns)
 {
-	struct tape_event event = { .time_ns = MIN(MAX(kind->dropped_to_ns, tape->begin_ns),
-						   time_ns) };
-	int r = 0;
+	int r;
 
 	if (!kind->dropped)
 		return 0;
-	r = tape_add_no_thread(tape, &event.thread);
-	if (r == 0)
-		r = tape_add_count(tape, &event, kind->event->format->name, kind->dropped,
-				   event.time_ns - MIN(kind->dropped_from_ns, event.time_ns));
-	if (r == 0)
-		r = losses_events(losses, TAPE_ALL_CPUS, kind->dropped_from_ns,
-				  kind->dropped_to_ns + 1, kind->dropped);
+	r = put_dropped(kind, tape, losses, time_ns);
 	kind->dropped = kind->dropped_to_ns = 0;
 	return r;
 }
