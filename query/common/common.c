@@ -125,34 +125,40 @@ static int common_compare(struct common_run *run, struct common_matrix *matrix, 
 	return r < 0 ? r : common_signs_find(run, matrix, error);
 }
 
+static void common_run_done(struct common_run *run)
+{
+	common_hosts_done(run);
+	array_done(&run->windows);
+	array_done(&run->values);
+	strings_done(&run->keys);
+	array_done(&run->last);
+	pthread_mutex_destroy(&run->lock);
+}
+
 int common_run(const struct common_options *options, struct common_answer *answer,
 	       struct error *error)
 {
-	struct common_run run = { .options = options,
-				  .answer = answer,
-				  .lock = PTHREAD_MUTEX_INITIALIZER };
-	struct common_matrix matrix = { 0 };
+	_cleanup_(common_run_done) struct common_run run = {
+		.options = options,
+		.answer = answer,
+		.lock = PTHREAD_MUTEX_INITIALIZER,
+	};
+	_cleanup_(common_matrix_done) struct common_matrix matrix = { 0 };
 	int r;
 
 	for (size_t i = 0; i < answer->cases.count; i++)
 		answer->cases.items[i].full_cpu = NO_CPU;
 	r = common_hosts_read(&run, error);
-	if (r == 0)
-		r = common_set_span(&run);
-	if (r == 0)
-		r = common_controls_choose(&run);
-	if (r == 0)
-		r = common_window_rows_read(&run, error);
-	if (r == 0)
-		r = common_compare(&run, &matrix, error);
-	common_matrix_done(&matrix);
-	common_hosts_done(&run);
-	array_done(&run.windows);
-	array_done(&run.values);
-	strings_done(&run.keys);
-	array_done(&run.last);
-	pthread_mutex_destroy(&run.lock);
-	return r;
+	if (r != 0)
+		return r;
+	r = common_set_span(&run);
+	if (r != 0)
+		return r;
+	r = common_controls_choose(&run);
+	if (r != 0)
+		return r;
+	r = common_window_rows_read(&run, error);
+	return r != 0 ? r : common_compare(&run, &matrix, error);
 }
 
 void common_done(struct common_answer *answer)

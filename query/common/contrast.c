@@ -305,7 +305,10 @@ static int contrast_permute(struct contrast *contrast, struct contrast_row *rows
 
 int contrast_judge(const struct contrast_input *input, struct contrast_row *ret_rows)
 {
-	struct contrast contrast = { .input = input, .windows = input->firsts[input->sets] };
+	_cleanup_(contrast_done) struct contrast contrast = {
+		.input = input,
+		.windows = input->firsts[input->sets],
+	};
 	int r = -ENOMEM;
 
 	for (size_t set = 0; set < input->sets; set++)
@@ -319,11 +322,10 @@ int contrast_judge(const struct contrast_input *input, struct contrast_row *ret_
 			contrast.terms[i] = i * log(i);
 		r = contrast_add_rows(&contrast);
 	}
-	if (r == 0) {
-		contrast_observe(&contrast, ret_rows);
-		if (input->permutations)
-			r = contrast_permute(&contrast, ret_rows);
-	}
-	contrast_done(&contrast);
+	if (r < 0)
+		return r;
+	contrast_observe(&contrast, ret_rows);
+	if (input->permutations)
+		r = contrast_permute(&contrast, ret_rows);
 	return r;
 }

@@ -376,18 +376,20 @@ static void controls_done(struct controls *controls)
 int common_controls_choose(struct common_run *run)
 {
 	struct common_answer *answer = run->answer;
-	struct controls controls = { .run = run };
+	_cleanup_(controls_done) struct controls controls = { .run = run };
 	int r = controls_init(&controls);
 
-	if (r == 0)
-		controls_find_own(&controls);
+	if (r < 0)
+		return r;
+	controls_find_own(&controls);
 	for (size_t host = 0; r == 0 && host < run->hosts.count; host++)
 		r = controls_share_out(&controls, host);
 	for (size_t set = 0; r == 0 && set < answer->cases.count; set++)
 		r = controls_choose_set(&controls, set);
+	if (r < 0)
+		return r;
 	answer->time_of_day_ns =
 		controls_median(controls.hours.items, controls.hours.count) * 3600 * NSEC_PER_SEC;
 	answer->load_apart = controls_median(controls.loads.items, controls.loads.count);
-	controls_done(&controls);
-	return r;
+	return 0;
 }

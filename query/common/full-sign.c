@@ -35,7 +35,7 @@ static int full_sign_find(struct common_run *run, size_t number, struct error *e
 	};
 	/* other CPUs do not matter, and take most of the time */
 	_cleanup_(filter_done) struct filter filter = { 0 };
-	struct spikes spikes = { 0 };
+	_cleanup_(spikes_done) struct spikes spikes = { 0 };
 	int r = cpu_filter_add(&filter.cpus, of->full_cpu);
 
 	if (r < 0)
@@ -53,7 +53,6 @@ static int full_sign_find(struct common_run *run, size_t number, struct error *e
 		    spike->from_ns < of->stall_to_ns)
 			of->full_from_ns = spike->from_ns;
 	}
-	spikes_done(&spikes);
 	return r;
 }
 

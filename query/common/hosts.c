@@ -109,25 +109,28 @@ static int hosts_exclude(struct common_run *run, size_t store, struct common_hos
 
 static int hosts_add_store(struct common_run *run, size_t store, struct error *error)
 {
-	struct store_segments segments = { 0 };
+	_cleanup_(store_segments_done) struct store_segments segments = { 0 };
 	struct common_answer *answer = run->answer;
 	struct common_host facts = { 0 };
 	uint32_t host = 0;
 	int r = store_reader_find(run->options->stores[store].reader, 0, UINT64_MAX, &segments,
 				  error);
 
-	if (r == 0)
-		r = hosts_read_facts(run, store, &segments, &facts);
-	if (r == 0)
-		r = hosts_find(run, &facts, &host);
-	if (r == 0)
-		r = hosts_add_segments(run, store, &run->hosts.items[host], &segments);
-	if (r == 0)
-		r = hosts_exclude(run, store, &run->hosts.items[host], error);
+	if (r < 0)
+		return r;
+	r = hosts_read_facts(run, store, &segments, &facts);
+	if (r < 0)
+		return r;
+	r = hosts_find(run, &facts, &host);
+	if (r < 0)
+		return r;
+	r = hosts_add_segments(run, store, &run->hosts.items[host], &segments);
+	if (r != 0)
+		return r;
+	r = hosts_exclude(run, store, &run->hosts.items[host], error);
 	for (size_t i = 0; r == 0 && i < answer->cases.count; i++)
 		if (answer->cases.items[i].store == store)
 			answer->cases.items[i].host = host;
-	array_done(&segments.list);
 	return r;
 }
 

@@ -443,42 +443,49 @@ static void patterns_interval(struct patterns *patterns)
 	pattern->p = patterns_p(as_much);
 }
 
+static void patterns_done(struct patterns *patterns)
+{
+	free(patterns->cases);
+	free(patterns->drawn);
+	free(patterns->scratch);
+	free(patterns->firsts);
+}
+
 int common_patterns_find(struct common_run *run)
 {
 	size_t most = run->answer->cases.count;
-	struct patterns patterns = {
+	_cleanup_(patterns_done) struct patterns patterns = {
 		.run = run,
 		.cases = calloc(most + 1, sizeof(*patterns.cases)),
 		.drawn = calloc(most + 1, sizeof(*patterns.drawn)),
 		.scratch = calloc(most + 1, sizeof(*patterns.scratch)),
 		.firsts = calloc(most + 2, sizeof(*patterns.firsts)),
 	};
-	int r = patterns.cases && patterns.drawn && patterns.scratch && patterns.firsts ? 0
-											: -ENOMEM;
+	int r;
 
-	if (r == 0)
-		patterns_index(&patterns);
-	for (size_t i = 0; r == 0 && i < most; i++) {
+	if (!patterns.cases || !patterns.drawn || !patterns.scratch || !patterns.firsts)
+		return -ENOMEM;
+	patterns_index(&patterns);
+	for (size_t i = 0; i < most; i++) {
 		const struct common_case *of = &run->answer->cases.items[i];
 
 		if (common_hosts_at(&run->hosts.items[of->host], of->stall_to_ns - 1))
 			patterns.cases[patterns.count++] =
 				(struct patterns_moment){ of->host, of->stall_to_ns, of->uptime_s };
 	}
-	if (r == 0 && patterns.count)
-		r = patterns_host(&patterns);
-	if (r == 0 && patterns.count)
-		r = patterns_find_numbers(&patterns, COMMON_OF_CPU);
-	if (r == 0 && patterns.count)
-		r = patterns_find_numbers(&patterns, COMMON_OF_QUEUE);
-	if (r == 0 && patterns.count) {
-		patterns_hour(&patterns);
-		patterns_uptime(&patterns);
-		patterns_interval(&patterns);
-	}
-	free(patterns.cases);
-	free(patterns.drawn);
-	free(patterns.scratch);
-	free(patterns.firsts);
-	return r;
+	if (!patterns.count)
+		return 0;
+	r = patterns_host(&patterns);
+	if (r < 0)
+		return r;
+	r = patterns_find_numbers(&patterns, COMMON_OF_CPU);
+	if (r < 0)
+		return r;
+	r = patterns_find_numbers(&patterns, COMMON_OF_QUEUE);
+	if (r < 0)
+		return r;
+	patterns_hour(&patterns);
+	patterns_uptime(&patterns);
+	patterns_interval(&patterns);
+	return 0;
 }

@@ -170,15 +170,18 @@ static int signs_read(struct signs *signs)
 	size_t done;
 	int r = signs_choose(signs);
 
-	if (r == 0)
-		r = signs_spread(signs);
+	if (r < 0)
+		return r;
+	r = signs_spread(signs);
+	if (r < 0)
+		return r;
 	workers.count = signs->readings.count;
 	for (size_t i = 0; i < signs->readings.count; i++)
 		bytes += signs_segment(signs, &signs->readings.items[i])->bytes;
 	if (bytes > COMMON_FEW_BYTES)
 		workers.until_ns =
 			clock_ns(CLOCK_MONOTONIC) + signs->run->options->limit_ns / LIMIT_PART;
-	return r < 0 ? r : workers_run(&workers, &done);
+	return workers_run(&workers, &done);
 }
 
 static bool signs_reaches(const struct common_row *row, double figure)
@@ -367,16 +370,20 @@ static int signs_choose_level(struct signs *signs, size_t number, size_t of_trai
 	struct common_sign found = *sign;
 	int r = signs_levels(signs, number, levels);
 
-	for (size_t i = 0; r == 0 && i < LEVELS; i++) {
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < LEVELS; i++) {
 		gauge->level = levels[i];
 		r = signs_try(signs, number, of_trait, sign);
-		if (r == 0 && sign->cases >= REACHED_LEAST * found.cases &&
-		    sign->vain <= vain_most && sign->before_ns > found.before_ns)
+		if (r < 0)
+			return r;
+		if (sign->cases >= REACHED_LEAST * found.cases && sign->vain <= vain_most &&
+		    sign->before_ns > found.before_ns)
 			found = *sign;
 	}
 	gauge->level = found.level;
 	*sign = found;
-	return r;
+	return 0;
 }
 
 static int signs_set(struct signs *signs, size_t number)
@@ -401,10 +408,16 @@ static int signs_set(struct signs *signs, size_t number)
 	return 0;
 }
 
+static void signs_done(struct signs *signs)
+{
+	array_done(&signs->readings);
+	array_done(&signs->order);
+}
+
 int common_signs_find(struct common_run *run, const struct common_matrix *matrix,
 		      struct error *error)
 {
-	struct signs signs = { .run = run, .matrix = matrix };
+	_cleanup_(signs_done) struct signs signs = { .run = run, .matrix = matrix };
 	int r = 0;
 
 	signs_add_gauges(&signs);
@@ -412,9 +425,7 @@ int common_signs_find(struct common_run *run, const struct common_matrix *matrix
 		r = signs_read(&signs);
 	for (size_t i = 0; r == 0 && i < signs.count; i++)
 		r = signs_set(&signs, i);
-	if (r == 0 && run->answer->trait_count)
-		r = common_full_sign_set(run);
-	array_done(&signs.readings);
-	array_done(&signs.order);
-	return r;
+	if (r < 0)
+		return r;
+	return run->answer->trait_count ? common_full_sign_set(run) : 0;
 }

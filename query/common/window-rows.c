@@ -257,23 +257,30 @@ static int rows_count_all(struct rows_window *to, const struct rows_sums *sums)
 	return 0;
 }
 
+static void rows_window_done(struct rows_window *to)
+{
+	array_done(&to->seen);
+}
+
 static int rows_take(struct common_run *run, uint32_t number, const struct tape *tape,
 		     const struct rows_sums *sums)
 {
 	struct common_window *window = &run->windows.items[number];
-	struct rows_window to = { .run = run,
-				  .number = number,
-				  .length_ns = window->to_ns - window->from_ns };
+	_cleanup_(rows_window_done) struct rows_window to = {
+		.run = run,
+		.number = number,
+		.length_ns = window->to_ns - window->from_ns,
+	};
 	int r = rows_count_all(&to, sums);
 
+	if (r < 0)
+		return r;
 	pthread_mutex_lock(&run->lock);
-	if (r == 0)
-		r = rows_put_all(&to, sums);
+	r = rows_put_all(&to, sums);
 	if (r == 0)
 		r = common_window_gauges_add(run, number, tape);
 	window->read = r == 0;
 	pthread_mutex_unlock(&run->lock);
-	array_done(&to.seen);
 	return r;
 }
 
@@ -300,7 +307,7 @@ static int rows_add_window(struct common_run *run, struct tape *tape, uint64_t s
 	size_t count = tape->samples.count;
 	size_t from = rows_first_at(tape, count, window->from_ns);
 	size_t to = rows_first_at(tape, count, window->to_ns);
-	struct rows_sums sums = { 0 };
+	_cleanup_(rows_sums_done) struct rows_sums sums = { 0 };
 	int r;
 
 	/* an incident without a sample is not recorded; a control without one is idle */
@@ -313,7 +320,6 @@ static int rows_add_window(struct common_run *run, struct tape *tape, uint64_t s
 		r = rows_take(run, number, tape, &sums);
 	tape->samples.items = samples;
 	tape->samples.count = count;
-	rows_sums_done(&sums);
 	return r;
 }
 
@@ -484,9 +490,15 @@ static uint64_t rows_bytes(const struct rows *rows)
 	return bytes;
 }
 
+static void common_window_rows_done(struct rows *rows)
+{
+	array_done(&rows->order);
+	array_done(&rows->items);
+}
+
 int common_window_rows_read(struct common_run *run, struct error *error)
 {
-	struct rows rows = { .run = run };
+	_cleanup_(common_window_rows_done) struct rows rows = { .run = run };
 	struct workers workers = {
 		.threads = run->options->threads,
 		.work = rows_work,
@@ -499,16 +511,16 @@ int common_window_rows_read(struct common_run *run, struct error *error)
 	size_t done = 0;
 	int r = rows_add_items(&rows);
 
+	if (r < 0)
+		return r;
 	workers.count = rows.items.count;
 	if (rows_bytes(&rows) > COMMON_FEW_BYTES)
 		rows.until_ns = clock_ns(CLOCK_MONOTONIC) + run->options->limit_ns;
 	workers.until_ns = rows.until_ns;
-	if (r == 0)
-		r = workers_run(&workers, &done);
-	run->answer->limited = r == 0 && rows_is_late(&rows);
-	if (r == 0)
-		rows_count(run);
-	array_done(&rows.order);
-	array_done(&rows.items);
-	return r;
+	r = workers_run(&workers, &done);
+	if (r < 0)
+		return r;
+	run->answer->limited = rows_is_late(&rows);
+	rows_count(run);
+	return 0;
 }

@@ -153,6 +153,11 @@ struct coverage {
 	array_of(struct coverage_gap) gaps;
 };
 
+static inline void coverage_done(struct coverage *coverage)
+{
+	array_done(&coverage->gaps);
+}
+
 struct coverage_interval {
 	uint64_t from_ns;
 	uint64_t to_ns;

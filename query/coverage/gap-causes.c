@@ -164,7 +164,7 @@ static int find_outside(struct explainer *explainer, bool behind, struct side *r
 {
 	const struct window *window = explainer->window;
 	uint64_t at_ns = behind ? explainer->after_ns : explainer->before_ns;
-	struct store_segments segments = { 0 };
+	_cleanup_(store_segments_done) struct store_segments segments = { 0 };
 	const struct store_segment *segment;
 	int r;
 
@@ -178,7 +178,6 @@ static int find_outside(struct explainer *explainer, bool behind, struct side *r
 	segment = r == 0 ? find_segment(&segments, at_ns, behind) : NULL;
 	if (segment)
 		r = load_side(explainer, segment, ret_side, error);
-	array_done(&segments.list);
 	return r;
 }
 

@@ -162,18 +162,20 @@ static int add_gaps(struct coverage *coverage, const struct offline_cpus *stretc
 	return r;
 }
 
+static void offline_cpus_done(struct offline_cpus *stretches)
+{
+	array_done(&stretches->list);
+}
+
 int offline_cpus_add_gaps(struct coverage *coverage, const struct coverage_parts *parts,
 			  const struct window *window)
 {
-	struct offline_cpus stretches = { 0 };
+	_cleanup_(offline_cpus_done) struct offline_cpus stretches = { 0 };
 	int r = find_stretches(parts, window, &stretches);
 
-	if (r == 0 && stretches.list.count) {
-		coverage->asked_offline = parts->asked != 0;
-		coverage->covered_ns -=
-			count_uncovered_ns(coverage, &stretches, parts->asked, window);
-		r = add_gaps(coverage, &stretches);
-	}
-	array_done(&stretches.list);
-	return r;
+	if (r < 0 || !stretches.list.count)
+		return r;
+	coverage->asked_offline = parts->asked != 0;
+	coverage->covered_ns -= count_uncovered_ns(coverage, &stretches, parts->asked, window);
+	return add_gaps(coverage, &stretches);
 }

@@ -46,29 +46,38 @@ static int flame_pair_fill_earlier(struct flame_pair *pair)
 	return 0;
 }
 
+static int flame_pair_fill(struct flame_pair *pair, const struct flame_side *before,
+			   const struct flame_side *after)
+{
+	int r = folded_new(&pair->folded);
+
+	if (r < 0)
+		return r;
+	pair->folded->kinds = true;
+	r = folded_merge(pair->folded, before->folded);
+	if (r < 0)
+		return r;
+	flame_pair_scale(pair, before->width);
+	r = flame_pair_keep_earlier(pair);
+	if (r < 0)
+		return r;
+	r = folded_merge(pair->folded, after->folded);
+	if (r < 0)
+		return r;
+	flame_pair_scale(pair, after->width);
+	return flame_pair_fill_earlier(pair);
+}
+
 int flame_pair_make(const struct flame_side *before, const struct flame_side *after,
 		    struct flame_pair *ret_pair)
 {
 	struct flame_pair pair = { 0 };
-	int r = folded_new(&pair.folded);
+	int r = flame_pair_fill(&pair, before, after);
 
-	if (r == 0) {
-		pair.folded->kinds = true;
-		r = folded_merge(pair.folded, before->folded);
-	}
-	if (r == 0) {
-		flame_pair_scale(&pair, before->width);
-		r = flame_pair_keep_earlier(&pair);
-	}
-	if (r == 0)
-		r = folded_merge(pair.folded, after->folded);
-	if (r == 0) {
-		flame_pair_scale(&pair, after->width);
-		r = flame_pair_fill_earlier(&pair);
-	}
-	if (r < 0)
+	if (r < 0) {
 		flame_pair_done(&pair);
-	else
-		*ret_pair = pair;
-	return r;
+		return r;
+	}
+	*ret_pair = pair;
+	return 0;
 }

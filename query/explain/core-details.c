@@ -329,7 +329,9 @@ static void core_take_shares(const struct core_reader *reader, double length_ns)
 int core_details_read(struct stall_samples *samples, struct evidence *evidence,
 		      struct evidence_core *core)
 {
-	struct core_reader reader = { .samples = samples, .evidence = evidence, .core = core };
+	_cleanup_(core_reader_done) struct core_reader reader = { .samples = samples,
+								  .evidence = evidence,
+								  .core = core };
 	double length_ns;
 	int r;
 
@@ -337,12 +339,12 @@ int core_details_read(struct stall_samples *samples, struct evidence *evidence,
 	r = core_add_samples(&reader);
 	/* a timer that fires a little early must not make a CPU more than full */
 	length_ns = MAX(reader.to_ns - reader.from_ns, reader.work_ns);
-	if (r == 0)
-		core_take_shares(&reader, length_ns);
-	if (r == 0 && reader.work_ns) {
+	if (r < 0)
+		return r;
+	core_take_shares(&reader, length_ns);
+	if (reader.work_ns) {
 		core_take_threads(&reader, length_ns);
 		r = core_take_path(&reader, length_ns);
 	}
-	core_reader_done(&reader);
 	return r;
 }

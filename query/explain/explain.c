@@ -101,22 +101,27 @@ int explain_run(struct store_reader *reader, const struct explain_options *optio
 		evidence->stall_from_ns - MIN(options->around_ns, evidence->stall_from_ns),
 		evidence->stall_to_ns + options->around_ns,
 	};
-	struct quiet_spans excluded = { 0 };
+	_cleanup_(quiet_spans_done) struct quiet_spans excluded = { 0 };
 	int r;
 
 	r = stall_cores_read(reader, &options->question, evidence, error);
-	if (r == 0)
-		r = stall_cores_add_unread(evidence);
-	if (r == 0)
-		r = quiet_exclude(reader, explain_stall_span(evidence), around, &excluded, error);
-	if (r == 0 && evidence->samples)
+	if (r < 0)
+		return r;
+	r = stall_cores_add_unread(evidence);
+	if (r < 0)
+		return r;
+	r = quiet_exclude(reader, explain_stall_span(evidence), around, &excluded, error);
+	if (r < 0)
+		return r;
+	if (evidence->samples)
 		r = explain_compare(reader, options, &excluded, evidence, error);
-	if (r == 0)
-		r = host_context_read(reader, &options->question, evidence, error);
-	if (r == 0)
-		verdicts_judge(evidence, &explain->verdicts);
-	array_done(&excluded.list);
-	return r;
+	if (r < 0)
+		return r;
+	r = host_context_read(reader, &options->question, evidence, error);
+	if (r < 0)
+		return r;
+	verdicts_judge(evidence, &explain->verdicts);
+	return 0;
 }
 
 /*
@@ -130,6 +135,11 @@ struct narrowing {
 	unsigned int tries;
 	uint64_t from_ns, to_ns;
 };
+
+static void narrowing_done(struct narrowing *narrowing)
+{
+	spikes_done(&narrowing->spikes);
+}
 
 static bool narrowing_is_unread(const struct evidence *evidence,
 				const struct store_segment *segment)
@@ -180,7 +190,7 @@ static int narrowing_read(struct narrowing *narrowing, const struct store_segmen
 static int narrowing_try(struct narrowing *narrowing, uint64_t from_ns, uint64_t to_ns,
 			 struct error *error)
 {
-	struct store_segments segments = { 0 };
+	_cleanup_(store_segments_done) struct store_segments segments = { 0 };
 	int r, sound = 0;
 
 	from_ns = MAX(from_ns, to_ns - MIN(to_ns, EXPLAIN_STALL_MAX_NS));
@@ -190,7 +200,6 @@ static int narrowing_try(struct narrowing *narrowing, uint64_t from_ns, uint64_t
 		sound += r > 0;
 		r = MIN(r, 0);
 	}
-	array_done(&segments.list);
 	narrowing->tries++;
 	/* without a sound part, the answer is about the first one, and says why it has no sample */
 	if (r == 0 && (sound || narrowing->tries == 1)) {
@@ -273,20 +282,22 @@ int explain_narrow(struct store_reader *reader, const struct question *question,
 	struct spikes_options search = {
 		.question = *question, .min_ns = MIN_NS, .busy = BUSY, .clip = true
 	};
-	struct narrowing narrowing = { .reader = reader, .evidence = evidence };
+	_cleanup_(narrowing_done) struct narrowing narrowing = { .reader = reader,
+								 .evidence = evidence };
 	int r;
 
 	if (window.to_ns - window.from_ns <= EXPLAIN_STALL_MAX_NS)
 		return 0;
 	search.question.window = window;
 	r = spikes_find(reader, &search, &narrowing.spikes, error);
-	if (r == 0)
-		r = narrowing_take_damage(&narrowing);
-	if (r == 0)
-		r = narrowing_try_spikes(&narrowing, &window, error);
+	if (r < 0)
+		return r;
+	r = narrowing_take_damage(&narrowing);
+	if (r < 0)
+		return r;
+	r = narrowing_try_spikes(&narrowing, &window, error);
 	if (r == 0)
 		r = narrowing_try_ends(&narrowing, &window, error);
-	spikes_done(&narrowing.spikes);
 	if (r < 0)
 		return r;
 	evidence->stall_from_ns = narrowing.from_ns;

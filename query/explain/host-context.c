@@ -76,23 +76,27 @@ static int context_read_cpus(struct store_reader *reader, const struct question 
 static int context_read_makers(struct store_reader *reader, struct evidence *evidence,
 			       struct error *error)
 {
-	struct dying_state state = { 0 };
+	_cleanup_(dying_state_done) struct dying_state state = { 0 };
 	int r = dying_state_read(reader,
 				 evidence->stall_from_ns - MIN(evidence->stall_from_ns, NEAR_NS),
 				 evidence->stall_to_ns + BEHIND_NS, &state, error);
 
-	if (r == 0 && state.kinds.count) {
+	if (r < 0)
+		return r;
+	if (state.kinds.count) {
 		r = evidence_add_name(evidence, state.kinds.items[0].made_by,
 				      &evidence->host.made_by);
-		if (r == 0)
-			r = evidence_add_name(evidence, state.kinds.items[0].prefix,
-					      &evidence->host.made_under);
+		if (r < 0)
+			return r;
+		r = evidence_add_name(evidence, state.kinds.items[0].prefix,
+				      &evidence->host.made_under);
+		if (r < 0)
+			return r;
 	}
 	evidence->host.dying_seen = isnan(evidence->host.dying) && state.count;
-	if (r == 0 && evidence->host.dying_seen)
+	if (evidence->host.dying_seen)
 		evidence->host.dying = state.count;
-	dying_state_done(&state);
-	return r;
+	return 0;
 }
 
 static int context_see_message(void *context, const struct store_incident *incident)
@@ -120,22 +124,21 @@ static int context_see_message(void *context, const struct store_incident *incid
 int host_context_read(struct store_reader *reader, const struct question *question,
 		      struct evidence *evidence, struct error *error)
 {
-	struct host_steps steps = { .evidence = evidence };
+	_cleanup_(host_steps_done) struct host_steps steps = { .evidence = evidence };
 	int r;
 
 	host_steps_init(&steps);
 	r = context_read_hour(reader, question, evidence, &steps, error);
-	if (r == 0)
-		r = context_read_cpus(reader, question, evidence, &steps, error);
-	if (r == 0)
-		host_steps_finish(&steps);
-	if (r == 0)
-		r = context_read_makers(reader, evidence, error);
-	if (r == 0)
-		r = store_reader_incidents(
-			reader,
-			evidence->stall_from_ns - MIN(evidence->stall_from_ns, MESSAGES_BEFORE_NS),
-			evidence->stall_to_ns + BEHIND_NS, context_see_message, evidence, error);
-	host_steps_done(&steps);
-	return r;
+	if (r < 0)
+		return r;
+	r = context_read_cpus(reader, question, evidence, &steps, error);
+	if (r < 0)
+		return r;
+	host_steps_finish(&steps);
+	r = context_read_makers(reader, evidence, error);
+	if (r < 0)
+		return r;
+	return store_reader_incidents(
+		reader, evidence->stall_from_ns - MIN(evidence->stall_from_ns, MESSAGES_BEFORE_NS),
+		evidence->stall_to_ns + BEHIND_NS, context_see_message, evidence, error);
 }

@@ -22,6 +22,11 @@ struct quiet_spans {
 	array_of(struct quiet_span) list;
 };
 
+static inline void quiet_spans_done(struct quiet_spans *spans)
+{
+	array_done(&spans->list);
+}
+
 struct quiet_window {
 	/* index of the segment that contains it */
 	size_t segment;

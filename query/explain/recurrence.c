@@ -173,11 +173,16 @@ static void recurrence_hidden(const struct recurrence *recurrence, unsigned int 
 	hidden->chance.p = MIN(TRIED * chance_of_rank(stretches, hidden->chance.as_much), 1.0);
 }
 
+static void recurrence_done(struct recurrence *recurrence)
+{
+	spikes_done(&recurrence->spikes);
+}
+
 int recurrence_find(struct store_reader *reader, const struct recurrence_options *options,
 		    struct evidence *evidence, struct error *error)
 {
 	uint64_t stall_ns = evidence->stall_to_ns - evidence->stall_from_ns;
-	struct recurrence recurrence = {
+	_cleanup_(recurrence_done) struct recurrence recurrence = {
 		.options = options,
 		.stretch_ns = MAX(stall_ns, STRETCH_LEAST_NS),
 	};
@@ -186,8 +191,8 @@ int recurrence_find(struct store_reader *reader, const struct recurrence_options
 		.min_ns = MIN_NS,
 		.busy = BUSY,
 	};
-	struct store_segments segments = { 0 };
-	unsigned int stretches = 0;
+	_cleanup_(store_segments_done) struct store_segments segments = { 0 };
+	unsigned int stretches;
 	int r;
 
 	search.question.window = (struct window){
@@ -197,18 +202,17 @@ int recurrence_find(struct store_reader *reader, const struct recurrence_options
 	};
 	r = store_reader_list(reader, search.question.window.from_ns, search.question.window.to_ns,
 			      &segments, error);
-	if (r == 0)
-		r = spikes_find(reader, &search, &recurrence.spikes, error);
-	if (r == 0) {
-		stretches = recurrence_stretches(&recurrence, &segments);
-		evidence->quiet.searched_ns = stretches * recurrence.stretch_ns;
-		evidence->quiet.stretch_ns = recurrence.stretch_ns;
-		recurrence_hidden(&recurrence, stretches, evidence);
-	}
-	for (size_t i = 0; r == 0 && i < evidence->core_count; i++)
+	if (r < 0)
+		return r;
+	r = spikes_find(reader, &search, &recurrence.spikes, error);
+	if (r < 0)
+		return r;
+	stretches = recurrence_stretches(&recurrence, &segments);
+	evidence->quiet.searched_ns = stretches * recurrence.stretch_ns;
+	evidence->quiet.stretch_ns = recurrence.stretch_ns;
+	recurrence_hidden(&recurrence, stretches, evidence);
+	for (size_t i = 0; i < evidence->core_count; i++)
 		if (evidence->cores[i].full)
 			recurrence_judge(&recurrence, stretches, evidence, &evidence->cores[i]);
-	spikes_done(&recurrence.spikes);
-	array_done(&segments.list);
-	return r;
+	return 0;
 }

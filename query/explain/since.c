@@ -240,11 +240,18 @@ static int since_judge(struct since *since, struct evidence_since *result)
 	return 0;
 }
 
+static void since_done(struct since *since)
+{
+	array_done(&since->segments.list);
+	array_done(&since->order);
+	array_done(&since->points);
+}
+
 int since_find(struct store_reader *reader, const struct since_options *options,
 	       struct evidence *evidence, struct error *error)
 {
 	const struct evidence_core *core = evidence->cores;
-	struct since since = { .options = options, .reader = reader };
+	_cleanup_(since_done) struct since since = { .options = options, .reader = reader };
 	uint64_t to_ns = evidence->stall_from_ns;
 	int r;
 
@@ -254,16 +261,12 @@ int since_find(struct store_reader *reader, const struct since_options *options,
 	since.function = evidence_name(evidence, evidence->since.function);
 	r = store_reader_find(reader, to_ns - MIN(options->around_ns, to_ns), to_ns,
 			      &since.segments, error);
+	if (r < 0)
+		return r;
 	/* the stall's own segment is not before it */
 	while (since.segments.list.count &&
 	       since.segments.list.items[since.segments.list.count - 1].end_ns > to_ns)
 		since.segments.list.count--;
-	if (r == 0)
-		r = since_read_all(&since);
-	if (r == 0)
-		r = since_judge(&since, &evidence->since);
-	array_done(&since.segments.list);
-	array_done(&since.order);
-	array_done(&since.points);
-	return r;
+	r = since_read_all(&since);
+	return r < 0 ? r : since_judge(&since, &evidence->since);
 }

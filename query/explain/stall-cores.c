@@ -300,11 +300,18 @@ static int stall_take_facts(const struct stall_cores *cores, struct evidence *ev
 	return r;
 }
 
+static void stall_cores_done(struct stall_cores *cores)
+{
+	stall_grid_done(&cores->grid);
+	stall_samples_done(&cores->samples);
+	array_done(&cores->candidates);
+}
+
 int stall_cores_read(struct store_reader *reader, const struct question *question,
 		     struct evidence *evidence, struct error *error)
 {
 	struct question around = *question;
-	struct stall_cores cores = { 0 };
+	_cleanup_(stall_cores_done) struct stall_cores cores = { 0 };
 	int r;
 
 	around.window = (struct window){
@@ -314,20 +321,19 @@ int stall_cores_read(struct store_reader *reader, const struct question *questio
 	evidence->strip_from_ns = around.window.from_ns;
 	evidence->strip_to_ns = around.window.to_ns;
 	r = stall_read_coverage(reader, question, evidence, error);
-	if (r == 0)
-		r = stall_samples_read(reader, &around, &cores.samples, error);
-	if (r == 0)
-		r = stall_fill_grid(&cores, &around.window);
-	if (r == 0)
-		r = stall_add_cores(&cores, evidence);
-	if (r == 0) {
-		stall_add_machine(&cores, evidence);
-		r = stall_take_facts(&cores, evidence);
-	}
-	stall_grid_done(&cores.grid);
-	stall_samples_done(&cores.samples);
-	array_done(&cores.candidates);
-	return r;
+	if (r < 0)
+		return r;
+	r = stall_samples_read(reader, &around, &cores.samples, error);
+	if (r < 0)
+		return r;
+	r = stall_fill_grid(&cores, &around.window);
+	if (r < 0)
+		return r;
+	r = stall_add_cores(&cores, evidence);
+	if (r < 0)
+		return r;
+	stall_add_machine(&cores, evidence);
+	return stall_take_facts(&cores, evidence);
 }
 
 int stall_cores_add_unread(struct evidence *evidence)

@@ -165,16 +165,22 @@ static int usual_add_window(struct usual_run *run, struct tape *tape, uint64_t s
 }
 
 /* Names the frames of a tape that is not sealed, and notes its files. */
-static int usual_prepare(struct usual_run *run, struct tape *tape, bool in_stall)
+static int usual_note_files(struct usual_run *run, struct tape *tape, bool in_stall)
 {
 	const struct question *question = run->options->question;
 	int r = 0;
 
-	pthread_mutex_lock(&run->lock);
 	if (tape->unsealed && question->name)
 		r = question->name(question->context, tape);
-	if (r == 0)
-		r = binaries_add(&run->binaries, tape, in_stall);
+	return r < 0 ? r : binaries_add(&run->binaries, tape, in_stall);
+}
+
+static int usual_prepare(struct usual_run *run, struct tape *tape, bool in_stall)
+{
+	int r;
+
+	pthread_mutex_lock(&run->lock);
+	r = usual_note_files(run, tape, in_stall);
 	pthread_mutex_unlock(&run->lock);
 	return r;
 }
@@ -461,17 +467,16 @@ static void usual_describe(const struct usual_run *run, struct evidence_quiet *q
 
 static int usual_judge(const struct usual_run *run, struct evidence *evidence)
 {
-	struct usual_matrix matrix = { 0 };
+	_cleanup_(usual_matrix_done) struct usual_matrix matrix = { 0 };
 	int r = usual_matrix_make(run, &matrix);
 
-	if (r == 0) {
-		usual_describe(run, &evidence->quiet);
-		usual_set_row(run, &matrix, ROW_MACHINE, "", &evidence->machine);
-		for (size_t i = 0; i < evidence->core_count; i++)
-			usual_set_core(run, &matrix, evidence, &evidence->cores[i]);
-	}
-	usual_matrix_done(&matrix);
-	return r;
+	if (r < 0)
+		return r;
+	usual_describe(run, &evidence->quiet);
+	usual_set_row(run, &matrix, ROW_MACHINE, "", &evidence->machine);
+	for (size_t i = 0; i < evidence->core_count; i++)
+		usual_set_core(run, &matrix, evidence, &evidence->cores[i]);
+	return 0;
 }
 
 static int usual_read(struct usual_run *run)
@@ -495,19 +500,20 @@ static int usual_read(struct usual_run *run)
 int usual_rows_compare(struct store_reader *reader, const struct usual_options *options,
 		       struct evidence *evidence, struct error *error)
 {
-	struct usual_run run = {
+	_cleanup_(usual_run_done) struct usual_run run = {
 		.options = options,
 		.reader = reader,
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 	};
 	int r = usual_choose(&run, evidence, error);
 
-	if (r == 0 && run.items.count)
+	if (r < 0)
+		return r;
+	if (run.items.count)
 		r = usual_read(&run);
-	if (r == 0 && run.read.count && run.read.items[0])
+	if (r < 0)
+		return r;
+	if (run.read.count && run.read.items[0])
 		r = usual_judge(&run, evidence);
-	if (r == 0)
-		r = binaries_find_changed(&run.binaries, evidence);
-	usual_run_done(&run);
-	return r;
+	return r < 0 ? r : binaries_find_changed(&run.binaries, evidence);
 }

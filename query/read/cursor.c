@@ -114,20 +114,25 @@ static void close_last(struct cursor *cursor)
 static int cursor_add_tape(struct cursor *cursor, struct tape *tape)
 {
 	struct coverage *coverage = &cursor->loader.coverage;
-	struct open_tape open = { .tape = tape, .number = cursor->opened - 1 };
+	_cleanup_(open_tape_done) struct open_tape open = { .tape = tape,
+							    .number = cursor->opened - 1 };
 	struct window window = cursor->loader.question.window;
 	int r;
 
 	window.from_ns = cursor->from_ns;
 	r = window_filter_samples(tape, &window, cursor->loader.question.filter,
 				  &coverage->clock_error_ns, &open.times);
-	if (r == 0)
-		r = window_filter_count_samples(tape, coverage);
-	if (r == 0 && open.times.list.count)
-		r = array_push(&cursor->open, open);
+	if (r < 0)
+		return r;
+	r = window_filter_count_samples(tape, coverage);
 	if (r < 0 || !open.times.list.count)
-		open_tape_done(&open);
-	return r;
+		return r;
+	r = array_push(&cursor->open, open);
+	if (r < 0)
+		return r;
+	/* the cursor owns it now */
+	open = (struct open_tape){ 0 };
+	return 0;
 }
 
 static void cursor_read_segment(const struct cursor *cursor, const struct store_segment *segment,

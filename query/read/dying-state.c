@@ -101,7 +101,7 @@ static int take_segments(struct store_reader *reader, uint64_t end_ns, struct dy
 			 struct error *error)
 {
 	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_CONTEXT, 1 };
-	struct store_segments segments = { 0 };
+	_cleanup_(store_segments_done) struct store_segments segments = { 0 };
 	int r = store_reader_find(reader, end_ns - MIN(end_ns, FRESH_NS), end_ns + NSEC_PER_SEC,
 				  &segments, error);
 
@@ -114,7 +114,6 @@ static int take_segments(struct store_reader *reader, uint64_t end_ns, struct dy
 		else if (error_is_exhaustion(loaded))
 			r = loaded;
 	}
-	array_done(&segments.list);
 	return r;
 }
 

@@ -226,32 +226,44 @@ static int event_cursor_read_segment(struct run *run, const struct store_segment
 	return r == 1 ? event_cursor_take_tape(run, tape) : r;
 }
 
+static void event_cursor_run_done(struct run *run)
+{
+	loader_done(&run->loader);
+	array_done(&run->waiting);
+	buffer_done(&run->texts);
+}
+
+static int event_cursor_read_all(struct run *run, struct error *error)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < run->loader.segments.list.count; i++)
+		r = event_cursor_read_segment(run, &run->loader.segments.list.items[i], error);
+	if (r != 0)
+		return r;
+	if (run->waiting.count)
+		r = event_cursor_flush(run, UINT64_MAX);
+	return r != 0 ? r : loader_finish(&run->loader, error);
+}
+
 int event_cursor_run(struct store_reader *reader, const struct event_cursor_options *options,
 		     struct event_cursor_totals *ret_totals, struct error *error)
 {
-	struct run run = { .options = options, .totals = ret_totals };
+	_cleanup_(event_cursor_run_done) struct run run = { .options = options,
+							    .totals = ret_totals };
+	uint64_t lost;
 	int r;
 
 	*ret_totals = (struct event_cursor_totals){ 0 };
 	r = loader_open(reader, &options->question, &run.loader, error);
-
 	if (r < 0)
 		return r;
-	for (size_t i = 0; r == 0 && i < run.loader.segments.list.count; i++)
-		r = event_cursor_read_segment(&run, &run.loader.segments.list.items[i], error);
-	if (r == 0 && run.waiting.count)
-		r = event_cursor_flush(&run, UINT64_MAX);
-	if (r == 0)
-		r = loader_finish(&run.loader, error);
-	if (r == 0) {
-		uint64_t lost = run.loader.coverage.lost_events;
-
-		ret_totals->lost = lost - MIN(lost, run.only_counted);
-		ret_totals->coverage = run.loader.coverage;
-		memset(&run.loader.coverage.gaps, 0, sizeof(run.loader.coverage.gaps));
-	}
-	loader_done(&run.loader);
-	array_done(&run.waiting);
-	buffer_done(&run.texts);
-	return r;
+	r = event_cursor_read_all(&run, error);
+	if (r != 0)
+		return r;
+	lost = run.loader.coverage.lost_events;
+	ret_totals->lost = lost - MIN(lost, run.only_counted);
+	ret_totals->coverage = run.loader.coverage;
+	memset(&run.loader.coverage.gaps, 0, sizeof(run.loader.coverage.gaps));
+	return 0;
 }

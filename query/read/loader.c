@@ -44,7 +44,7 @@ void loader_read(const struct loader *loader, const struct store_segment *segmen
 int loader_add_removed(struct store_reader *reader, const struct window *window,
 		       struct coverage_parts *parts, struct error *error)
 {
-	struct store_removed_ranges ranges = { 0 };
+	_cleanup_(store_removed_ranges_done) struct store_removed_ranges ranges = { 0 };
 	int r = store_reader_removed(reader, window->from_ns, window->to_ns, &ranges, error);
 
 	for (size_t i = 0; r == 0 && i < ranges.list.count; i++) {
@@ -53,7 +53,6 @@ int loader_add_removed(struct store_reader *reader, const struct window *window,
 		r = one->vanished ? coverage_add_vanished(parts, one->from_ns, one->to_ns)
 				  : coverage_add_removed(parts, one->from_ns, one->to_ns);
 	}
-	array_done(&ranges.list);
 	return r;
 }
 
@@ -64,7 +63,7 @@ int loader_add_removed(struct store_reader *reader, const struct window *window,
 static int take_vanished(struct loader *loader, const struct store_segment *segment,
 			 struct error *error)
 {
-	struct store_removed_ranges ranges = { 0 };
+	_cleanup_(store_removed_ranges_done) struct store_removed_ranges ranges = { 0 };
 	char why[128];
 	int r = store_reader_removed(loader->reader, segment->begin_ns, segment->end_ns, &ranges,
 				     error);
@@ -74,7 +73,6 @@ static int take_vanished(struct loader *loader, const struct store_segment *segm
 		removed |= !ranges.list.items[i].vanished &&
 			   ranges.list.items[i].from_ns <= segment->begin_ns &&
 			   ranges.list.items[i].to_ns >= segment->end_ns;
-	array_done(&ranges.list);
 	if (r < 0 || removed)
 		return r;
 	loader->coverage.damaged++;
@@ -128,12 +126,14 @@ int loader_each_tape_after(struct loader *loader,
 {
 	const struct segment_want want = { 0, UINT64_MAX, SEGMENT_LOSSES, 1 };
 	const struct window *window = &loader->question.window;
-	struct store_segments segments = { 0 };
+	_cleanup_(store_segments_done) struct store_segments segments = { 0 };
 	uint64_t before_ns, after_ns;
 	int r = store_reader_near(loader->reader, window->to_ns, window->to_ns, &before_ns,
 				  &after_ns, error);
 
-	if (r == 0 && after_ns)
+	if (r < 0)
+		return r;
+	if (after_ns)
 		r = store_reader_find(loader->reader, after_ns, after_ns + 1, &segments, error);
 	for (size_t i = 0; r == 0 && i < segments.list.count; i++) {
 		const struct store_segment *segment = &segments.list.items[i];
@@ -147,7 +147,6 @@ int loader_each_tape_after(struct loader *loader,
 		else if (!error_is_exhaustion(r))
 			r = 0; /* an unreadable segment outside of the window does not matter */
 	}
-	array_done(&segments.list);
 	return r;
 }
 

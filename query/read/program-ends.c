@@ -112,10 +112,8 @@ static int program_ends_scan(struct store_reader *reader, const struct question 
 		.add = program_ends_add,
 		.context = workers,
 	};
-	struct scanned scanned = { 0 };
+	_cleanup_(scanned_done) struct scanned scanned = { 0 };
 	int r = scan_run(reader, &scan, &scanned, error);
-
-	scanned_done(&scanned);
 	for (unsigned int i = 1; r == 0 && i < threads; i++)
 		r = program_ends_merge(&workers[0], &workers[i]);
 	return r;
@@ -124,7 +122,7 @@ static int program_ends_scan(struct store_reader *reader, const struct question 
 int program_ends_read(struct store_reader *reader, const struct question *question,
 		      unsigned int threads, struct program_ends *ends, struct error *error)
 {
-	struct program_ends *workers = calloc(threads, sizeof(*workers));
+	_cleanup_free_ struct program_ends *workers = calloc(threads, sizeof(*workers));
 	int r = workers ? program_ends_scan(reader, question, threads, workers, error) : -ENOMEM;
 
 	if (r == 0) {
@@ -134,6 +132,5 @@ int program_ends_read(struct store_reader *reader, const struct question *questi
 	}
 	for (unsigned int i = 0; workers && i < threads; i++)
 		program_ends_done(&workers[i]);
-	free(workers);
 	return r;
 }

@@ -48,7 +48,7 @@ int recorded_cover(struct store_reader *reader, const struct store_segments *seg
 		   const struct window *window, const struct recorded_losses *losses,
 		   struct coverage *coverage, struct error *error)
 {
-	struct coverage_parts parts = { 0 };
+	_cleanup_(coverage_parts_done) struct coverage_parts parts = { 0 };
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < segments->list.count; i++) {
@@ -66,15 +66,18 @@ int recorded_cover(struct store_reader *reader, const struct store_segments *seg
 						  segment->damage)
 			    : coverage_add_recorded(&parts, segment->begin_ns, segment->end_ns);
 	}
-	if (r == 0)
-		r = loader_add_removed(reader, window, &parts, error);
-	if (r == 0)
-		r = loader_add_unwritten(reader, segments, window, &parts);
-	if (r == 0)
-		r = loader_add_unsaved(reader, window, coverage, &parts);
-	if (r == 0)
-		r = coverage_finish(coverage, &parts, window);
-	coverage_parts_done(&parts);
+	if (r < 0)
+		return r;
+	r = loader_add_removed(reader, window, &parts, error);
+	if (r < 0)
+		return r;
+	r = loader_add_unwritten(reader, segments, window, &parts);
+	if (r < 0)
+		return r;
+	r = loader_add_unsaved(reader, window, coverage, &parts);
+	if (r < 0)
+		return r;
+	r = coverage_finish(coverage, &parts, window);
 	return r < 0 ? r : gap_causes_explain(reader, segments, window, coverage, error);
 }
 

@@ -56,18 +56,21 @@ static int scan_add_tape(const struct item *item, struct tape *tape)
 {
 	const struct scan_options *options = item->run->options;
 	struct coverage coverage = { 0 };
-	struct window_filter_times times = { 0 };
+	_cleanup_(window_filter_times_done) struct window_filter_times times = { 0 };
 	int r = window_filter_samples(tape, &options->question.window, options->question.filter,
 				      &coverage.clock_error_ns, &times);
 
-	if (r == 0)
-		r = window_filter_count_samples(tape, &coverage);
-	if (r == 0 && tape->samples.count)
+	if (r < 0)
+		return r;
+	r = window_filter_count_samples(tape, &coverage);
+	if (r < 0)
+		return r;
+	if (tape->samples.count)
 		r = options->add(options->context, item->worker, item->segment, tape, &times);
-	if (r == 0)
-		scan_count(item->run, tape->samples.count, false, &coverage);
-	window_filter_times_done(&times);
-	return r;
+	if (r < 0)
+		return r;
+	scan_count(item->run, tape->samples.count, false, &coverage);
+	return 0;
 }
 
 static void scan_read(const struct item *item, unsigned int parts, struct loaded *ret_loaded)
@@ -107,17 +110,18 @@ static int scan_add_rest(const struct item *item, const struct window *rest)
 	const struct segment_want want = { rest->from_ns, rest->to_ns,
 					   SEGMENT_SAMPLES | SEGMENT_LOSSES, 1 };
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
-	struct window_filter_times times = { 0 };
+	_cleanup_(window_filter_times_done) struct window_filter_times times = { 0 };
 	uint64_t error_ns = 0;
 	int r = store_reader_load(item->run->loader.reader, item->segment, &want, &tape, NULL);
 
 	if (r < 0)
 		return scan_lost_samples(item, r);
 	r = window_filter_samples(tape, rest, options->question.filter, &error_ns, &times);
-	if (r == 0 && tape->samples.count)
-		r = options->add(options->context, item->worker, item->segment, tape, &times);
-	window_filter_times_done(&times);
-	return r;
+	if (r < 0)
+		return r;
+	if (tape->samples.count)
+		return options->add(options->context, item->worker, item->segment, tape, &times);
+	return 0;
 }
 
 /* Adds a digest. Returns 1 if the samples are needed instead. */
@@ -125,18 +129,20 @@ static int scan_add_digest(const struct item *item, const struct tape *tape)
 {
 	const struct scan_options *options = item->run->options;
 	struct coverage coverage = { .clock_error_ns = recorded_clock_error(tape) };
-	struct scan_rest rest = { 0 };
-	int r = 1;
+	_cleanup_(scan_rest_done) struct scan_rest rest = { 0 };
+	int r;
 
-	if (tape->digest && tape->digest->samples == item->segment->samples)
-		r = options->add_digest(options->context, item->worker, item->segment, tape, &rest);
-	if (r == 0)
-		r = frame_account_add_digest(tape, tape->digest, &coverage);
-	if (r == 0)
-		scan_count(item->run, tape->digest->samples, true, &coverage);
+	if (!tape->digest || tape->digest->samples != item->segment->samples)
+		return 1;
+	r = options->add_digest(options->context, item->worker, item->segment, tape, &rest);
+	if (r != 0)
+		return r;
+	r = frame_account_add_digest(tape, tape->digest, &coverage);
+	if (r < 0)
+		return r;
+	scan_count(item->run, tape->digest->samples, true, &coverage);
 	for (size_t i = 0; r == 0 && i < rest.list.count; i++)
 		r = scan_add_rest(item, &rest.list.items[i]);
-	array_done(&rest.list);
 	return r;
 }
 
@@ -213,23 +219,28 @@ static int scan_run_all(struct run *run, struct error *error)
 	return r < 0 ? r : loader_finish(&run->loader, error);
 }
 
+static void scan_run_done(struct run *run)
+{
+	loader_done(&run->loader);
+	pthread_mutex_destroy(&run->lock);
+}
+
 int scan_run(struct store_reader *reader, const struct scan_options *options,
 	     struct scanned *ret_scanned, struct error *error)
 {
-	struct run run = { .options = options, .lock = PTHREAD_MUTEX_INITIALIZER };
+	_cleanup_(scan_run_done) struct run run = { .options = options,
+						    .lock = PTHREAD_MUTEX_INITIALIZER };
 	int r = loader_open(reader, &options->question, &run.loader, error);
 
 	if (r < 0)
 		return r;
 	r = scan_run_all(&run, error);
-	if (r == 0) {
-		*ret_scanned = run.scanned;
-		ret_scanned->coverage = run.loader.coverage;
-		memset(&run.loader.coverage.gaps, 0, sizeof(run.loader.coverage.gaps));
-	}
-	loader_done(&run.loader);
-	pthread_mutex_destroy(&run.lock);
-	return r;
+	if (r < 0)
+		return r;
+	*ret_scanned = run.scanned;
+	ret_scanned->coverage = run.loader.coverage;
+	memset(&run.loader.coverage.gaps, 0, sizeof(run.loader.coverage.gaps));
+	return 0;
 }
 
 void scanned_done(struct scanned *scanned)

@@ -22,6 +22,11 @@ struct scan_rest {
 	array_of(struct window) list;
 };
 
+static inline void scan_rest_done(struct scan_rest *rest)
+{
+	array_done(&rest->list);
+}
+
 struct scan_options {
 	/* its hook is called from one thread at a time */
 	struct question question;

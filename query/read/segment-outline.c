@@ -54,10 +54,12 @@ static int segment_outline_of_samples(struct store_reader *reader,
 	if (r < 0)
 		return error_is_exhaustion(r) ? r : 0;
 	r = tape_sort_samples(tape);
-	if (r == 0)
-		r = segment_outline_digest(tape);
-	if (r == 0)
-		r = outline_make(tape, tape->digest, outline);
+	if (r < 0)
+		return r;
+	r = segment_outline_digest(tape);
+	if (r < 0)
+		return r;
+	r = outline_make(tape, tape->digest, outline);
 	outline->sample_ns = 1;
 	return r < 0 ? r : 1;
 }

@@ -23,6 +23,11 @@ struct numbers {
 	array_of(uint32_t) list;
 };
 
+static void numbers_done(struct numbers *numbers)
+{
+	array_done(&numbers->list);
+}
+
 /* Searches from the end, because the tapes that are open now were added last. */
 static int find_tape(struct selection *selection, struct numbers *numbers, struct cursor *cursor,
 		     const struct cursor_row *row, uint32_t *ret_tape)
@@ -70,27 +75,35 @@ static int take_coverage(struct selection *selection, const struct cursor *curso
 	return 0;
 }
 
+static int selection_fill(struct selection *selection, const struct question *question,
+			  struct cursor *cursor, struct error *error)
+{
+	_cleanup_(numbers_done) struct numbers numbers = { 0 };
+	int r = cursor_set_threads(cursor, question->threads);
+
+	if (r < 0)
+		return r;
+	r = selection_add_rows(selection, &numbers, cursor, error);
+	if (r < 0)
+		return r;
+	selection->opened = cursor_segments_read(cursor);
+	return take_coverage(selection, cursor);
+}
+
 int selection_make(struct store_reader *reader, const struct question *question,
 		   struct selection **ret_selection, struct error *error)
 {
 	_cleanup_(cleanup_selection) struct selection *selection = calloc(1, sizeof(*selection));
 	_cleanup_(cleanup_cursor) struct cursor *cursor = NULL;
-	struct numbers numbers = { 0 };
 	int r;
 
 	if (!selection)
 		return -ENOMEM;
 	selection->window = question->window;
 	r = cursor_open(reader, question, &cursor, error);
-	if (r == 0)
-		r = cursor_set_threads(cursor, question->threads);
-	if (r == 0)
-		r = selection_add_rows(selection, &numbers, cursor, error);
-	if (r == 0) {
-		selection->opened = cursor_segments_read(cursor);
-		r = take_coverage(selection, cursor);
-	}
-	array_done(&numbers.list);
+	if (r < 0)
+		return r;
+	r = selection_fill(selection, question, cursor, error);
 	if (r < 0)
 		return r;
 	*ret_selection = take_ptr(selection);

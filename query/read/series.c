@@ -274,12 +274,11 @@ static int read_neighbour(struct run *run, struct store_reader *reader,
 static int read_neighbours(struct run *run, struct store_reader *reader, uint64_t from_ns,
 			   uint64_t to_ns, struct error *error)
 {
-	struct store_segments segments = { 0 };
+	_cleanup_(store_segments_done) struct store_segments segments = { 0 };
 	int r = from_ns < to_ns ? store_reader_find(reader, from_ns, to_ns, &segments, error) : 0;
 
 	for (size_t i = 0; r == 0 && i < segments.list.count; i++)
 		r = read_neighbour(run, reader, &segments.list.items[i], error);
-	array_done(&segments.list);
 	return r;
 }
 
@@ -301,24 +300,28 @@ static int read_all(struct run *run, struct store_reader *reader, struct error *
 	return r;
 }
 
+static void series_run_done(struct run *run)
+{
+	loader_done(&run->loader);
+	strings_done(&run->names);
+	strings_done(&run->boots);
+	array_done(&run->lasts);
+}
+
 int series_run(struct store_reader *reader, const struct series_options *options,
 	       struct coverage *ret_coverage, struct error *error)
 {
-	struct run run = { .options = options };
+	_cleanup_(series_run_done) struct run run = { .options = options };
 	int r = loader_open(reader, &options->question, &run.loader, error);
 
 	if (r < 0)
 		return r;
 	r = read_all(&run, reader, error);
-	if (r == 0) {
-		*ret_coverage = run.loader.coverage;
-		/* gauges are about the whole host, so left-out CPUs do not matter */
-		*ret_coverage->left_out = 0;
-		memset(&run.loader.coverage.gaps, 0, sizeof(run.loader.coverage.gaps));
-	}
-	loader_done(&run.loader);
-	strings_done(&run.names);
-	strings_done(&run.boots);
-	array_done(&run.lasts);
-	return r;
+	if (r < 0)
+		return r;
+	*ret_coverage = run.loader.coverage;
+	/* gauges are about the whole host, so left-out CPUs do not matter */
+	*ret_coverage->left_out = 0;
+	memset(&run.loader.coverage.gaps, 0, sizeof(run.loader.coverage.gaps));
+	return 0;
 }

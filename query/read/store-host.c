@@ -44,16 +44,18 @@ static int store_host_add_ends(struct store_reader *reader, const struct store_s
 static int store_host_add_window(struct store_reader *reader, const struct window *window,
 				 struct recorded_facts *facts, struct error *error)
 {
-	struct store_segments segments = { 0 };
+	_cleanup_(store_segments_done) struct store_segments segments = { 0 };
 	int r = store_reader_list(reader, window->from_ns, window->to_ns, &segments, error);
 
-	if (r == 0)
-		r = store_host_add_ends(reader, &segments, false, facts, error);
+	if (r < 0)
+		return r;
+	r = store_host_add_ends(reader, &segments, false, facts, error);
+	if (r < 0)
+		return r;
 	/* use unsealed segments only if necessary, because they must be decoded completely */
-	if (r == 0 && !*facts->host)
-		r = store_host_add_ends(reader, &segments, true, facts, error);
-	array_done(&segments.list);
-	return r;
+	if (!*facts->host)
+		return store_host_add_ends(reader, &segments, true, facts, error);
+	return 0;
 }
 
 int store_host_find(struct store_reader *reader, const struct window *window,

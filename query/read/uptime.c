@@ -104,16 +104,17 @@ static int uptime_convert(struct store_reader *reader, const struct store_segmen
 int uptime_find(struct store_reader *reader, uint64_t uptime_ns, const char *boot,
 		struct uptime_moment *ret_moment, struct error *error)
 {
-	struct store_segments segments = { 0 };
+	_cleanup_(store_segments_done) struct store_segments segments = { 0 };
 	struct uptime_moment moment = { 0 };
 	int r = store_reader_find(reader, 0, UINT64_MAX, &segments, error);
 
-	if (r == 0)
-		r = choose_boot(&segments, boot, moment.boot_id, error);
-	if (r == 0)
-		r = uptime_convert(reader, uptime_nearest(&segments, moment.boot_id, uptime_ns),
-				   uptime_ns, &moment, error);
-	array_done(&segments.list);
+	if (r < 0)
+		return r;
+	r = choose_boot(&segments, boot, moment.boot_id, error);
+	if (r < 0)
+		return r;
+	r = uptime_convert(reader, uptime_nearest(&segments, moment.boot_id, uptime_ns), uptime_ns,
+			   &moment, error);
 	if (r < 0)
 		return r;
 	*ret_moment = moment;

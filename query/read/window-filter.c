@@ -121,28 +121,33 @@ int window_filter_samples(struct tape *tape, const struct window *window,
 			  struct window_filter_times *ret_times)
 {
 	_cleanup_free_ bool *threads = NULL;
-	struct window_filter_times times = { 0 };
+	_cleanup_(window_filter_times_done) struct window_filter_times times = { 0 };
 	int r = 0;
 
 	if (filter_has_threads(filter))
 		r = filter_threads(filter, tape, &threads);
-	if (r == 0)
-		r = frame_filter_kinds(filter, tape, &times.kinds);
-	if (r == 0)
-		r = keep_selected(tape, window, filter, threads, error_ns, &times);
+	if (r < 0)
+		return r;
+	r = frame_filter_kinds(filter, tape, &times.kinds);
+	if (r < 0)
+		return r;
+	r = keep_selected(tape, window, filter, threads, error_ns, &times);
+	if (r < 0)
+		return r;
 	if (filter->frames == FILTER_FRAMES_ALL)
 		free(take_ptr(times.kinds));
-	if (r == 0)
-		r = frame_filter_frames(filter, tape);
-	if (r == 0)
-		r = sort_by_time(tape, &times);
-	if (r == 0)
-		window_filter_trim(tape);
-	if (r == 0 && ret_times)
+	r = frame_filter_frames(filter, tape);
+	if (r < 0)
+		return r;
+	r = sort_by_time(tape, &times);
+	if (r < 0)
+		return r;
+	window_filter_trim(tape);
+	if (ret_times) {
 		*ret_times = times;
-	else
-		window_filter_times_done(&times);
-	return r;
+		times = (struct window_filter_times){ 0 };
+	}
+	return 0;
 }
 
 int window_filter_count_samples(const struct tape *tape, struct coverage *coverage)

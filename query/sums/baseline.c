@@ -158,17 +158,20 @@ static int baseline_add_tape(struct run *run, struct tally *tally, const struct 
 	const struct filter *filter = run->options->question.filter;
 	const struct window slice = { .from_ns = piece->from_ns, .to_ns = piece->to_ns };
 	uint64_t sample_ns = stack_class_sample_ns(tape, piece->segment->samples), error_ns = 0;
-	struct window_filter_times times = { 0 };
+	_cleanup_(window_filter_times_done) struct window_filter_times times = { 0 };
 	int r = baseline_name_frames(run, tape);
 
-	if (r == 0 && piece->summed)
+	if (r < 0)
+		return r;
+	if (piece->summed)
 		r = tally_add_sums(tally, tape, sample_ns);
-	if (r == 0)
-		r = window_filter_samples(tape, &slice, filter, &error_ns, &times);
-	if (r == 0)
-		r = tally_add_samples(tally, tape, times.kinds, sample_ns,
-				      piece->summed ? TALLY_CPUS : TALLY_CPUS | TALLY_NAMES);
-	window_filter_times_done(&times);
+	if (r < 0)
+		return r;
+	r = window_filter_samples(tape, &slice, filter, &error_ns, &times);
+	if (r < 0)
+		return r;
+	r = tally_add_samples(tally, tape, times.kinds, sample_ns,
+			      piece->summed ? TALLY_CPUS : TALLY_CPUS | TALLY_NAMES);
 	if (r < 0)
 		return r;
 	baseline_count(run, piece, piece->to_ns - piece->from_ns);
@@ -310,7 +313,7 @@ static int baseline_read_kept(struct store_reader *reader, const struct baseline
 			      struct baseline *ret_baseline, struct error *error)
 {
 	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_CONTEXT, 1 };
-	struct store_segments segments = { 0 };
+	_cleanup_(store_segments_done) struct store_segments segments = { 0 };
 	int r;
 
 	if (!store_reader_is_file(reader))
@@ -325,7 +328,6 @@ static int baseline_read_kept(struct store_reader *reader, const struct baseline
 		else if (error_is_exhaustion(loaded))
 			r = loaded;
 	}
-	array_done(&segments.list);
 	if (r != 1 || (is_of_all(options->question.filter) && tally_by_has_sums(options->by)))
 		return r;
 	baseline_done(ret_baseline);
@@ -341,10 +343,20 @@ static void baseline_judge(struct baseline *baseline)
 	baseline->names_ns = baseline->cpus_ns = 0;
 }
 
+static void baseline_run_done(struct run *run)
+{
+	for (unsigned int i = 0; run->tallies && i < run->options->threads; i++)
+		tally_free(run->tallies[i]);
+	free(run->tallies);
+	array_done(&run->pieces);
+	array_done(&run->segments.list);
+	pthread_mutex_destroy(&run->lock);
+}
+
 int baseline_make(struct store_reader *reader, const struct baseline_options *options,
 		  struct baseline *ret_baseline, struct error *error)
 {
-	struct run run = {
+	_cleanup_(baseline_run_done) struct run run = {
 		.options = options,
 		.reader = reader,
 		.lock = PTHREAD_MUTEX_INITIALIZER,
@@ -354,19 +366,14 @@ int baseline_make(struct store_reader *reader, const struct baseline_options *op
 	if (r != 0)
 		return MIN(r, 0);
 	r = baseline_find(&run, error);
-	if (r == 0)
-		r = baseline_run_workers(&run);
-	if (r == 0) {
-		*ret_baseline = run.baseline;
-		baseline_judge(ret_baseline);
-	}
-	for (unsigned int i = 0; run.tallies && i < options->threads; i++)
-		tally_free(run.tallies[i]);
-	free(run.tallies);
-	array_done(&run.pieces);
-	array_done(&run.segments.list);
-	pthread_mutex_destroy(&run.lock);
-	return r;
+	if (r < 0)
+		return r;
+	r = baseline_run_workers(&run);
+	if (r < 0)
+		return r;
+	*ret_baseline = run.baseline;
+	baseline_judge(ret_baseline);
+	return 0;
 }
 
 void baseline_done(struct baseline *baseline)

@@ -197,11 +197,27 @@ static int drop_narrow(struct flame *flame, double min_share, size_t frames_max)
 	return 0;
 }
 
+static int flame_build(struct builder *builder, const struct flame_options *options)
+{
+	enum folded_order by = options->reverse ? FOLDED_ORDER_REVERSE : FOLDED_ORDER_TREE;
+	const struct folded *folded = builder->folded;
+	struct flame *flame = builder->flame;
+	_cleanup_free_ uint32_t *order = NULL;
+	int r = array_push(&flame->frames, (struct flame_frame){ .name = "all" });
+
+	if (r < 0)
+		return r;
+	r = folded_sort(folded, by, &order);
+	for (size_t i = 0; r == 0 && i + 1 < folded->lines.count; i++)
+		r = flame_add_line(builder, order[i]);
+	if (r < 0)
+		return r;
+	return drop_narrow(flame, options->min_share, MAX(options->frames_max, (size_t)1));
+}
+
 int flame_make(const struct folded *folded, const struct flame_options *options,
 	       struct flame *ret_flame)
 {
-	enum folded_order by = options->reverse ? FOLDED_ORDER_REVERSE : FOLDED_ORDER_TREE;
-	_cleanup_free_ uint32_t *order = NULL;
 	struct flame flame = { 0 };
 	struct builder builder = {
 		.folded = folded,
@@ -209,20 +225,15 @@ int flame_make(const struct folded *folded, const struct flame_options *options,
 		.earlier = options->earlier,
 		.flame = &flame,
 	};
-	int r = array_push(&flame.frames, (struct flame_frame){ .name = "all" });
+	int r = flame_build(&builder, options);
 
-	if (r == 0)
-		r = folded_sort(folded, by, &order);
-	for (size_t i = 0; r == 0 && i + 1 < folded->lines.count; i++)
-		r = flame_add_line(&builder, order[i]);
-	if (r == 0)
-		r = drop_narrow(&flame, options->min_share, MAX(options->frames_max, (size_t)1));
 	array_done(&builder.open);
-	if (r < 0)
+	if (r < 0) {
 		flame_done(&flame);
-	else
-		*ret_flame = flame;
-	return r;
+		return r;
+	}
+	*ret_flame = flame;
+	return 0;
 }
 
 void flame_done(struct flame *flame)

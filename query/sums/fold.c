@@ -89,10 +89,13 @@ static int fold_add_samples(struct worker *worker, struct tape *tape, struct cou
 	int r = window_filter_samples(tape, &question->window, question->filter,
 				      &counts->coverage.clock_error_ns, NULL);
 
-	if (r == 0)
-		r = window_filter_count_samples(tape, &counts->coverage);
+	if (r < 0)
+		return r;
+	r = window_filter_count_samples(tape, &counts->coverage);
+	if (r < 0)
+		return r;
 	counts->samples = tape->samples.count;
-	return r < 0 ? r : folded_add_samples(worker->folded, tape, weight);
+	return folded_add_samples(worker->folded, tape, weight);
 }
 
 static int fold_count_sums(const struct tape *tape, const struct filter *filter,
@@ -235,26 +238,43 @@ static int fold_run_workers(struct run *run, unsigned int count)
 	return r;
 }
 
+static int fold_start_workers(struct run *run, unsigned int count)
+{
+	for (unsigned int i = 0; i < count; i++) {
+		int r;
+
+		run->workers[i].run = run;
+		r = folded_new(&run->workers[i].folded);
+		if (r < 0)
+			return r;
+		run->workers[i].folded->kinds = run->options->kinds;
+		run->workers[i].folded->marks = run->options->marks;
+	}
+	return 0;
+}
+
+static int fold_with_workers(struct run *run, unsigned int count)
+{
+	int r = fold_start_workers(run, count);
+
+	if (r < 0)
+		return r;
+	r = fold_run_workers(run, count);
+	if (r < 0)
+		return r;
+	run->fold.folded = take_ptr(run->workers[0].folded);
+	return 0;
+}
+
 static int fold_run_all(struct run *run)
 {
 	unsigned int count = MAX(run->options->threads, 1u);
-	int r = 0;
+	int r;
 
 	run->workers = calloc(count, sizeof(*run->workers));
 	if (!run->workers)
 		return -ENOMEM;
-	for (unsigned int i = 0; r == 0 && i < count; i++) {
-		run->workers[i].run = run;
-		r = folded_new(&run->workers[i].folded);
-		if (r < 0)
-			break;
-		run->workers[i].folded->kinds = run->options->kinds;
-		run->workers[i].folded->marks = run->options->marks;
-	}
-	if (r == 0)
-		r = fold_run_workers(run, count);
-	if (r == 0)
-		run->fold.folded = take_ptr(run->workers[0].folded);
+	r = fold_with_workers(run, count);
 	for (unsigned int i = 0; i < count; i++)
 		folded_free(run->workers[i].folded);
 	free(run->workers);

@@ -98,19 +98,24 @@ static uint64_t line_chunk(const void *context, uint32_t line, uint32_t place)
 	return chunk;
 }
 
+static void ranks_done(struct ranks *ranks)
+{
+	free(ranks->of);
+}
+
 int folded_sort(const struct folded *folded, enum folded_order by, uint32_t **ret_order)
 {
-	struct ranks ranks = { .by = by };
+	_cleanup_(ranks_done) struct ranks ranks = { .by = by };
 	struct chunk_source source = { line_chunk, &ranks };
 	size_t count = folded->lines.count - 1;
 	_cleanup_free_ uint32_t *order = malloc((count + 1) * sizeof(*order));
 	int r = order ? rank_words(&ranks, folded) : -ENOMEM;
 
-	for (size_t i = 0; order && i < count; i++)
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < count; i++)
 		order[i] = i + 1;
-	if (r == 0)
-		r = chunk_sort(order, count, &source);
-	free(ranks.of);
+	r = chunk_sort(order, count, &source);
 	if (r < 0)
 		return r;
 	*ret_order = take_ptr(order);

@@ -74,12 +74,11 @@ static int gauge_rows_find_group(struct gauge_rows *gauges, const char *kind, en
 		snprintf(name, sizeof(name), "cpu*%s", kind);
 		r = gauge_rows_add_row(gauges, name,
 				       (struct gauge_rows_row){ .unit = unit, .of_all = true });
-		if (r == 0)
-			gauges->rows.items[gauges->rows.count - 1].limit = limit;
+		if (r < 0)
+			return r;
+		gauges->rows.items[gauges->rows.count - 1].limit = limit;
 		gauges->group_of.items[id] = gauges->rows.count;
 	}
-	if (r < 0)
-		return r;
 	*ret_row = &gauges->rows.items[gauges->group_of.items[id] - 1];
 	return 0;
 }

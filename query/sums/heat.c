@@ -155,8 +155,11 @@ int heat_add(struct heat *heat, const struct tape *tape, const struct window_fil
 	_cleanup_(weights_done) struct weights weights = { 0 };
 	int r = stack_class_marks_make(&heat->marks, tape);
 
-	if (r == 0)
-		r = weights_make(&weights, tape, sample_ns);
+	if (r < 0)
+		return r;
+	r = weights_make(&weights, tape, sample_ns);
+	if (r < 0)
+		return r;
 	heat->host_cpus = MAX(heat->host_cpus, stack_class_host_cpus(tape));
 	for (size_t i = 0; r == 0 && i < tape->samples.count; i++)
 		r = heat_add_sample(heat, &tape->samples.items[i], times->list.items[i],

@@ -61,18 +61,18 @@ static int leader_add_tape(const struct question *question, const struct window 
 			   struct tape *tape, struct tally *tally)
 {
 	uint64_t sample_ns = stack_class_sample_ns(tape, segment->samples), error_ns = 0;
-	struct window_filter_times times = { 0 };
+	_cleanup_(window_filter_times_done) struct window_filter_times times = { 0 };
 	int r = 0;
 
 	if (tape->unsealed && question->name)
 		r = question->name(question->context, tape);
-	if (r == 0)
-		r = window_filter_samples(tape, part, filter, &error_ns, &times);
-	if (r == 0)
-		r = tally_add_samples(tally, tape, times.kinds, sample_ns,
-				      TALLY_CPUS | TALLY_NAMES | TALLY_DETAILS);
-	window_filter_times_done(&times);
-	return r;
+	if (r < 0)
+		return r;
+	r = window_filter_samples(tape, part, filter, &error_ns, &times);
+	if (r < 0)
+		return r;
+	return tally_add_samples(tally, tape, times.kinds, sample_ns,
+				 TALLY_CPUS | TALLY_NAMES | TALLY_DETAILS);
 }
 
 /* Skips a segment that cannot be read, because the answer about the window reports it. */
@@ -96,17 +96,16 @@ static int leader_read(struct store_reader *reader, const struct question *quest
 		       const struct spike *spike, struct tally *tally, struct error *error)
 {
 	const struct window part = leader_part(question, spike);
-	struct store_segments segments = { 0 };
-	struct filter filter = { 0 };
+	_cleanup_(store_segments_done) struct store_segments segments = { 0 };
+	_cleanup_(filter_done) struct filter filter = { 0 };
 	int r = cpu_filter_add(&filter.cpus, spike->cpu);
 
-	if (r == 0)
-		r = store_reader_find(reader, part.from_ns, part.to_ns, &segments, error);
+	if (r < 0)
+		return r;
+	r = store_reader_find(reader, part.from_ns, part.to_ns, &segments, error);
 	for (size_t i = 0; r == 0 && i < segments.list.count; i++)
 		r = leader_add_segment(reader, question, &part, &filter, &segments.list.items[i],
 				       tally, error);
-	array_done(&segments.list);
-	filter_done(&filter);
 	return r;
 }
 
@@ -145,19 +144,23 @@ static int leader_find(struct store_reader *reader, const struct question *quest
 	static const struct baseline nothing;
 	const struct window part = leader_part(question, spike);
 	_cleanup_(cleanup_tally) struct tally *tally = NULL;
-	struct ranking ranking = { 0 };
+	_cleanup_(ranking_done) struct ranking ranking = { 0 };
 	int r = tally_new(&tally);
 
-	if (r == 0)
-		r = leader_read(reader, question, spike, tally, error);
-	if (r == 0)
-		r = ranking_make(tally, part.to_ns - part.from_ns, &nothing, &ranking);
-	if (r == 0)
-		r = leader_take(spikes, &ranking, &spike->leader);
-	if (r == 0 && part.to_ns - part.from_ns + NSEC_PER_SEC < spike->counted_ns)
+	if (r < 0)
+		return r;
+	r = leader_read(reader, question, spike, tally, error);
+	if (r < 0)
+		return r;
+	r = ranking_make(tally, part.to_ns - part.from_ns, &nothing, &ranking);
+	if (r < 0)
+		return r;
+	r = leader_take(spikes, &ranking, &spike->leader);
+	if (r < 0)
+		return r;
+	if (part.to_ns - part.from_ns + NSEC_PER_SEC < spike->counted_ns)
 		spike->leader.part_ns = part.to_ns - part.from_ns;
-	ranking_done(&ranking);
-	return r;
+	return 0;
 }
 
 int spikes_find_leaders(struct store_reader *reader, const struct question *question, size_t limit,

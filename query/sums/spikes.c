@@ -96,24 +96,33 @@ static int map_name(struct finder *finder, const struct busy *busy, uint32_t nam
 	return r;
 }
 
+static int spikes_add_thread(struct finder *finder, const struct busy *busy,
+			     const struct busy_thread *thread, uint32_t *ours)
+{
+	struct spike_thread row = { thread->pid, thread->tid, 0 };
+	char key[128];
+	int size = snprintf(key, sizeof(key), "%d %d %.64s", thread->pid, thread->tid,
+			    strings_at(&busy->names, thread->comm));
+	int r = strings_add(&finder->thread_keys, key, size, ours);
+
+	if (r < 0)
+		return r;
+	r = map_name(finder, busy, thread->comm, &row.comm);
+	if (r < 0)
+		return r;
+	if (*ours >= finder->spikes->threads.count)
+		return array_push(&finder->spikes->threads, row);
+	return 0;
+}
+
 static int spikes_map_thread(struct finder *finder, const struct busy *busy, uint32_t number,
 			     uint32_t *ret_thread)
 {
-	const struct busy_thread *thread = &busy->threads.items[number - 1];
-	struct spike_thread row = { thread->pid, thread->tid, 0 };
 	uint32_t *ours = &finder->threads.items[number];
-	char key[128];
-	int size, r = 0;
+	int r = 0;
 
-	if (!*ours) {
-		size = snprintf(key, sizeof(key), "%d %d %.64s", thread->pid, thread->tid,
-				strings_at(&busy->names, thread->comm));
-		r = strings_add(&finder->thread_keys, key, size, ours);
-		if (r == 0)
-			r = map_name(finder, busy, thread->comm, &row.comm);
-		if (r == 0 && *ours >= finder->spikes->threads.count)
-			r = array_push(&finder->spikes->threads, row);
-	}
+	if (!*ours)
+		r = spikes_add_thread(finder, busy, &busy->threads.items[number - 1], ours);
 	*ret_thread = *ours;
 	return r;
 }
@@ -244,7 +253,7 @@ static int spikes_add_samples(struct finder *finder, struct store_segment *segme
 	const struct question *question = &finder->options->question;
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	struct error error = { 0 };
-	struct busy busy = { 0 };
+	_cleanup_(busy_done) struct busy busy = { 0 };
 	int r = store_reader_load(finder->reader, segment, &want, &tape, &error);
 
 	if (error_is_exhaustion(r))
@@ -256,14 +265,13 @@ static int spikes_add_samples(struct finder *finder, struct store_segment *segme
 	}
 	if (tape->unsealed && question->name)
 		r = question->name(question->context, tape);
-	if (r == 0)
-		r = tape_sort_samples(tape);
-	if (r == 0)
-		r = busy_make(tape, &busy);
-	if (r == 0)
-		r = add_busy(finder, segment, &busy);
-	busy_done(&busy);
-	return r;
+	if (r < 0)
+		return r;
+	r = tape_sort_samples(tape);
+	if (r < 0)
+		return r;
+	r = busy_make(tape, &busy);
+	return r < 0 ? r : add_busy(finder, segment, &busy);
 }
 
 static int spikes_take_segment(void *context, const struct store_segment *segment,
@@ -475,7 +483,7 @@ int spikes_add_unrecorded_cpus(struct store_reader *reader, const struct cpu_set
 			       struct spikes *spikes, struct error *error)
 {
 	size_t step = spikes->found.list.count / SEGMENTS_SEEN + 1;
-	struct coverage_parts parts = { 0 };
+	_cleanup_(coverage_parts_done) struct coverage_parts parts = { 0 };
 	int r = 0;
 
 	/* reading all losses has already shown all CPUs */
@@ -483,8 +491,5 @@ int spikes_add_unrecorded_cpus(struct store_reader *reader, const struct cpu_set
 		return 0;
 	for (int others = 0; r == 0 && others < 2; others++)
 		r = read_all_cpus(reader, &spikes->found, step, others, asked, &parts, error);
-	if (r == 0)
-		r = recorded_cpus_finish(&spikes->coverage, &parts);
-	coverage_parts_done(&parts);
-	return r;
+	return r < 0 ? r : recorded_cpus_finish(&spikes->coverage, &parts);
 }

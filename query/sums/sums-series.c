@@ -179,7 +179,7 @@ static void series_sort(struct run *run, int (*compare)(const void *, const void
 static int series_add_others(struct run *run, struct store_reader *reader, struct error *error)
 {
 	const struct window *window = &run->options->question.window;
-	struct store_segments segments = { 0 };
+	_cleanup_(store_segments_done) struct store_segments segments = { 0 };
 	size_t known = run->records.count;
 	int r = store_reader_find(reader, window->from_ns, window->to_ns, &segments, error);
 
@@ -194,7 +194,6 @@ static int series_add_others(struct run *run, struct store_reader *reader, struc
 				       series_compare_names))
 			r = array_push(&run->records, record);
 	}
-	array_done(&segments.list);
 	return r;
 }
 

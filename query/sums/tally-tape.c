@@ -215,30 +215,44 @@ static int put_callers(const struct adder *adder, uint32_t stack, struct buffer 
 	return 0;
 }
 
+static int name_path(const struct adder *adder, const struct tape_sample *sample, bool frameless,
+		     uint32_t function, uint32_t *ret_name)
+{
+	struct buffer *name = &adder->scratch->name;
+	int r = 0;
+
+	name->size = 0;
+	if (!frameless)
+		r = put_callers(adder, sample->stack, name);
+	if (r < 0)
+		return r;
+	r = put_function(adder, function, name);
+	if (r < 0)
+		return r;
+	if (buffer_failed(name))
+		return -ENOMEM;
+	return tally_name(adder->tally, (const char *)name->data, name->size, ret_name);
+}
+
 static int map_path(const struct adder *adder, const struct tape_sample *sample, bool frameless,
 		    uint32_t *ret_name)
 {
 	uint32_t function = tape_function_of(adder->tape, sample->frame);
 	struct hash96_key key =
 		hash96_key_add(hash96_key_add((struct hash96_key){ 0 }, sample->stack), function);
-	struct buffer *name = &adder->scratch->name;
 	uint32_t known = hash96_get(&adder->scratch->paths, key);
-	int r = 0;
+	int r;
 
 	if (!known) {
-		name->size = 0;
-		r = frameless ? 0 : put_callers(adder, sample->stack, name);
-		if (r == 0)
-			r = put_function(adder, function, name);
-		if (r == 0 && buffer_failed(name))
-			r = -ENOMEM;
-		if (r == 0)
-			r = tally_name(adder->tally, (const char *)name->data, name->size, &known);
-		if (r == 0)
-			r = hash96_put(&adder->scratch->paths, key, known);
+		r = name_path(adder, sample, frameless, function, &known);
+		if (r < 0)
+			return r;
+		r = hash96_put(&adder->scratch->paths, key, known);
+		if (r < 0)
+			return r;
 	}
 	*ret_name = known;
-	return r;
+	return 0;
 }
 
 /* Finds the group of each sample, for groupings other than by name and by function. */
@@ -443,7 +457,7 @@ int tally_add_samples(struct tally *tally, const struct tape *tape, const uint8_
 			       .parts = parts,
 			       .owners = !tally_by_has_sums(tally->by) };
 	struct digest_input input = { .tape = tape, .kinds = kinds };
-	struct digest digest = { 0 };
+	_cleanup_(digest_done) struct digest digest = { 0 };
 	int r = tally_tape_begin_tape(&adder);
 
 	if (r < 0)
@@ -465,7 +479,6 @@ int tally_add_samples(struct tally *tally, const struct tape *tape, const uint8_
 	r = digest_make(&input, &digest);
 	if (r == 0)
 		r = add_digest(&adder, &digest, 1);
-	digest_done(&digest);
 	if (tape->samples.count)
 		tally->sample_ns = MAX(tally->sample_ns, sample_ns);
 	tally->host_cpus = MAX(tally->host_cpus, stack_class_host_cpus(tape));

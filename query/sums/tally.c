@@ -196,20 +196,26 @@ int tally_merge(struct tally *tally, const struct tally *other)
 	_cleanup_free_ uint32_t *names = calloc(strings_count(&other->names), sizeof(*names));
 	int r = names ? tally_merge_names(tally, other, names) : -ENOMEM;
 
-	if (r == 0)
-		r = merge_threads(tally, other, names);
-	if (r == 0)
-		r = merge_rows(&tally->shares, &other->shares, names);
-	if (r == 0)
-		r = merge_rows(&tally->spots, &other->spots, names);
-	for (size_t i = 0; r == 0 && i < other->cpus.count; i++) {
+	if (r < 0)
+		return r;
+	r = merge_threads(tally, other, names);
+	if (r < 0)
+		return r;
+	r = merge_rows(&tally->shares, &other->shares, names);
+	if (r < 0)
+		return r;
+	r = merge_rows(&tally->spots, &other->spots, names);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < other->cpus.count; i++) {
 		r = tally_cpu(tally, i);
-		if (r == 0)
-			stack_class_add(&tally->cpus.items[i], &other->cpus.items[i]);
+		if (r < 0)
+			return r;
+		stack_class_add(&tally->cpus.items[i], &other->cpus.items[i]);
 	}
 	stack_class_add(&tally->all, &other->all);
 	tally->samples += other->samples;
 	tally->sample_ns = MAX(tally->sample_ns, other->sample_ns);
 	tally->host_cpus = MAX(tally->host_cpus, other->host_cpus);
-	return r;
+	return 0;
 }

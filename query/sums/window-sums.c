@@ -115,19 +115,19 @@ static int window_sums_run(struct run *run, struct store_reader *reader,
 		.progress = options->progress,
 		.progress_context = options->progress_context,
 	};
-	struct scanned scanned = { 0 };
+	_cleanup_(scanned_done) struct scanned scanned = { 0 };
 	int r = 0;
 
 	for (unsigned int i = 0; r == 0 && i < options->threads; i++)
 		r = worker_init(options, &run->workers[i]);
-	if (r == 0)
-		r = scan_run(reader, &scan, &scanned, error);
-	if (r == 0)
-		r = merge_workers(run);
-	if (r < 0) {
-		scanned_done(&scanned);
+	if (r < 0)
 		return r;
-	}
+	r = scan_run(reader, &scan, &scanned, error);
+	if (r < 0)
+		return r;
+	r = merge_workers(run);
+	if (r < 0)
+		return r;
 	*ret_sums = (struct window_sums){
 		.tally = take_ptr(run->workers[0].tally),
 		.heat = take_ptr(run->workers[0].heat),
@@ -136,6 +136,8 @@ static int window_sums_run(struct run *run, struct store_reader *reader,
 		.segments = scanned.segments,
 		.digested = scanned.digested,
 	};
+	/* the sums own the gaps now */
+	scanned = (struct scanned){ 0 };
 	return 0;
 }
 
