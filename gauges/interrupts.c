@@ -239,7 +239,7 @@ static int add_interrupt(const char *root, struct interrupts *interrupts,
 int interrupts_read(const char *root, struct interrupts *ret_interrupts)
 {
 	struct interrupt interrupt;
-	struct source_file file;
+	_cleanup_(source_file_done) struct source_file file = { 0 };
 	struct words text, line;
 	int r;
 
@@ -250,7 +250,6 @@ int interrupts_read(const char *root, struct interrupts *ret_interrupts)
 	while (r == 0 && words_line(&text, &line))
 		if (interrupts_parse_line(line, &interrupt))
 			r = add_interrupt(root, ret_interrupts, &interrupt);
-	source_file_done(&file);
 	if (r < 0)
 		interrupts_done(ret_interrupts);
 	return r;

@@ -73,7 +73,7 @@ static int put_interrupt(struct queues *queues, const struct gauges_sink *sink,
 
 static int queues_read(void *state, const struct gauges_sink *sink)
 {
-	struct interrupts interrupts;
+	_cleanup_(interrupts_done) struct interrupts interrupts = { 0 };
 	struct queues *queues = state;
 	int r = interrupts_read(queues->root, &interrupts);
 
@@ -84,7 +84,6 @@ static int queues_read(void *state, const struct gauges_sink *sink)
 	for (size_t i = 0; r == 0 && i < interrupts.list.count; i++)
 		if (interrupts.list.items[i].sends)
 			r = put_interrupt(queues, sink, &interrupts.list.items[i]);
-	interrupts_done(&interrupts);
 	return r;
 }
 
