@@ -158,10 +158,8 @@ int gauge_minutes_put(struct store_reader *reader, const struct store_segment *s
 		.see = gauge_minutes_see,
 		.context = &minutes,
 	};
-	struct coverage coverage = { 0 };
+	_cleanup_(coverage_done) struct coverage coverage = { 0 };
 	int r = series_run(reader, &options, &coverage, error);
-
-	array_done(&coverage.gaps);
 	for (size_t i = 0; r == 0 && i < minutes.list.count; i++) {
 		const struct gauge_minute *minute = &minutes.list.items[i];
 		struct buffer *row = batch_rows_add(rows, FLEET_GAUGES);

@@ -263,6 +263,26 @@ static int http_explain(const struct http *http, const char *url, CURLcode code,
 	return error_set(error, -ENOTCONN, "no answer: %.*s", length, why);
 }
 
+static int http_send(struct http *http, const struct http_request *request,
+		     struct curl_slist **headers, struct http_taker *taker, CURLcode *ret_code,
+		     long *ret_status)
+{
+	int r = http_make_headers(http, request, headers);
+
+	if (r < 0)
+		return r;
+	/* without this, curl waits a second for a leave to send a long body */
+	r = http_add_header(http, headers, "Expect", "");
+	if (r < 0)
+		return r;
+	http_set_options(http, request, *headers, taker);
+	*ret_code = http->library.perform(http->curl);
+	http->library.getinfo(http->curl, CURLINFO_RESPONSE_CODE, ret_status);
+	/* the options borrow from this call */
+	http->library.setopt(http->curl, CURLOPT_HTTPHEADER, NULL);
+	return 0;
+}
+
 int http_post(struct http *http, const struct http_request *request, struct buffer *answer,
 	      unsigned int *ret_status, struct error *error)
 {
@@ -270,18 +290,8 @@ int http_post(struct http *http, const struct http_request *request, struct buff
 	struct curl_slist *headers = NULL;
 	CURLcode code = CURLE_OK;
 	long status = 0;
-	int r = http_make_headers(http, request, &headers);
+	int r = http_send(http, request, &headers, &taker, &code, &status);
 
-	/* without this, curl waits a second for a leave to send a long body */
-	if (r == 0)
-		r = http_add_header(http, &headers, "Expect", "");
-	if (r == 0) {
-		http_set_options(http, request, headers, &taker);
-		code = http->library.perform(http->curl);
-		http->library.getinfo(http->curl, CURLINFO_RESPONSE_CODE, &status);
-		/* the options borrow from this call */
-		http->library.setopt(http->curl, CURLOPT_HTTPHEADER, NULL);
-	}
 	http->library.slist_free_all(headers);
 	if (r == -EINVAL)
 		return error_set(error, r, "the user, password or token has a line break");

@@ -223,10 +223,32 @@ static int schema_note_version(struct server *server, struct error *error)
 	return r < 0 ? r : server_run(server, buffer_shown(&sql), false, NULL, error);
 }
 
+static int schema_apply_all(struct server *server, const struct schema_target *target,
+			    struct schema_result *result, struct error *error)
+{
+	_cleanup_(schema_done) struct schema schema = { 0 };
+	int r = schema_make(target, &schema);
+
+	if (r < 0)
+		return r;
+	r = schema_make_database(server, target, error);
+	for (size_t i = 0; r == 0 && i < schema.statements.count; i++)
+		r = server_run(server, schema.statements.items[i], false, NULL, error);
+	if (r < 0)
+		return r;
+	if (target->cluster)
+		r = schema_add_columns(server, target, &schema, "_local", &result->added, error);
+	if (r != 0)
+		return r;
+	r = schema_add_columns(server, target, &schema, "", &result->added, error);
+	if (r != 0)
+		return r;
+	return result->version < SCHEMA_VERSION ? schema_note_version(server, error) : 0;
+}
+
 int schema_apply(struct server *server, const struct schema_target *target,
 		 struct schema_result *ret_result, struct error *error)
 {
-	_cleanup_(schema_done) struct schema schema = { 0 };
 	struct schema_result result = { 0 };
 	int r = schema_ask_tables(server, &result.version, error);
 
@@ -237,17 +259,7 @@ int schema_apply(struct server *server, const struct schema_target *target,
 			error, -EPROTONOSUPPORT,
 			"database %s has version %u of the tables, newer than %d; update perftape",
 			server_database(server), result.version, SCHEMA_VERSION);
-	r = schema_make(target, &schema);
-	if (r == 0)
-		r = schema_make_database(server, target, error);
-	for (size_t i = 0; r == 0 && i < schema.statements.count; i++)
-		r = server_run(server, schema.statements.items[i], false, NULL, error);
-	if (r == 0 && target->cluster)
-		r = schema_add_columns(server, target, &schema, "_local", &result.added, error);
-	if (r == 0)
-		r = schema_add_columns(server, target, &schema, "", &result.added, error);
-	if (r == 0 && result.version < SCHEMA_VERSION)
-		r = schema_note_version(server, error);
+	r = schema_apply_all(server, target, &result, error);
 	*ret_result = result;
 	return r;
 }

@@ -85,7 +85,7 @@ static int ship_put_removed(struct ship_maker *maker, uint64_t to_ns)
 {
 	const char *host = maker->round->host;
 	uint64_t from_ns = maker->round->before->shipped_to_ns;
-	struct store_removed_ranges ranges = { 0 };
+	_cleanup_(store_removed_ranges_done) struct store_removed_ranges ranges = { 0 };
 	int r = 0;
 
 	if (from_ns && from_ns < to_ns)
@@ -96,7 +96,6 @@ static int ship_put_removed(struct ship_maker *maker, uint64_t to_ns)
 		loss_row_put(&maker->rows, host, MAX(range->from_ns, from_ns),
 			     MIN(range->to_ns, to_ns), LOSS_ROW_REMOVED, TAPE_ALL_CPUS, 1);
 	}
-	array_done(&ranges.list);
 	return r;
 }
 
@@ -143,15 +142,23 @@ static int ship_put_past_facts(struct ship_maker *maker, const struct store_segm
 			       maker->error);
 }
 
-/* Ships a segment, or, if it cannot be read, the fact that it is lost. */
-static int ship_put_segment(struct ship_maker *maker, const struct store_segment *segment)
+static int ship_put_known_segment(struct ship_maker *maker, const struct store_segment *segment)
 {
 	int r = ship_put_removed(maker, segment->begin_ns);
 
-	if (r == 0)
-		r = ship_put_past_facts(maker, segment);
-	if (r == 0)
-		r = *segment->damage ? -EBADMSG : ship_put_segment_rows(maker, segment);
+	if (r < 0)
+		return r;
+	r = ship_put_past_facts(maker, segment);
+	if (r < 0)
+		return r;
+	return *segment->damage ? -EBADMSG : ship_put_segment_rows(maker, segment);
+}
+
+/* Ships a segment, or, if it cannot be read, the fact that it is lost. */
+static int ship_put_segment(struct ship_maker *maker, const struct store_segment *segment)
+{
+	int r = ship_put_known_segment(maker, segment);
+
 	/* the segment was removed meanwhile: the next round reports it, so drop these rows */
 	if (r == -ENOENT || r == -ESTALE) {
 		sent_stacks_done(maker->round->sent);
@@ -312,12 +319,16 @@ static int ship_open(struct ship_maker *maker)
 	const struct ship_round *round = maker->round;
 	int r = store_reader_open(round->store, &maker->reader, maker->error);
 
-	if (r == 0)
-		r = store_reader_list(maker->reader, 0, UINT64_MAX, &maker->segments, maker->error);
-	if (r == 0)
-		r = outbox_new(round->folder, round->before->batch, &maker->outbox, maker->error);
+	if (r < 0)
+		return r;
+	r = store_reader_list(maker->reader, 0, UINT64_MAX, &maker->segments, maker->error);
+	if (r < 0)
+		return r;
+	r = outbox_new(round->folder, round->before->batch, &maker->outbox, maker->error);
+	if (r < 0)
+		return r;
 	maker->sealed_from_ns = UINT64_MAX - WINDOW_PART_NS;
-	for (size_t i = 0; r == 0 && i < maker->segments.list.count; i++) {
+	for (size_t i = 0; i < maker->segments.list.count; i++) {
 		const struct store_segment *segment = &maker->segments.list.items[i];
 
 		if (segment->unsealed)
@@ -325,7 +336,7 @@ static int ship_open(struct ship_maker *maker)
 		maker->sealed_from_ns = MIN(maker->sealed_from_ns, segment->begin_ns);
 		maker->sealed_to_ns = MAX(maker->sealed_to_ns, segment->end_ns);
 	}
-	return r;
+	return 0;
 }
 
 /* Puts the rows of the round into the outbox. Returns 0 or a negative errno. */

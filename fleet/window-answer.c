@@ -331,15 +331,20 @@ static int answer_take_sample(struct answer_reader *reader, struct reader *rows,
 		return error_set(error, -EBADMSG, "the server lacks the stack %llu of a sample",
 				 (unsigned long long)hash);
 	r = answer_add_stack(reader, &reader->stacks.items[at], error);
-	if (r == 0)
-		r = answer_add_string(tape, comm, &thread.comm);
-	if (r == 0)
-		r = answer_add_string(tape, cgroup, &thread.cgroup);
-	if (r == 0)
-		r = tape_add_thread(tape, &thread, &sample.thread);
+	if (r < 0)
+		return r;
+	r = answer_add_string(tape, comm, &thread.comm);
+	if (r < 0)
+		return r;
+	r = answer_add_string(tape, cgroup, &thread.cgroup);
+	if (r < 0)
+		return r;
+	r = tape_add_thread(tape, &thread, &sample.thread);
+	if (r < 0)
+		return r;
 	sample.stack = reader->stacks.items[at].stack;
 	sample.frame = reader->stacks.items[at].frame;
-	return r < 0 ? r : array_push(&tape->samples, sample);
+	return array_push(&tape->samples, sample);
 }
 
 /* Facts that are moments of the host's own perf clock. */
