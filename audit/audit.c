@@ -87,7 +87,7 @@ static int audit_report_hung(const struct host *host, struct report *report)
 
 int audit_run(const struct audit_options *options, struct report *report, struct error *error)
 {
-	struct host host = { .root = "" };
+	_cleanup_(host_done) struct host host = { .root = "" };
 	int r;
 
 	report->now_ns = options->now_ns(options->context);
@@ -101,7 +101,6 @@ int audit_run(const struct audit_options *options, struct report *report, struct
 	report->watched_ns = host.watched_ns;
 	report->recorded_from_ns = host.recorded_from_ns;
 	report->recorded_to_ns = host.recorded_to_ns;
-	host_done(&host);
 	return r < 0 ? error_set(error, r, "the audit failed: %s", strerror(-r))
 		     : report_finish(report);
 }

@@ -319,20 +319,27 @@ static int check_containers_report_unread(const struct host *host, int r, struct
 						  : host_lack(host, path, lack));
 }
 
+static void containers_done(struct containers *containers)
+{
+	array_done(&containers->groups);
+	buffer_done(&containers->name);
+}
+
+static int check_containers_search(struct containers *containers, struct report *report)
+{
+	int r = check_containers_walk(containers);
+
+	return r < 0 ? r : check_containers_find(containers, report);
+}
+
 int check_containers(const struct host *host, struct report *report)
 {
-	struct containers containers = { .host = host };
+	_cleanup_(containers_done) struct containers containers = { .host = host };
 	int r;
 
 	check_containers_add_figures(&containers);
-	r = check_containers_walk(&containers);
+	r = check_containers_search(&containers, report);
 	if (r == 0)
-		r = check_containers_find(&containers, report);
-	if (r == 0)
-		r = report_checked(report, NAME, "%zu", containers.running);
-	else if (r != -ENOMEM)
-		r = check_containers_report_unread(host, r, report);
-	array_done(&containers.groups);
-	buffer_done(&containers.name);
-	return r;
+		return report_checked(report, NAME, "%zu", containers.running);
+	return r == -ENOMEM ? r : check_containers_report_unread(host, r, report);
 }

@@ -335,9 +335,14 @@ static int report_cores(const struct host *host, const struct cores *cores, stru
 			      plural(cores->count), busy);
 }
 
+static void cores_done(struct cores *cores)
+{
+	array_done(&cores->saturated);
+}
+
 int check_cores(const struct host *host, struct report *report)
 {
-	struct cores cores = { .count = 0 };
+	_cleanup_(cores_done) struct cores cores = { .count = 0 };
 	char lack[HOST_LACK_SIZE];
 	int r;
 
@@ -346,16 +351,13 @@ int check_cores(const struct host *host, struct report *report)
 	if (!host->watched_ns)
 		return report_unread(report, NAME, "rates need two readings");
 	r = measure_all(host, &cores);
-	if (r == 0 && !cores.count) {
-		array_done(&cores.saturated);
+	if (r < 0)
+		return r;
+	if (!cores.count)
 		return report_unread(report, NAME, "/proc/stat does not show the time of any CPU");
-	}
 	drop_usual(&cores);
 	sort_cores(&cores);
-	if (r == 0 && cores.saturated.count)
+	if (cores.saturated.count)
 		r = check_cores_find(host, &cores, report);
-	if (r == 0)
-		r = report_cores(host, &cores, report);
-	array_done(&cores.saturated);
-	return r;
+	return r < 0 ? r : report_cores(host, &cores, report);
 }

@@ -150,8 +150,9 @@ static int check_crashes_find(const struct host *host, const struct crashes *cra
 int check_crashes(const struct host *host, struct report *report)
 {
 	uint64_t now_ns = check_crashes_now(host);
-	struct crashes crashes = { .now_ns = now_ns,
-				   .watched_ns = now_ns - MIN(now_ns, host->watched_ns) };
+	_cleanup_(crashes_done) struct crashes crashes = {
+		.now_ns = now_ns, .watched_ns = now_ns - MIN(now_ns, host->watched_ns)
+	};
 	char path[PATH_MAX], lack[HOST_LACK_SIZE];
 	_cleanup_close_ int fd = -1;
 	int r;
@@ -166,11 +167,11 @@ int check_crashes(const struct host *host, struct report *report)
 	if (!host->watched_ns)
 		crashes.watched_ns = UINT64_MAX;
 	r = check_crashes_read(fd, &crashes);
-	if (r == 0)
-		r = check_crashes_find(host, &crashes, report);
-	if (r == 0)
-		r = report_checked(report, NAME, "%zu program%s", crashes.list.count,
-				   plural(crashes.list.count));
-	crashes_done(&crashes);
-	return r;
+	if (r < 0)
+		return r;
+	r = check_crashes_find(host, &crashes, report);
+	if (r < 0)
+		return r;
+	return report_checked(report, NAME, "%zu program%s", crashes.list.count,
+			      plural(crashes.list.count));
 }

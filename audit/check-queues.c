@@ -97,7 +97,7 @@ static int check_queues_put(const struct host *host, const struct queue *queues,
 
 int check_queues(const struct host *host, struct report *report)
 {
-	array_of(struct queue) timed_out = { 0 };
+	_cleanup_array_ array_of(struct queue) timed_out = { 0 };
 	struct queue queue;
 	char lack[HOST_LACK_SIZE];
 	size_t count = 0;
@@ -115,9 +115,10 @@ int check_queues(const struct host *host, struct report *report)
 		recent |= queue.figure->grown > 0 || queue.figure->last > queue.figure->first;
 		r = array_push(&timed_out, queue);
 	}
-	if (r == 0 && timed_out.count)
+	if (r < 0)
+		return r;
+	if (timed_out.count)
 		r = check_queues_put(host, timed_out.items, timed_out.count, recent, report);
-	array_done(&timed_out);
 	if (r < 0)
 		return r;
 	if (count)

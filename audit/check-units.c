@@ -231,26 +231,37 @@ static size_t count_there(const struct services *services)
 	return count;
 }
 
+static int report_unasked(const struct host *host, const struct services *services,
+			  struct report *report)
+{
+	char lack[HOST_LACK_SIZE];
+
+	if (!services->any)
+		return report_unread(report, NAME, "%s, and no cgroups of units",
+				     *host->root ? host_lack(host, "/run/systemd/units", lack)
+						 : "no systemd");
+	if (!services->asked)
+		return report_unread(report, "failed units", "%s",
+				     *host->root ? "a copy has no systemd to ask"
+						 : "systemd does not answer");
+	return 0;
+}
+
 int check_units(const struct host *host, struct report *report)
 {
-	struct services services = { .asked = false };
-	char lack[HOST_LACK_SIZE];
+	_cleanup_(services_done) struct services services = { .asked = false };
 	int r = services_read(host, &services);
 
-	if (r == 0)
-		r = check_loops(host, &services, report);
-	if (r == 0)
-		r = check_failed(host, &services, report);
-	if (r == 0 && !services.any)
-		r = report_unread(report, NAME, "%s, and no cgroups of units",
-				  *host->root ? host_lack(host, "/run/systemd/units", lack)
-					      : "no systemd");
-	else if (r == 0 && !services.asked)
-		r = report_unread(report, "failed units", "%s",
-				  *host->root ? "a copy has no systemd to ask"
-					      : "systemd does not answer");
-	if (r == 0 && services.any)
-		r = report_checked(report, NAME, "%zu", count_there(&services));
-	services_done(&services);
-	return r;
+	if (r < 0)
+		return r;
+	r = check_loops(host, &services, report);
+	if (r < 0)
+		return r;
+	r = check_failed(host, &services, report);
+	if (r < 0)
+		return r;
+	r = report_unasked(host, &services, report);
+	if (r < 0)
+		return r;
+	return services.any ? report_checked(report, NAME, "%zu", count_there(&services)) : 0;
 }
