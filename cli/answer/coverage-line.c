@@ -201,17 +201,18 @@ int say_stacks(const struct invocation *invocation, struct store_reader *reader,
 	       const struct question *question, unsigned int threads, size_t rows,
 	       struct error *error)
 {
-	struct program_ends ends = { 0 };
+	_cleanup_(program_ends_done) struct program_ends ends = { 0 };
 	int r = program_ends_read(reader, question, threads, &ends, error);
 	size_t most = rows ? rows : STACKS_ROWS;
 
 	for (size_t i = 0; r == 0 && i < MIN(ends.rows.count, most); i++)
 		say_program_stacks(invocation, &ends, &ends.rows.items[i]);
-	if (r == 0 && ends.rows.count > most)
+	if (r < 0)
+		return r;
+	if (ends.rows.count > most)
 		say(invocation, "user stacks of %zu more programs: raise --rows to see them",
 		    ends.rows.count - most);
-	program_ends_done(&ends);
-	return r;
+	return 0;
 }
 
 static const struct coverage_gap *first_removed(const struct coverage *coverage)

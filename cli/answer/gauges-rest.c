@@ -137,28 +137,30 @@ static void gauges_rest_describe(const struct unknown *unknown, struct buffer *t
 	buffer_u8(text, 0);
 }
 
+static void unknown_done(struct unknown *unknown)
+{
+	strings_done(&unknown->names);
+	strings_done(&unknown->groups);
+}
+
 int gauges_put_unknown(struct store_reader *reader, const struct question *question,
 		       const char *glob, struct buffer *text, struct error *error)
 {
-	struct unknown unknown = { .glob = glob };
+	_cleanup_(unknown_done) struct unknown unknown = { .glob = glob };
 	const struct series_options options = {
 		.question = *question,
 		.wants = gauges_rest_offer,
 		.see = see_none,
 		.context = &unknown,
 	};
-	struct coverage coverage = { 0 };
-	int r;
+	_cleanup_(coverage_done) struct coverage coverage = { 0 };
+	int r = series_run(reader, &options, &coverage, error);
 
-	r = series_run(reader, &options, &coverage, error);
-	if (r == 0)
-		r = unknown.failed;
-	if (r == 0)
-		gauges_rest_describe(&unknown, text);
-	if (r == 0 && buffer_failed(text))
-		r = -ENOMEM;
-	array_done(&coverage.gaps);
-	strings_done(&unknown.names);
-	strings_done(&unknown.groups);
-	return r;
+	if (r < 0)
+		return r;
+	r = unknown.failed;
+	if (r < 0)
+		return r;
+	gauges_rest_describe(&unknown, text);
+	return buffer_failed(text) ? -ENOMEM : 0;
 }

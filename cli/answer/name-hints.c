@@ -290,25 +290,23 @@ int name_hints_say(const struct invocation *invocation, struct store_reader *rea
 int name_hints_say_events(const struct invocation *invocation, struct store_reader *reader,
 			  const struct question *question, struct error *error)
 {
-	struct hint_names events = { 0 };
+	_cleanup_(hint_names_done) struct hint_names events = { 0 };
 	const struct event_cursor_options options = {
 		.question = *question,
 		.make = hint_event_make,
 		.take = hint_event_take,
 		.context = &events,
 	};
-	struct event_cursor_totals totals = { 0 };
+	_cleanup_(event_cursor_totals_done) struct event_cursor_totals totals = { 0 };
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 	int r = event_cursor_run(reader, &options, &totals, error);
 
-	event_cursor_totals_done(&totals);
-	if (r == 0) {
-		buffer_printf(&text, "no trace event is named '%.200s'",
-			      option_value(invocation, "name"));
-		r = hints_put_names(&events, NULL, &text);
-	}
-	if (r == 0)
-		warn("%s", buffer_shown(&text));
-	hint_names_done(&events);
-	return r < 0 ? r : 1;
+	if (r < 0)
+		return r;
+	buffer_printf(&text, "no trace event is named '%.200s'", option_value(invocation, "name"));
+	r = hints_put_names(&events, NULL, &text);
+	if (r < 0)
+		return r;
+	warn("%s", buffer_shown(&text));
+	return 1;
 }

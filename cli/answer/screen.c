@@ -135,18 +135,25 @@ int screen_nothing(const struct invocation *invocation, struct store_reader *rea
 				 : code;
 }
 
+/* Flushes, because errno describes the write only then. */
+static int screen_write_flushed(struct buffer *text, bool styles)
+{
+	int r = print_text(stdout, text, styles);
+
+	if (r < 0)
+		return r;
+	return fflush(stdout) < 0 ? -errno : 0;
+}
+
 static int screen_write(struct buffer *text, bool styles)
 {
 	struct error error;
-	int r = print_text(stdout, text, styles);
+	int r = screen_write_flushed(text, styles);
 
+	if (r >= 0)
+		return EXIT_DONE;
 	if (r == -ENOMEM)
 		return fail(r, NULL);
-	/* flush here, because errno describes the write only now */
-	if (r == 0 && fflush(stdout) < 0)
-		r = -errno;
-	if (r == 0)
-		return EXIT_DONE;
 	clearerr(stdout);
 	if (r == -EPIPE)
 		return EXIT_DONE;

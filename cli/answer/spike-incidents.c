@@ -60,13 +60,12 @@ int spike_incidents_find(struct store_reader *reader, const struct spikes *spike
 			 struct spike_incidents *ret_incidents, struct error *error)
 {
 	struct spike_incidents incidents = { 0 };
-	struct book book = { 0 };
+	_cleanup_(book_done) struct book book = { 0 };
 	int r = spikes->list.count ? book_open(reader, &book, error) : 0;
 
 	for (size_t i = 0; r == 0 && i < spikes->list.count; i++)
 		r = spike_incidents_add(&incidents,
 					spike_incidents_worst(&book, &spikes->list.items[i]));
-	book_done(&book);
 	if (r < 0)
 		spike_incidents_done(&incidents);
 	else

@@ -467,7 +467,7 @@ static int read_for_table(struct gauges_answer *answer, struct store_reader *rea
 		.context = answer,
 	};
 	struct coverage coverage = { 0 };
-	struct book book = { 0 };
+	_cleanup_(book_done) struct book book = { 0 };
 	struct error error = { 0 };
 	int r;
 
@@ -477,11 +477,12 @@ static int read_for_table(struct gauges_answer *answer, struct store_reader *rea
 	answer->usual.cells = 1;
 	r = series_run(reader, &around, &coverage, &error);
 	array_done(&coverage.gaps);
-	if (r == 0)
-		r = book_open(reader, &book, &error);
-	if (r == 0)
-		r = incident_marks_make(&book, window, &answer->marks);
-	book_done(&book);
+	if (r < 0)
+		return fail(r, &error);
+	r = book_open(reader, &book, &error);
+	if (r < 0)
+		return fail(r, &error);
+	r = incident_marks_make(&book, window, &answer->marks);
 	return r < 0 ? fail(r, &error) : EXIT_DONE;
 }
 

@@ -249,7 +249,7 @@ static int write_part(const struct invocation *invocation, const struct part *pa
 		      struct error *error)
 {
 	_cleanup_free_ char *path = NULL;
-	struct output output;
+	_cleanup_(output_done) struct output output = { 0 };
 	int r;
 
 	if (asprintf(&path, "%s/%s", folder, part->name) < 0)
@@ -258,10 +258,7 @@ static int write_part(const struct invocation *invocation, const struct part *pa
 	if (r < 0)
 		return r;
 	r = flamescope_write(&part->selection, flamescope, &output);
-	if (r == 0)
-		r = output_commit(&output, error);
-	output_done(&output);
-	return r;
+	return r < 0 ? r : output_commit(&output, error);
 }
 
 /*
@@ -403,10 +400,12 @@ static int answer_json(const struct invocation *invocation, const struct query *
 	uint64_t samples = 0;
 	int r = query_open_output(invocation, &output, &error), code;
 
-	if (r == 0)
-		r = cursor_open(reader, &query->args.question, &cursor, &error);
-	if (r == 0)
-		r = json_samples_write(cursor, window, &output, &samples, &error);
+	if (r < 0)
+		return fail(r, &error);
+	r = cursor_open(reader, &query->args.question, &cursor, &error);
+	if (r < 0)
+		return fail(r, &error);
+	r = json_samples_write(cursor, window, &output, &samples, &error);
 	if (r < 0)
 		return fail(r, &error);
 	/* the reader closed the pipe, so the coverage of the rest is unknown */

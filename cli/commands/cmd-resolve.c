@@ -156,7 +156,7 @@ static void report_failed(const struct resolving *resolving)
 
 static int resolve_window(struct resolving *resolving, const struct window *window)
 {
-	struct store_segments segments = { 0 };
+	_cleanup_(store_segments_done) struct store_segments segments = { 0 };
 	struct error error = { 0 };
 	int r = store_reader_find(resolving->reader, window->from_ns, window->to_ns, &segments,
 				  &error);
@@ -167,7 +167,6 @@ static int resolve_window(struct resolving *resolving, const struct window *wind
 		fail(r, &error);
 	for (size_t i = 0; r == 0 && i < segments.list.count; i++)
 		r = resolve_segment(resolving, &segments.list.items[i]);
-	array_done(&segments.list);
 	return r;
 }
 

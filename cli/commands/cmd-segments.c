@@ -359,25 +359,32 @@ static void segments_put_segment(struct buffer *json, const struct store_segment
 	json_string(json, segment->damage);
 }
 
+static int segments_put_known(struct buffer *json, struct store_reader *reader,
+			      struct store_segment *segment, bool work, struct error *error)
+{
+	const struct store_segments one = { .list = { segment, 1, 1 } };
+	const struct window window = { .from_ns = segment->begin_ns, .to_ns = segment->end_ns };
+	_cleanup_(coverage_done) struct coverage coverage = { 0 };
+	int r = recorded_cover(reader, &one, &window, &all_losses, &coverage, error);
+
+	if (r < 0)
+		return r;
+	segments_put_segment(json, segment, &coverage);
+	if (!work)
+		return 0;
+	json_key(json, "work");
+	return segment_outlines_read(reader, &one, segments_put_work, json);
+}
+
 /* Puts a segment with its coverage, which includes only that segment. */
 static int segments_put_covered(struct buffer *json, struct store_reader *reader,
 				struct store_segment *segment, bool work)
 {
-	const struct store_segments one = { .list = { segment, 1, 1 } };
-	const struct window window = { .from_ns = segment->begin_ns, .to_ns = segment->end_ns };
-	struct coverage coverage = { 0 };
 	struct error error = { 0 };
-	int r = recorded_cover(reader, &one, &window, &all_losses, &coverage, &error);
+	int r = segments_put_known(json, reader, segment, work, &error);
 
-	if (r == 0)
-		segments_put_segment(json, segment, &coverage);
-	if (r == 0 && work) {
-		json_key(json, "work");
-		r = segment_outlines_read(reader, &one, segments_put_work, json);
-	}
 	json_close(json, '}');
 	buffer_text(json, "\n");
-	array_done(&coverage.gaps);
 	return r < 0 ? fail(r, &error) : EXIT_DONE;
 }
 
@@ -415,19 +422,18 @@ static int segments_print(const struct invocation *invocation, struct store_read
 {
 	static const struct window all = { .to_ns = UINT64_MAX };
 	struct window window = asked ? *asked : recorded_window(segments);
-	struct coverage coverage = { 0 };
+	_cleanup_(coverage_done) struct coverage coverage = { 0 };
 	struct error error = { 0 };
 	bool losses = option_given(invocation, "json") || option_given(invocation, "strict");
 	int r = recorded_cover(reader, segments, &window, losses ? &all_losses : NULL, &coverage,
 			       &error),
 	    code = EXIT_DONE;
 
-	if (r == 0)
-		r = store_host_find(reader, &window, &coverage.facts, &error);
-	if (r < 0) {
-		array_done(&coverage.gaps);
+	if (r < 0)
 		return fail(r, &error);
-	}
+	r = store_host_find(reader, &window, &coverage.facts, &error);
+	if (r < 0)
+		return fail(r, &error);
 	if (option_given(invocation, "json"))
 		code = segments_print_json(invocation, reader, segments, &window, &coverage);
 	else if (!asked || segments->list.count)
@@ -442,7 +448,6 @@ static int segments_print(const struct invocation *invocation, struct store_read
 		code = coverage_line_code(invocation, &coverage);
 	if (code == EXIT_PARTIAL)
 		say_coverage(invocation, reader, &window, samples_of(segments), &coverage);
-	array_done(&coverage.gaps);
 	return code;
 }
 

@@ -50,11 +50,10 @@ static int put_tape(struct snapshot *snapshot, const struct tape *tape, struct e
 {
 	struct buffer *text = &snapshot->output.text;
 	size_t before = text->size;
-	struct buffer bytes = { 0 };
+	_cleanup_(buffer_done) struct buffer bytes = { 0 };
 	int r = segment_encode(tape, SEGMENT_USUAL, STORE_SEGMENT_MAX, &bytes);
 
 	buffer_bytes(text, bytes.data, bytes.size);
-	buffer_done(&bytes);
 	if (r == 0 && buffer_failed(text))
 		r = -ENOMEM;
 	if (r < 0)
@@ -130,10 +129,12 @@ static int snapshot_add_all(const struct invocation *invocation, struct snapshot
 		progress_line_show(&progress, i + 1, segments->list.count);
 	}
 	progress_line_end(&progress);
-	if (r == 0)
-		r = loader_each_tape_after(&snapshot->loader, take_later_losses, snapshot, error);
-	if (r == 0)
-		r = put_last(snapshot, true, error);
+	if (r < 0)
+		return r;
+	r = loader_each_tape_after(&snapshot->loader, take_later_losses, snapshot, error);
+	if (r < 0)
+		return r;
+	r = put_last(snapshot, true, error);
 	return r < 0 ? r : loader_finish(&snapshot->loader, error);
 }
 

@@ -317,7 +317,7 @@ static int status_print_all(const struct invocation *invocation, struct store_re
 	_cleanup_(cleanup_store_listing) struct store_listing *listing = store_listing_new();
 	_cleanup_(field_lines_done) struct field_lines fields = { 0 };
 	bool utc = option_given(invocation, "utc"), json = option_given(invocation, "json");
-	struct store_status status = { 0 };
+	_cleanup_(store_status_done) struct store_status status = { 0 };
 	struct error error = { 0 };
 	int r = listing ? 0 : -ENOMEM;
 
@@ -327,13 +327,14 @@ static int status_print_all(const struct invocation *invocation, struct store_re
 		r = store_status_read(reader, &status, &error);
 	store_reader_use_listing(reader, NULL);
 	field_lines_init(&fields);
-	if (r == 0 && json)
+	if (r < 0)
+		return fail(r, &error);
+	if (json)
 		status_put_all(&fields.lines, &status);
-	if (r == 0 && !json) {
+	if (!json) {
 		status_put_state(&status, terminal, utc, &fields.lines);
 		r = print_status(&fields, &status, utc);
 	}
-	store_status_done(&status);
 	if (r < 0)
 		return fail(r, &error);
 	return json ? screen_print(&fields.lines) : screen_print_drawing(terminal, &fields.lines);

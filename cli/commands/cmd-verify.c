@@ -79,34 +79,44 @@ static void print_finding(void *context, const char *file, const char *what)
 	screen_print(&lines);
 }
 
+/* Rebuilds the index, and repairs the notes, while no other writer works. */
+static int verify_rebuild_index(const char *store, uint64_t *ret_bytes, struct error *error)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	int r = rights_become_owner(store, error);
+
+	if (r < 0)
+		return r;
+	r = store_writer_open(store, &writer, error);
+	if (r < 0)
+		return r;
+	r = store_writer_rebuild(writer, error);
+	return r < 0 ? r : notes_repair(store, ret_bytes, error);
+}
+
 /*
  * Rebuilds the index. Opens the store for reading first, because a writer would create a missing
  * store.
  */
 static int verify_rebuild(const struct invocation *invocation)
 {
-	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	const char *store = store_path(invocation);
 	struct error error = { 0 };
 	uint64_t bytes = 0, digests = 0;
-	int r = store_reader_open(store_path(invocation), &reader, &error);
+	int r = store_reader_open(store, &reader, &error);
 
-	if (r == 0)
-		r = rights_become_owner(store_path(invocation), &error);
-	if (r == 0)
-		r = store_writer_open(store_path(invocation), &writer, &error);
-	if (r == 0)
-		r = store_writer_rebuild(writer, &error);
-	if (r == 0)
-		r = notes_repair(store_path(invocation), &bytes, &error);
-	writer = store_writer_close(writer);
-	if (r == 0)
-		r = digest_adding_run(store_path(invocation), reader, &digests, &error);
+	if (r < 0)
+		return fail(r, &error);
+	r = verify_rebuild_index(store, &bytes, &error);
+	if (r < 0)
+		return fail(r, &error);
+	r = digest_adding_run(store, reader, &digests, &error);
 	if (r < 0)
 		return fail(r, &error);
 	if (bytes)
 		say(invocation, "%llu damaged bytes of the notes were moved to %s/%s",
-		    (unsigned long long)bytes, store_path(invocation), STORE_NOTES_DAMAGED);
+		    (unsigned long long)bytes, store, STORE_NOTES_DAMAGED);
 	if (digests)
 		say(invocation, "%llu segment%s got sums, so that long windows answer faster",
 		    (unsigned long long)digests, plural(digests));

@@ -66,12 +66,13 @@ int digest_adding_run(const char *path, struct store_reader *reader, uint64_t *r
 		      struct error *error)
 {
 	_cleanup_(cleanup_store_resealer) struct store_resealer *resealer = NULL;
-	struct store_segments segments = { 0 };
+	_cleanup_(store_segments_done) struct store_segments segments = { 0 };
 	int r = store_resealer_open(path, &resealer, error);
 
 	*ret_count = 0;
-	if (r == 0)
-		r = store_reader_find(reader, 0, UINT64_MAX, &segments, error);
+	if (r < 0)
+		return r;
+	r = store_reader_find(reader, 0, UINT64_MAX, &segments, error);
 	for (size_t i = 0; r == 0 && i < segments.list.count; i++) {
 		struct store_segment *segment = &segments.list.items[i];
 
@@ -79,6 +80,5 @@ int digest_adding_run(const char *path, struct store_reader *reader, uint64_t *r
 		    segment->samples)
 			r = add_to_segment(resealer, reader, segment, ret_count, error);
 	}
-	array_done(&segments.list);
 	return r;
 }

@@ -194,11 +194,12 @@ static int forecast_record(struct trial *trial)
 static int forecast_measure(struct trial *trial, struct error *error)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
-	struct store_segments segments = { 0 };
+	_cleanup_(store_segments_done) struct store_segments segments = { 0 };
 	int r = store_reader_open(trial->store, &reader, error);
 
-	if (r == 0)
-		r = store_reader_list(reader, 0, UINT64_MAX, &segments, error);
+	if (r < 0)
+		return r;
+	r = store_reader_list(reader, 0, UINT64_MAX, &segments, error);
 	for (size_t i = 0; r == 0 && i < segments.list.count; i++) {
 		const struct store_segment *segment = &segments.list.items[i];
 		struct forecast_piece piece = {
@@ -210,7 +211,6 @@ static int forecast_measure(struct trial *trial, struct error *error)
 		if (piece.length_ns && segment->samples && !*segment->damage && !segment->unsealed)
 			r = array_push(&trial->pieces, piece);
 	}
-	array_done(&segments.list);
 	return r;
 }
 

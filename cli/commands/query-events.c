@@ -152,7 +152,7 @@ static int say_none(const struct events_answer *answer, const struct question *q
 static int say_dying(const struct events_answer *answer, const struct question *question,
 		     struct store_reader *reader)
 {
-	struct dying_state state = { 0 };
+	_cleanup_(dying_state_done) struct dying_state state = { 0 };
 	struct error error = { 0 };
 	int r = dying_state_read(reader, question->window.from_ns, question->window.to_ns, &state,
 				 &error);
@@ -166,7 +166,6 @@ static int say_dying(const struct events_answer *answer, const struct question *
 		else
 			say(answer->invocation, "at the end: %s", buffer_shown(&text));
 	}
-	dying_state_done(&state);
 	return r < 0 ? fail(r, &error) : EXIT_DONE;
 }
 
@@ -199,6 +198,20 @@ static int query_events_finish(struct events_answer *answer, const struct questi
 	return code;
 }
 
+static int query_events_read(struct events_answer *answer, struct event_cursor_options *options,
+			     struct store_reader *reader, struct error *error)
+{
+	const struct invocation *invocation = answer->invocation;
+	int r = guarded_output_open(&answer->output, option_value(invocation, "output"),
+				    option_given(invocation, "force"), error);
+
+	if (r != 0)
+		return r;
+	if (!answer->json)
+		r = store_host_find(reader, &options->question.window, &answer->facts, error);
+	return r != 0 ? r : event_cursor_run(reader, options, &answer->totals, error);
+}
+
 int query_events(const struct invocation *invocation, const struct question *question,
 		 struct store_reader *reader, bool json)
 {
@@ -222,11 +235,7 @@ int query_events(const struct invocation *invocation, const struct question *que
 	screen_read_lines(NULL, &answer.terminal);
 	if (path && strcmp(path, "-") != 0)
 		answer.terminal.wrap = 0;
-	r = guarded_output_open(&answer.output, path, option_given(invocation, "force"), &error);
-	if (r == 0 && !json)
-		r = store_host_find(reader, &question->window, &answer.facts, &error);
-	if (r == 0)
-		r = event_cursor_run(reader, &options, &answer.totals, &error);
+	r = query_events_read(&answer, &options, reader, &error);
 	if (r == -EPIPE)
 		return EXIT_DONE;
 	return r < 0 ? fail(r, &error) : query_events_finish(&answer, question, reader);

@@ -193,13 +193,10 @@ static int add_baseline(const struct snapshot_context *context, const struct loa
 		.limit_ns = BASELINE_NS,
 		.threads = screen_threads(),
 	};
-	struct baseline baseline = { 0 };
+	_cleanup_(baseline_done) struct baseline baseline = { 0 };
 	int r = baseline_make(loader->reader, &options, &baseline, error);
 
-	if (r == 0)
-		r = kept_baseline_add(&baseline, context->names, tape);
-	baseline_done(&baseline);
-	return r;
+	return r != 0 ? r : kept_baseline_add(&baseline, context->names, tape);
 }
 
 int snapshot_context_add(struct snapshot_context *context, const struct loader *loader,

@@ -179,7 +179,7 @@ static void explain_all_note_kind(struct explain_all *all, const char *kind)
 
 static int explain_all_add_store(struct explain_all *all, size_t store, struct error *error)
 {
-	struct book book = { 0 };
+	_cleanup_(book_done) struct book book = { 0 };
 	int r = book_open(all->stores.items[store].reader, &book, error);
 
 	for (size_t i = 0; r == 0 && i < book.episodes.list.count; i++) {
@@ -189,7 +189,6 @@ static int explain_all_add_store(struct explain_all *all, size_t store, struct e
 		if (explain_all_wants(all, episode) && !explain_all_is_same(all, store, episode))
 			r = explain_all_add_bounded(all, store, episode);
 	}
-	book_done(&book);
 	return r;
 }
 

@@ -235,7 +235,7 @@ int explain_incident_find(const struct invocation *invocation, struct store_read
 			  const struct window *window, struct evidence *evidence,
 			  struct error *error)
 {
-	struct book book = { 0 };
+	_cleanup_(book_done) struct book book = { 0 };
 	int r;
 
 	evidence->window = *window;
@@ -246,8 +246,7 @@ int explain_incident_find(const struct invocation *invocation, struct store_read
 	evidence->stall_to_ns = window->to_ns;
 	evidence->incident.napi_scheduled = -1;
 	r = book_open(reader, &book, error);
-	if (r == 0)
-		r = explain_incident_find_in_book(invocation, &book, window, evidence, error);
-	book_done(&book);
-	return r;
+	if (r < 0)
+		return r;
+	return explain_incident_find_in_book(invocation, &book, window, evidence, error);
 }

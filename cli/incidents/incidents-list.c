@@ -185,15 +185,15 @@ static void incidents_list_say_unread(struct store_reader *reader)
 
 static int measure_window(struct store_reader *reader, struct list *list, struct error *error)
 {
-	struct store_segments segments = { 0 };
+	_cleanup_(store_segments_done) struct store_segments segments = { 0 };
 	int r = store_reader_find(reader, list->window.from_ns, list->window.to_ns, &segments,
 				  error);
 
-	if (r == 0)
-		list->recorded_ns =
-			segments_recorded(&segments, "", list->window.from_ns, list->window.to_ns);
-	array_done(&segments.list);
-	return r;
+	if (r < 0)
+		return r;
+	list->recorded_ns =
+		segments_recorded(&segments, "", list->window.from_ns, list->window.to_ns);
+	return 0;
 }
 
 /* here, --incident selects a row instead of a window */

@@ -113,11 +113,25 @@ static int show_incident(struct scan *scan, const struct incident *incident, enu
 	return 0;
 }
 
+static int put_incident(struct scan *scan, const struct incident *incident,
+			const struct log_place *place)
+{
+	char source[SOURCE_MAX];
+	int r = scan->map.failed;
+
+	if (r < 0)
+		return r;
+	if (option_given(scan->invocation, "add"))
+		r = log_add_put(&scan->log_add, incident, place,
+				source_text(scan, incident, source));
+	return r < 0 ? r : show_incident(scan, incident, place->covered);
+}
+
 static void take_incident(void *context, const struct incident *given)
 {
 	struct scan *scan = context;
 	struct incident incident = *given;
-	char source[SOURCE_MAX], queue_cpu[QUEUE_CPU_SIZE];
+	char queue_cpu[QUEUE_CPU_SIZE];
 	struct log_place place;
 	int r;
 
@@ -138,14 +152,7 @@ static void take_incident(void *context, const struct incident *given)
 	if (*given->moment.unclear && !scan->unclear++)
 		memcpy(scan->unclear_zone, given->moment.unclear, sizeof(scan->unclear_zone));
 	queue_map_add(&scan->map, &place, &incident.fields, queue_cpu);
-	if (r == 0)
-		r = scan->map.failed;
-	if (r == 0 && option_given(scan->invocation, "add"))
-		r = log_add_put(&scan->log_add, &incident, &place,
-				source_text(scan, &incident, source));
-	if (r == 0)
-		r = show_incident(scan, &incident, place.covered);
-	scan->failed = r;
+	scan->failed = r < 0 ? r : put_incident(scan, &incident, &place);
 }
 
 static int read_span(const struct scan *scan, struct scanner *scanner, char *piece)
@@ -201,6 +208,18 @@ static int incidents_scan_read_pipe(const struct scan *scan, struct scanner *sca
 	return r;
 }
 
+static int read_parts(struct scan *scan, struct scanner *scanner, char *piece, uint64_t *offset)
+{
+	int r = read_span(scan, scanner, piece);
+
+	if (r != 0)
+		return r;
+	r = read_kept(scan, scanner, piece, offset);
+	if (r != 0)
+		return r;
+	return scan->log.pipe >= 0 ? incidents_scan_read_pipe(scan, scanner, piece, offset) : 0;
+}
+
 static int read_log(struct scan *scan, struct scanner *scanner, struct error *error)
 {
 	_cleanup_free_ char *piece = malloc(PIECE_BYTES);
@@ -209,11 +228,7 @@ static int read_log(struct scan *scan, struct scanner *scanner, struct error *er
 
 	if (!piece)
 		return -ENOMEM;
-	r = read_span(scan, scanner, piece);
-	if (r == 0)
-		r = read_kept(scan, scanner, piece, &offset);
-	if (r == 0 && scan->log.pipe >= 0)
-		r = incidents_scan_read_pipe(scan, scanner, piece, &offset);
+	r = read_parts(scan, scanner, piece, &offset);
 	if (r < 0)
 		return error_set(error, r, "cannot read %s at byte %llu: %s", scan->log.name,
 				 (unsigned long long)offset, strerror(-r));
@@ -327,20 +342,24 @@ static int scan_log(struct scan *scan, struct scan_summary *summary, struct erro
 	struct scanner_options scanner_options = { .give = take_incident, .context = scan };
 	int r = catalogue_new(folder ? folder : INCIDENTS_FOLDER, &catalogue, error);
 
-	if (r == 0 && kind_choice_check(scan->invocation, catalogue, NULL) != EXIT_DONE)
-		return 1;
-	if (r == 0)
-		r = read_options(scan, &scanner_options, error);
-	scanner_options.catalogue = catalogue;
-	if (r == 0)
-		r = scanner_new(&scanner_options, &scanner);
-	if (r == 0)
-		r = read_log(scan, scanner, error);
-	if (r == 0)
-		r = scanner_finish(scanner, summary);
-	summary->forged += scan->forged;
 	if (r < 0)
 		return r;
+	if (kind_choice_check(scan->invocation, catalogue, NULL) != EXIT_DONE)
+		return 1;
+	r = read_options(scan, &scanner_options, error);
+	if (r < 0)
+		return r;
+	scanner_options.catalogue = catalogue;
+	r = scanner_new(&scanner_options, &scanner);
+	if (r < 0)
+		return r;
+	r = read_log(scan, scanner, error);
+	if (r < 0)
+		return r;
+	r = scanner_finish(scanner, summary);
+	if (r < 0)
+		return r;
+	summary->forged += scan->forged;
 	r = scan->failed;
 	if (r < 0)
 		return r;
@@ -365,10 +384,12 @@ int incidents_scan(const struct invocation *invocation, const char *path)
 	struct error error = { 0 };
 	int r = log_input_open(path, scan.json, &scan.log, &error);
 
-	if (r == 0)
-		r = open_map(&scan, &error);
-	if (r == 0)
-		r = scan_log(&scan, &summary, &error);
+	if (r < 0)
+		return fail(r, &error);
+	r = open_map(&scan, &error);
+	if (r < 0)
+		return fail(r, &error);
+	r = scan_log(&scan, &summary, &error);
 	if (r > 0)
 		return EXIT_USAGE;
 	if (r < 0)

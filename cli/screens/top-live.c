@@ -140,15 +140,21 @@ static int put_answer(struct live *live)
 	return top_put_screen(live->invocation, top, false, live->lines.size != 0, &live->lines);
 }
 
-/* Reads and puts the newest answer. After a failure, puts the reason instead. */
-static int refresh(struct live *live)
+static int renew(struct live *live)
 {
 	int r = store_reader_open(store_path(live->invocation), &live->reader, &live->error);
 
-	if (r == 0)
-		r = read_answer(live);
-	if (r == 0)
-		r = put_answer(live);
+	if (r < 0)
+		return r;
+	r = read_answer(live);
+	return r < 0 ? r : put_answer(live);
+}
+
+/* Reads and puts the newest answer. After a failure, puts the reason instead. */
+static int refresh(struct live *live)
+{
+	int r = renew(live);
+
 	live->reader = store_reader_close(live->reader);
 	if (r == -ENOMEM)
 		return r;

@@ -137,7 +137,7 @@ int metrics_put_incidents(struct metrics_text *metrics, struct store_reader *rea
 			  uint64_t since_ns, struct error *error)
 {
 	struct metrics_incidents incidents = { 0 };
-	struct book book = { 0 };
+	_cleanup_(book_done) struct book book = { 0 };
 	int r = book_open_bare(reader, &book, error);
 
 	if (r < 0)
@@ -146,7 +146,6 @@ int metrics_put_incidents(struct metrics_text *metrics, struct store_reader *rea
 	if (r == 0)
 		metrics_found_put(metrics, &incidents);
 	array_done(&incidents.list);
-	book_done(&book);
 	return r;
 }
 
@@ -159,7 +158,7 @@ static int metrics_found_window(struct store_reader *reader, uint64_t now_ns,
 				struct window *ret_window, uint64_t *ret_segments,
 				struct error *error)
 {
-	struct store_segments segments = { 0 };
+	_cleanup_(store_segments_done) struct store_segments segments = { 0 };
 	int r = store_reader_list(reader, now_ns - SEALED_NS, now_ns, &segments, error);
 
 	*ret_segments = 0;
@@ -169,7 +168,6 @@ static int metrics_found_window(struct store_reader *reader, uint64_t now_ns,
 		ret_window->to_ns = MAX(ret_window->to_ns, segments.list.items[i].end_ns);
 		++*ret_segments;
 	}
-	array_done(&segments.list);
 	if (ret_window->to_ns)
 		ret_window->from_ns = ret_window->to_ns - METRICS_SATURATED_NS;
 	return r;
@@ -202,13 +200,12 @@ static int metrics_found_saturated(struct metrics_saturated *saturated, struct s
 		.busy = SATURATED,
 		.question = { .window = *window, .filter = &filter },
 	};
-	struct spikes spikes = { 0 };
+	_cleanup_(spikes_done) struct spikes spikes = { 0 };
 	int r = window->to_ns ? spikes_find(reader, &options, &spikes, error) : 0;
 
 	saturated->cpus.count = 0;
 	for (size_t i = 0; r == 0 && i < spikes.list.count; i++)
 		r = metrics_found_add_spike(saturated, window, &spikes.list.items[i]);
-	spikes_done(&spikes);
 	return r;
 }
 

@@ -222,33 +222,38 @@ struct metrics_kept *metrics_kept_free(struct metrics_kept *kept)
 	return NULL;
 }
 
+static int metrics_put_all(struct metrics_text *metrics, struct metrics_kept *kept,
+			   struct store_reader *reader, struct error *error)
+{
+	_cleanup_(store_status_done) struct store_status status = { 0 };
+	int r = store_status_read_figures(reader, &status, error);
+
+	if (r < 0)
+		return r;
+	metrics_put_health(metrics, &status);
+	metrics_put_store(metrics, &status);
+	if (status.recorder.running) {
+		metrics_put_recorder(metrics, &status);
+		metrics_put_lacks(metrics, &status.recorder.progress);
+		metrics_put_samples(metrics, &status.recorder.progress);
+		metrics_put_cost(metrics, &status.recorder.progress);
+		metrics_put_dying(metrics, &status.recorder.progress);
+	}
+	r = metrics_put_incidents(metrics, reader, status.since_ns, error);
+	if (r < 0)
+		return r;
+	return metrics_put_saturated(metrics, reader, status.now_ns, &kept->saturated, error);
+}
+
 int metrics_put(struct metrics_kept *kept, struct store_reader *reader, enum metrics_form form,
 		struct buffer *text, struct error *error)
 {
 	struct metrics_text metrics = { .text = text, .form = form };
-	struct store_status status = { 0 };
 	int r;
 
 	store_reader_use_listing(reader, kept->listing);
-	r = store_status_read_figures(reader, &status, error);
-
-	if (r == 0) {
-		metrics_put_health(&metrics, &status);
-		metrics_put_store(&metrics, &status);
-	}
-	if (r == 0 && status.recorder.running) {
-		metrics_put_recorder(&metrics, &status);
-		metrics_put_lacks(&metrics, &status.recorder.progress);
-		metrics_put_samples(&metrics, &status.recorder.progress);
-		metrics_put_cost(&metrics, &status.recorder.progress);
-		metrics_put_dying(&metrics, &status.recorder.progress);
-	}
-	if (r == 0)
-		r = metrics_put_incidents(&metrics, reader, status.since_ns, error);
-	if (r == 0)
-		r = metrics_put_saturated(&metrics, reader, status.now_ns, &kept->saturated, error);
+	r = metrics_put_all(&metrics, kept, reader, error);
 	metrics_end(&metrics);
 	store_reader_use_listing(reader, NULL);
-	store_status_done(&status);
 	return r < 0 ? r : buffer_failed(text) ? -ENOMEM : 0;
 }

@@ -44,15 +44,12 @@ static void store_status_add_day(struct store_status *status, const struct store
 static int store_status_read_day(struct store_status *status, struct store_reader *reader,
 				 struct error *error)
 {
-	struct store_segments segments = { 0 };
+	_cleanup_(store_segments_done) struct store_segments segments = { 0 };
 	int r = store_reader_find(reader, status->now_ns - DAY_NS, status->now_ns, &segments,
 				  error);
 
 	store_status_add_day(status, &segments);
-	if (r == 0)
-		r = store_status_cover_day(status, reader, &segments, error);
-	array_done(&segments.list);
-	return r;
+	return r < 0 ? r : store_status_cover_day(status, reader, &segments, error);
 }
 
 static int store_status_read_now(struct store_reader *reader, struct store_status *status,
@@ -92,14 +89,13 @@ static int store_status_read_host(struct store_status *status, struct store_read
 int store_status_read_figures(struct store_reader *reader, struct store_status *status,
 			      struct error *error)
 {
-	struct store_segments segments = { 0 };
+	_cleanup_(store_segments_done) struct store_segments segments = { 0 };
 	int r = store_status_read_now(reader, status, error);
 
 	if (r == 0)
 		r = store_reader_list(reader, status->now_ns - DAY_NS, status->now_ns, &segments,
 				      error);
 	store_status_add_day(status, &segments);
-	array_done(&segments.list);
 	return r < 0 ? r : store_status_read_host(status, reader, error);
 }
 

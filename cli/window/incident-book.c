@@ -224,7 +224,7 @@ int book_open_bare(struct store_reader *reader, struct book *ret_book, struct er
 
 int book_describe_unread(struct store_reader *reader, struct buffer *text, struct error *error)
 {
-	struct store_segments segments = { 0 };
+	_cleanup_(store_segments_done) struct store_segments segments = { 0 };
 	const struct store_segment *first = NULL;
 	size_t count = 0;
 	int r = store_reader_find(reader, 0, UINT64_MAX, &segments, error);
@@ -243,7 +243,6 @@ int book_describe_unread(struct store_reader *reader, struct buffer *text, struc
 	else if (count)
 		buffer_printf(text, "%s: %s; incidents in it and in %zu others may be missing",
 			      first->name, first->damage, count - 1);
-	array_done(&segments.list);
 	return r;
 }
 

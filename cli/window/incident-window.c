@@ -106,19 +106,28 @@ static int incident_window_none(struct store_reader *reader, const struct book *
 	return EXIT_NOTHING;
 }
 
+static int incident_find(const struct invocation *invocation, struct store_reader **reader,
+			 struct book *book, const struct episode **ret_episode, struct error *error)
+{
+	int r = store_reader_open(store_path(invocation), reader, error);
+
+	if (r < 0)
+		return r;
+	r = book_open(*reader, book, error);
+	if (r < 0)
+		return r;
+	return incident_choose(book, option_value(invocation, "incident"), ret_episode, error);
+}
+
 int incident_window(const struct invocation *invocation, struct window *ret_window)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	struct window window = { 0 };
 	const struct episode *episode;
-	struct book book = { 0 };
+	_cleanup_(book_done) struct book book = { 0 };
 	struct error error = { 0 };
-	int code, r = store_reader_open(store_path(invocation), &reader, &error);
+	int code, r = incident_find(invocation, &reader, &book, &episode, &error);
 
-	if (r == 0)
-		r = book_open(reader, &book, &error);
-	if (r == 0)
-		r = incident_choose(&book, option_value(invocation, "incident"), &episode, &error);
 	if (r == -EINVAL)
 		code = usage_error("--incident: %s", error.text);
 	else if (r == -ENOENT)
@@ -139,7 +148,6 @@ int incident_window(const struct invocation *invocation, struct window *ret_wind
 		incident_describe(episode, window.note, sizeof(window.note));
 		*ret_window = window;
 	}
-	book_done(&book);
 	return code;
 }
 
@@ -167,16 +175,16 @@ struct pasted {
 static int note_queue(struct pasted *pasted, const struct incident *given)
 {
 	struct incident incident = *given;
-	struct episodes alone = { 0 };
+	_cleanup_(episodes_done) struct episodes alone = { 0 };
 	char queue_cpu[QUEUE_CPU_SIZE];
 	int r;
 
 	queue_map_add(&pasted->map, &pasted->place, &incident.fields, queue_cpu);
 	r = episodes_add(&alone, &incident, NULL);
-	if (r == 0)
-		describe_queue(&alone.list.items[0], pasted->queue);
-	episodes_done(&alone);
-	return r;
+	if (r < 0)
+		return r;
+	describe_queue(&alone.list.items[0], pasted->queue);
+	return 0;
 }
 
 /* Refuses a stamp with an unclear zone, unless the kernel's own stamp shows the time. */
@@ -334,12 +342,12 @@ static int incident_window_read_text(struct pasted *pasted, const struct invocat
 	};
 	int r = line ? catalogue_new(INCIDENTS_FOLDER, &catalogue, error) : -ENOMEM;
 
+	if (r < 0)
+		return r;
 	options.catalogue = catalogue;
-	if (r == 0)
-		r = *text == '{' ? 1 : has_stamp(line);
+	r = *text == '{' ? 1 : has_stamp(line);
 	if (r == 0)
 		r = take_time_anywhere(pasted, &options, line);
-	r = MIN(r, 0);
 	if (r < 0)
 		return r;
 	if (!pasted->found)

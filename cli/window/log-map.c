@@ -15,20 +15,27 @@
  */
 #define LATE_NS (900 * NSEC_PER_SEC)
 
+static int log_map_read(const char *path, struct log_map *map, struct error *error)
+{
+	int r = store_reader_open(path, &map->reader, error);
+
+	if (r < 0)
+		return r;
+	r = book_open(map->reader, &map->book, error);
+	return r < 0 ? r : store_reader_find(map->reader, 0, UINT64_MAX, &map->segments, error);
+}
+
 int log_map_open(const char *path, struct log_map *ret_map, struct error *error)
 {
 	struct log_map map = { 0 };
-	int r = store_reader_open(path, &map.reader, error);
+	int r = log_map_read(path, &map, error);
 
-	if (r == 0)
-		r = book_open(map.reader, &map.book, error);
-	if (r == 0)
-		r = store_reader_find(map.reader, 0, UINT64_MAX, &map.segments, error);
-	if (r < 0)
+	if (r < 0) {
 		log_map_done(&map);
-	else
-		*ret_map = map;
-	return r;
+		return r;
+	}
+	*ret_map = map;
+	return 0;
 }
 
 void log_map_done(struct log_map *map)

@@ -141,7 +141,7 @@ static int window_options_read_file(struct store_reader *reader, struct window *
 				    struct error *error)
 {
 	struct window stated = { 0 }, recorded = { 0 };
-	struct store_segments segments = { 0 };
+	_cleanup_(store_segments_done) struct store_segments segments = { 0 };
 	int r = store_reader_find(reader, 0, UINT64_MAX, &segments, error);
 
 	for (size_t i = 0; r == 0 && i < segments.list.count; i++) {
@@ -152,7 +152,6 @@ static int window_options_read_file(struct store_reader *reader, struct window *
 		if (!*segment->damage)
 			r = add_stated(reader, segment, &stated, error);
 	}
-	array_done(&segments.list);
 	*ret_window = stated.to_ns ? stated : recorded;
 	return r;
 }
