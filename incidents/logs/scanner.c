@@ -72,6 +72,13 @@ struct scanner *scanner_free(struct scanner *scanner)
 
 static int take_json(struct scanner *scanner, struct log_record *record, const struct line *line);
 
+/* Notes if there was no memory to read the line. scanner_finish() then returns -ENOMEM. */
+static bool scanner_lacks_memory(struct scanner *scanner, const struct log_prefix *prefix)
+{
+	scanner->pending.failed |= buffer_failed(&prefix->scratch);
+	return buffer_failed(&prefix->scratch);
+}
+
 /* Takes a line of a text, which may be a part of the kernel's message before it. */
 static void classify_text(struct scanner *scanner, struct log_prefix *prefix,
 			  const struct line *line)
@@ -102,6 +109,8 @@ static void take_message(const struct entry *entry, const struct log_record *rec
 	if (outer && outer->wall.quality)
 		log_prefix_offer_wall(&prefix, &outer->wall.stamp, WALL_SHIPPER);
 	log_record_read_prefix(record, message, &prefix);
+	if (scanner_lacks_memory(scanner, &prefix))
+		return;
 	prefix.continues =
 		log_record_is_kernel(record) && message.at != log_record_message(record).at;
 	line.text = prefix.text;
@@ -202,7 +211,8 @@ static void take_text_line(struct scanner *scanner, const struct line *line, boo
 
 	log_prefix_init(&prefix);
 	log_prefix_read(&prefix, line->text, line->size);
-	scanner->pending.failed |= buffer_failed(&prefix.scratch);
+	if (scanner_lacks_memory(scanner, &prefix))
+		return;
 	prefix.continues = scanner_continues(scanner, line, &prefix);
 	if (scanner->has_announced && !prefix.wall.quality)
 		log_prefix_offer_wall(&prefix, &scanner->announced, WALL_TRADITIONAL);
@@ -245,12 +255,14 @@ static bool scanner_finish_wrapped(struct scanner *scanner, const struct line *n
 	scanner->has_wrapped = false;
 	if (next) {
 		log_prefix_read(&prefix, next->text, next->size);
-		if (log_prefix_is_bare(&prefix) && prefix.size) {
+		if (!scanner_lacks_memory(scanner, &prefix) && log_prefix_is_bare(&prefix) &&
+		    prefix.size) {
 			buffer_u8(&scanner->wrapped, ' ');
 			buffer_bytes(&scanner->wrapped, prefix.text, prefix.size);
 			log_prefix_read(&joined, (const char *)scanner->wrapped.data,
 					scanner->wrapped.size);
-			used = classify_match(&scanner->classify, &joined, false, &fields);
+			used = !scanner_lacks_memory(scanner, &joined) &&
+			       classify_match(&scanner->classify, &joined, false, &fields);
 		}
 	}
 	line.text = (const char *)scanner->wrapped.data;
@@ -495,6 +507,13 @@ static size_t line_size(const char *text, size_t size, bool last)
 	return last && size ? size : SIZE_MAX;
 }
 
+/* Passes lines with which the scanner does nothing else. */
+static void scanner_pass(struct scanner *scanner, const char *text, size_t size)
+{
+	if (split_message_pass(&scanner->split, text, size) < 0)
+		scanner->pending.failed = true;
+}
+
 /* Takes all whole lines. Returns their size. */
 static size_t scanner_take_lines(struct scanner *scanner, const char *text, size_t size, bool last)
 {
@@ -527,7 +546,7 @@ static size_t scanner_take_lines(struct scanner *scanner, const char *text, size
 		}
 		hit = hits.at < at + line.size;
 		if (hit) {
-			split_message_pass(&scanner->split, text + passed, at - passed);
+			scanner_pass(scanner, text + passed, at - passed);
 			passed = after;
 		}
 		if (line.size && line.text[line.size - 1] == '\r')
@@ -536,7 +555,7 @@ static size_t scanner_take_lines(struct scanner *scanner, const char *text, size
 		at = after;
 		next_hit(&hits, at);
 	}
-	split_message_pass(&scanner->split, text + passed, at - passed);
+	scanner_pass(scanner, text + passed, at - passed);
 	return at;
 }
 

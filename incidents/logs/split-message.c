@@ -2,6 +2,7 @@
 #include "incidents/logs/split-message.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,28 +115,33 @@ static void split_message_note(struct split_message *split, const struct log_pre
 	split->has_line |= is_own || !split_message_is_heading(split, prefix);
 }
 
-static void split_message_note_line(struct split_message *split, const char *line, size_t size)
+static int split_message_note_line(struct split_message *split, const char *line, size_t size)
 {
 	_cleanup_(log_prefix_done) struct log_prefix prefix = { 0 };
 
 	log_prefix_init(&prefix);
 	log_prefix_read(&prefix, line, size);
+	if (buffer_failed(&prefix.scratch))
+		return -ENOMEM;
 	split_message_note(split, &prefix, false);
+	return 0;
 }
 
-/* Reads a line of the kernel. Returns false for other lines. */
-static bool split_message_read(const char *line, size_t size, struct split_message *ret_line)
+/* Reads a line of the kernel. Returns 1; 0 for other lines; or -ENOMEM. */
+static int split_message_read(const char *line, size_t size, struct split_message *ret_line)
 {
 	_cleanup_(log_prefix_done) struct log_prefix prefix = { 0 };
 
 	if (!split_message_may_be_kernel(line, size))
-		return false;
+		return 0;
 	log_prefix_init(&prefix);
 	log_prefix_read(&prefix, line, size);
+	if (buffer_failed(&prefix.scratch))
+		return -ENOMEM;
 	if (!split_message_may_be_split(&prefix))
-		return false;
+		return 0;
 	split_message_take(ret_line, &prefix, false);
-	return true;
+	return 1;
 }
 
 static bool split_message_is_stamped(const struct split_message *line)
@@ -152,56 +158,74 @@ static bool split_message_are_near(const struct split_message *a, const struct s
 	return !a->has_wall || !b->has_wall || split_message_is_near(&a->wall, &b->wall);
 }
 
+/* Returns where the last line of the text begins. */
+static size_t split_message_line_start(const char *text, size_t size)
+{
+	const char *newline = memrchr(text, '\n', size - 1);
+
+	return newline ? newline + 1 - text : 0;
+}
+
 /*
- * Returns whether the stamp of a line may be one that a user chose: a line of the same second has
- * none. Reads the lines before it backwards.
+ * Returns 1 if the stamp of a line may be one that a user chose, because a line of the same second
+ * has none; 0 if not; or -ENOMEM. Reads the lines before it backwards.
  */
-static bool split_message_may_be_chosen(const struct split_message *split,
-					const struct split_message *last, const char *text,
-					size_t size)
+static int split_message_may_be_chosen(const struct split_message *split,
+				       const struct split_message *last, const char *text,
+				       size_t size)
 {
 	struct split_message line = { 0 };
 
 	if (!split_message_is_stamped(last) || !last->has_wall)
-		return false;
+		return 0;
 	while (size) {
-		const char *newline = memrchr(text, '\n', size - 1);
-		size_t at = newline ? newline + 1 - text : 0;
+		size_t at = split_message_line_start(text, size);
+		int r = split_message_read(text + at, size - at - 1, &line);
 
-		if (split_message_read(text + at, size - at - 1, &line)) {
-			if (!split_message_are_near(last, &line))
-				return false;
-			if (!split_message_is_stamped(&line))
-				return true;
-		}
+		if (r < 0)
+			return r;
+		if (r > 0 && !split_message_are_near(last, &line))
+			return 0;
+		if (r > 0 && !split_message_is_stamped(&line))
+			return 1;
 		size = at;
 	}
 	return split->is_known && !split->is_own && split_message_are_near(last, split) &&
 	       (split->is_doubtful || !split_message_is_stamped(split));
 }
 
-void split_message_pass(struct split_message *split, const char *text, size_t size)
+int split_message_pass(struct split_message *split, const char *text, size_t size)
 {
 	struct split_message last = { 0 };
 	bool is_last = true;
+	int r;
 
 	while (size) {
-		const char *newline = memrchr(text, '\n', size - 1);
-		size_t at = newline ? newline + 1 - text : 0;
+		size_t at = split_message_line_start(text, size);
 		size_t line_size = size - at - (text[size - 1] == '\n');
 
-		if (is_last && line_size)
-			split_message_note_line(split, text + at, line_size);
+		r = is_last && line_size ? split_message_note_line(split, text + at, line_size) : 0;
+		if (r < 0)
+			return r;
 		is_last &= !line_size;
-		if (split_message_read(text + at, line_size, &last)) {
-			last.is_doubtful = split_message_may_be_chosen(split, &last, text, at);
-			last.before = split->before;
-			last.has_line = true;
-			*split = last;
-			return;
-		}
+		r = split_message_read(text + at, line_size, &last);
+		if (r > 0)
+			break;
+		if (r < 0)
+			return r;
 		size = at;
 	}
+	if (!size)
+		return 0;
+	size = split_message_line_start(text, size);
+	r = split_message_may_be_chosen(split, &last, text, size);
+	if (r < 0)
+		return r;
+	last.is_doubtful = r;
+	last.before = split->before;
+	last.has_line = true;
+	*split = last;
+	return 0;
 }
 
 static bool split_message_is_same_wall(const struct stamp *a, const struct stamp *b)

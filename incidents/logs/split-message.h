@@ -47,9 +47,9 @@ struct split_message {
 
 /*
  * Passes lines with which the scanner does nothing else. Reads only the last line of the kernel
- * among them.
+ * among them. Returns 0 or -ENOMEM.
  */
-void split_message_pass(struct split_message *split, const char *text, size_t size);
+int split_message_pass(struct split_message *split, const char *text, size_t size);
 /* Notes that the next line begins a message, because it begins an entry of named fields. */
 void split_message_begin(struct split_message *split);
 /* Returns whether this line has the stamp of the kernel's line before it, as one message has. */
