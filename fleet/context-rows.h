@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Puts the rows of a segment that are not samples: figures of the host per minute, and losses. */
+/* Puts rows of a segment into batches: figures of the host per minute, and losses. No samples. */
 
 #include "base/error.h"
 #include "fleet/batch-rows.h"

@@ -225,7 +225,10 @@ static int host_labels_see_troubled(void *context, const char *name, const char 
 	return strings_add(&units->names, name, strlen(name), &id);
 }
 
-/* Notes the units that failed, and the restarts of those that wait for one. */
+/*
+ * Notes the units that failed, and the number of restarts of each unit that failed or waits for a
+ * restart.
+ */
 static void host_labels_take_troubled(struct host_labels *labels)
 {
 	struct troubled_units units = { .labels = labels };

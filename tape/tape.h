@@ -343,8 +343,9 @@ struct tape {
 	array_of(uint64_t) usual_values;
 
 	/*
-	 * For each of the first modules, a process that maps the module, to open the module's file
-	 * through it; 0 if unknown. Segments do not store this array.
+	 * Indexed by module, and may be shorter than the list of modules: a process that maps the
+	 * module, to open the module's file through it; 0 if unknown. Segments do not store this
+	 * array.
 	 */
 	array_of(int32_t) pids;
 	/* The tape comes from the spool. Its frames do not have names yet. */

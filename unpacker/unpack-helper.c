@@ -16,7 +16,10 @@
 
 /* The interval of checks whether a part takes too long. */
 #define LOOK_NS NSEC_PER_SEC
-/* The most that one part may take: while the helper does not wait for a CPU, and in all. */
+/*
+ * Limits of the time for one part: while the helper is silent and does not wait for a CPU, and in
+ * total.
+ */
 #define RUNNING_MAX_NS (10 * NSEC_PER_SEC)
 #define WAITED_MAX_NS (60 * NSEC_PER_SEC)
 

@@ -31,7 +31,7 @@ static const struct {
 	  "cgroups come from /proc, which misses processes that end at once; kernel 5.7 has all" },
 	{ "kallsyms", "the kernel's functions have no names; CAP_SYSLOG would give them" },
 	{ "ptrace",
-	  "mappings of other users at the start are unknown; CAP_SYS_PTRACE would show them" },
+	  "other users' mappings before the recording are unknown; CAP_SYS_PTRACE would help" },
 	{ "private-files",
 	  "functions of private programs have no names; CAP_DAC_READ_SEARCH would open them" },
 	{ "ring-size",

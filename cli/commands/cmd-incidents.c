@@ -39,9 +39,9 @@ static const struct option options[] = {
 static const char about[] =
 	"Without \"scan\", lists the incidents of the store, or those of a window.\n"
 	"\n"
-	"\"incidents scan FILE\" reads any log; \"-\" is standard input: dmesg, journalctl,\n"
-	"syslog, CloudWatch, Loki, netconsole, container logs and pastes of them, also packed\n"
-	"with gzip, xz or zstd. Lines of one episode are one row; --json prints each line.\n"
+	"\"incidents scan FILE\" reads any log: dmesg, journalctl, syslog, CloudWatch, Loki,\n"
+	"netconsole, container logs and pastes of them, also packed with gzip, xz or zstd. The\n"
+	"FILE \"-\" is standard input. Lines of one episode are one row; --json prints each line.\n"
 	"\n"
 	"With a store, the times are those of the samples, which use the clock of the kernel's\n"
 	"stamps. --incident takes a number of the first column. A number never changes. Some\n"
@@ -49,7 +49,7 @@ static const char about[] =
 	"\n"
 	"With --fleet, counts the incidents of all hosts by label, by default of the last 7\n"
 	"days, and names the label that separates hosts with incidents best. Incidents of one\n"
-	"host at most 30 s apart are one.\n"
+	"host count as one if they are at most 30 s apart.\n"
 	"\n"
 	"Times without a zone are local, or UTC with --utc.\n";
 

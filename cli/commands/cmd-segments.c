@@ -112,7 +112,7 @@ static void segments_add_share(struct columns *columns, double part, double whol
 		columns_add(columns, "-");
 }
 
-/* Adds the cells of what the CPUs did; NULL: not known. */
+/* Adds the cells of what the CPUs did. Without an outline, that is not known. */
 static void segments_add_work(struct columns *columns, const struct store_segment *segment,
 			      const struct outline *outline)
 {

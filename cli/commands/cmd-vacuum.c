@@ -24,8 +24,8 @@ static const struct option options[] = {
 };
 
 static const char about[] =
-	"Removes the oldest segments beyond the limits: those of the last recording, unless\n"
-	"options give others. A recorder that runs does this itself.\n"
+	"Removes the oldest segments beyond the limits. The limits are those of the last\n"
+	"recording, unless options give others. A recorder that runs does this itself.\n"
 	"\n"
 	"Exit code 2: other limits would remove over half of it; --force allows that.\n";
 

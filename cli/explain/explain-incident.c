@@ -239,7 +239,7 @@ int explain_incident_find(const struct invocation *invocation, struct store_read
 	int r;
 
 	evidence->window = *window;
-	/* the answer describes an incident of the store itself */
+	/* an incident of the store needs no note, because the answer itself describes it */
 	if (!option_given(invocation, "line"))
 		*evidence->window.note = 0;
 	evidence->stall_from_ns = window->from_ns;

@@ -131,7 +131,7 @@ static int fleet_spikes_answer(struct fleet_answer *answer, uint64_t min_s)
 		return fail(r, &error);
 	if (!cpus.hosts)
 		return fleet_answer_nothing(
-			answer, "the fleet holds no samples in this window, at most sums");
+			answer, "the fleet has no samples in this window; it may have sums");
 	if (answer->json)
 		fleet_spikes_put_json(answer, &cpus);
 	else

@@ -4,6 +4,7 @@
 #include <ctype.h>
 
 #include "base/cleanup.h"
+#include "base/number.h"
 
 #define KINDS_SHOWN 12
 
@@ -135,8 +136,9 @@ static int choose_kind(const struct book *book, const char *asked, size_t size, 
 	if (!count)
 		return no_kind(book, asked, size, error);
 	if (number > count)
-		return error_set(error, -ENOENT, "%.*s: the store has %zu, not %llu", (int)size,
-				 asked, count, (unsigned long long)number);
+		return error_set(error, -ENOENT,
+				 "%.*s: the store has %zu such incident%s, not %llu", (int)size,
+				 asked, count, plural(count), (unsigned long long)number);
 	return 0;
 }
 

@@ -11,8 +11,8 @@
 void incident_describe(const struct episode *episode, char *text, size_t size);
 
 /*
- * Sets the window from before the stall to after the end of the episode. Returns an exit code;
- * *ret_window is set with EXIT_DONE.
+ * Sets the window from before the stall to after the end of the episode. Returns an exit code. Sets
+ * *ret_window only if that is EXIT_DONE.
  */
 int incident_window(const struct invocation *invocation, struct window *ret_window);
 /*

@@ -3,10 +3,10 @@
 
 /*
  * Finds the time of log lines, which must come in the log's order. Other lines supply the parts
- * that a stamp lacks. The year comes from the end of the log, and the zone from a shipper's stamp
- * or from this host. If an hour occurs twice, the order of lines tells which of the two is meant.
- * The kernel's own stamp shows how late a logger was: a starved host writes its log late, but the
- * kernel's stamp is right.
+ * that a stamp lacks. The year follows from the time at which the log ends. The zone comes from a
+ * shipper's stamp or from this host. If an hour occurs twice, the order of lines tells which of the
+ * two is meant. The kernel's own stamp shows how late a logger was: a starved host writes its log
+ * late, but the kernel's stamp is right.
  *
  * Within a boot, wall clock minus uptime is nearly constant, and a late logger only makes the
  * difference larger. So the minimum of the difference is the true offset, if the offset drifts no

@@ -94,7 +94,10 @@ static int signs_choose(struct signs *signs)
 	return 0;
 }
 
-/* Orders the readings by halves, quarters, eighths: when the time is up, they are spread. */
+/*
+ * Orders the readings by halves, quarters, eighths. Whenever the time is up, the readings that are
+ * done are evenly spread.
+ */
 static int signs_spread(struct signs *signs)
 {
 	size_t count = signs->readings.count, bits = 0;

@@ -21,7 +21,7 @@ static const struct {
 	{ "ena.keepalive", "ENA keep-alive lost",
 	  "the driver saw no sign of life for six seconds: a starved CPU or the device" },
 	{ "ena.admin", "ENA admin queue stopped",
-	  "a command got no answer: the device, or a CPU that did not take the interrupt" },
+	  "a command got no answer: the device failed, or a CPU did not take the interrupt" },
 	{ "ena.msix", "ENA interrupt lost", "an interrupt never came: not a matter of CPU time" },
 	{ "ena.", "ENA reset", "the driver reset the device; the lines before say why" },
 	{ "net.tx_watchdog", "network transmit timeout", NULL },

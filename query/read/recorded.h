@@ -14,8 +14,8 @@ struct window recorded_window(const struct store_segments *segments);
 struct recorded_losses {
 	const struct cpu_set_filter *cpus;
 	/*
-	 * The caller knows the other facts of a segment from elsewhere. A segment that cannot be
-	 * opened any more therefore counts as damaged, but leaves no gap.
+	 * The caller knows everything but the losses of a segment from elsewhere. So a segment that
+	 * cannot be opened any more counts as damaged, but leaves no gap.
 	 */
 	bool known;
 };

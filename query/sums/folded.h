@@ -75,8 +75,8 @@ struct folded {
 	struct hash96 known;
 
 	/*
-	 * Scratch memory for the tape that is being added. The next tape uses it again, because
-	 * page faults of fresh memory cost more than the work in it.
+	 * Scratch memory for the tape that is being added. The next tape uses it again, because the
+	 * page faults of fresh memory would cost more time than the adding itself.
 	 */
 	struct buffer text;
 	/* indexed by the tape's strings, modules and frames; 0: not needed yet */

@@ -77,7 +77,8 @@ void dumps_walk(struct dumps *dumps, struct perf_record *record);
  */
 int dumps_apply(struct dumps *dumps, struct perf_record *record);
 /*
- * Ends the run: no sample before before_ns will come later. Gives passed copies back to the kernel.
+ * Ends the run. No sample of a later run may be older than before_ns. Gives the ring space of
+ * copies that are too old for such samples back to the kernel.
  */
 void dumps_end(struct dumps *dumps, uint64_t before_ns);
 

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Makes unwind tables in a separate thread, one after the other; owners take turns. Finds the file,
- * asks the naming helper for the table, checks the table and maps it. Private to unwind-tables.c.
+ * Makes unwind tables in a separate thread, one after the other. The owners of processes take
+ * turns. Finds the file, asks the naming helper for the table, checks the table and maps it.
+ * Private to unwind-tables.c.
  *
  * The draining thread never waits: it tries the lock, and tries again later if another thread holds
  * the lock.

@@ -125,7 +125,7 @@ int store_each_name(const char *path, const char *folder,
 	return r < 0 ? r : 0;
 }
 
-/* Returns whether only a store has this name: a folder with one such name is a store. */
+/* Returns whether only stores contain this name. A folder that contains such a name is a store. */
 static bool store_has_ours(const char *name)
 {
 	return strcmp(name, STORE_SEGMENTS) == 0 || strcmp(name, STORE_SPOOLS) == 0 ||

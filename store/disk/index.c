@@ -82,7 +82,7 @@ void index_discard(const char *path)
 			unlink(file);
 }
 
-/* Returns the number that a statement selects. */
+/* Sets *ret to the number that a statement selects. */
 static int index_number(struct index *index, const char *sql, int64_t *ret, struct error *error)
 {
 	sqlite3_stmt *ask;

@@ -77,8 +77,8 @@ static bool listing_is_settled(const struct stat *folder)
 }
 
 /*
- * Returns whether each segment is readable, so that the next look need not read them. Only the
- * index knows what a damaged or vanished segment had.
+ * Returns whether all segments are readable. Otherwise the next look reads the index again, because
+ * only the index knows what a damaged or vanished segment had.
  */
 static bool listing_is_sound(const struct store_segments *sealed)
 {

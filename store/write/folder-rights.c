@@ -17,7 +17,7 @@
 	"%s: uid %u owns %s, so that user could replace the store; record with --user, or give " \
 	"another --store"
 #define GROUP_TEXT \
-	"%s: uid %u is not in that group; add it, or let root record into a new store with --user"
+	"%s: uid %u is not in the --group; add it, or let root record into a new store with --user"
 
 /* Returns whether the user is root, our user, or the person for whom sudo runs us. */
 static bool folder_rights_trusts(uid_t uid)

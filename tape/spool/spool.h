@@ -114,9 +114,9 @@ struct spool_end {
  * reached, and its samples are sorted. The tape keeps the invariants of tape.h, whatever the bytes
  * are.
  *
- * The first damaged block and everything behind it become a loss of kind DAMAGED. The loss has the
- * latest time and all samples that sound headers from there on state. The loss counts at least one
- * sample, because a block without a sound header is lost, too.
+ * The first damaged block and everything behind it become a loss of kind DAMAGED. The sound headers
+ * in that part of the file give the end of the loss and its number of samples. The loss counts at
+ * least one sample, because a block without a sound header is lost, too.
  *
  * Returns 0; -EBADMSG if the first block is not sound; -EPROTONOSUPPORT if a newer version wrote
  * the spool; or -ENOMEM.

@@ -257,8 +257,8 @@ static void test_memory_v1(void)
 }
 
 /*
- * A container with its own cgroup namespace sees its part as the top, and the mount does not show
- * that.
+ * A container with its own cgroup namespace sees its part of the hierarchy as the root, and its
+ * mountinfo does not show that.
  */
 static void test_memory_namespace(void)
 {

@@ -178,7 +178,7 @@ static void test_ended(void)
 	put_part(&store, 40, 42, "40", "SIGHUP");
 	rebooted->facts.count = 0;
 	rebooted->anchors.items[0].monotonic_ns = rebooted->anchors.items[0].boottime_ns =
-		1; /* its second 0 lies before the gap */
+		1; /* so its boot lies before the gap */
 	CHECK_EQ(tape_add_fact(rebooted, "boot_id", "99999999-2222-3333-4444-555555555555"), 0);
 	CHECK_EQ(tape_add_fact(rebooted, TAPE_BEGUN, "60"), 0);
 	tapes_store_put(&store, rebooted);

@@ -255,7 +255,10 @@ static void test_turns(void)
 	}
 }
 
-/* A process without known mappings, and a sample of 32 bits, keep the kernel's callers. */
+/*
+ * A sample keeps the callers that the kernel found if its process has no known mappings, or if it
+ * comes from 32-bit code.
+ */
 static void test_without(void)
 {
 	_cleanup_(host_done) struct host host;

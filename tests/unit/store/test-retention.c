@@ -386,7 +386,7 @@ static void test_limits(void)
 	CHECK_EQ(store_reader_limits(reader, &back, NULL), 1);
 	CHECK(back.max_age_ns == 1 && back.max_bytes == 2 && back.keep_free_bytes == 3);
 	CHECK_EQ(back.pin_ns, 4);
-	/* repeat it, as a recorder does that starts again and again */
+	/* a recorder that starts again notes the same limits, which must not add to the notes */
 	noted = notes_size(&store);
 	CHECK_EQ(store_writer_note_limits(writer, &limits, NULL), 0);
 	CHECK_EQ(notes_size(&store), noted);

@@ -391,7 +391,7 @@ static int count_with(const struct tapes_store *store, rlim_t files)
 	return r;
 }
 
-/* A reader that may not open one more file does not take a sound file for a damaged one. */
+/* A reader that reaches its limit of open files does not report a sound file as damaged. */
 static void test_few_files(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;

@@ -94,7 +94,10 @@ static void test_64(void)
 	CHECK_EQ(rule.offset, 16);
 }
 
-/* The walk would take wrong words for callers, so such a program has no table. */
+/*
+ * A program for another machine or byte order has no table, because the walk would take wrong words
+ * for callers.
+ */
 static void test_others(void)
 {
 	static const struct {
