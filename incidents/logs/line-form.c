@@ -2,9 +2,23 @@
 #include "incidents/logs/line-form.h"
 
 #include <ctype.h>
+#include <stdint.h>
+#include <string.h>
 
+#include "base/cleanup.h"
 #include "incidents/logs/classify.h"
 #include "incidents/patterns/text-cursor.h"
+
+size_t line_find_end(const char *text, size_t size, bool last)
+{
+	const char *newline = memchr(text, '\n', MIN(size, (size_t)LINE_MAX_BYTES));
+
+	if (newline)
+		return newline - text;
+	if (size >= LINE_MAX_BYTES)
+		return LINE_MAX_BYTES;
+	return last && size ? size : SIZE_MAX;
+}
 
 bool line_is_json(const struct line *line)
 {

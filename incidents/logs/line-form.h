@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Recognises the form of a log line by its first characters. */
+/* Finds the end of a log line, and recognises its form by its first characters. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,6 +8,12 @@
 #include "incidents/patterns/text-cursor.h"
 
 struct line;
+
+/* Longer lines are split. */
+#define LINE_MAX_BYTES (1 << 20)
+
+/* Returns the size of the line without its newline, or SIZE_MAX if the end has not arrived yet. */
+size_t line_find_end(const char *text, size_t size, bool last);
 
 /* Returns whether the line may begin an entry in JSON, or an array of such entries. */
 bool line_is_json(const struct line *line);

@@ -16,7 +16,6 @@
 #include "incidents/logs/line-form.h"
 #include "incidents/logs/split-message.h"
 
-#define LINE_MAX_BYTES (1 << 20) /* longer lines are split */
 #define NESTED_MAX 3 /* greatest nesting of JSON in JSON strings */
 #define KEY_MAX 16
 
@@ -495,18 +494,6 @@ static void next_hit(struct hits *hits, size_t from)
 			hits->at = SIZE_MAX;
 }
 
-/* Returns the size of the line without its newline, or SIZE_MAX if the end has not arrived yet. */
-static size_t line_size(const char *text, size_t size, bool last)
-{
-	const char *newline = memchr(text, '\n', MIN(size, (size_t)LINE_MAX_BYTES));
-
-	if (newline)
-		return newline - text;
-	if (size >= LINE_MAX_BYTES)
-		return LINE_MAX_BYTES;
-	return last && size ? size : SIZE_MAX;
-}
-
 /* Passes lines with which the scanner does nothing else. */
 static void scanner_pass(struct scanner *scanner, const char *text, size_t size)
 {
@@ -524,7 +511,7 @@ static size_t scanner_take_lines(struct scanner *scanner, const char *text, size
 	if (anchors_next(hits.anchors, &hits.search, &hits.at) == UINT32_MAX)
 		hits.at = SIZE_MAX;
 	for (;;) {
-		struct line line = { text + at, line_size(text + at, size - at, last),
+		struct line line = { text + at, line_find_end(text + at, size - at, last),
 				     scanner->classify.summary.lines + 1 };
 		size_t after;
 		bool hit;
