@@ -304,17 +304,21 @@ static int elf_symbols_add_all(struct loading *loading)
 	return r < 0 ? r : add_plt(loading, ".plt.sec");
 }
 
+/* Adds the symbols of all tables. Fails without some of them, as a part would give wrong names. */
+static int elf_symbols_add_whole(struct loading *loading)
+{
+	int r = elf_symbols_add_all(loading);
+
+	return r < 0 ? r : work_check(loading->named->file.budget, r);
+}
+
 static int look_up(struct loading *loading, struct addresses *addresses)
 {
 	int r = symbol_prefilter_init(&loading->prefilter, addresses);
 
 	if (r < 0)
 		return r;
-	r = elf_symbols_add_all(loading);
-	if (r < 0)
-		return r;
-	/* a part of the symbols would give wrong names */
-	r = work_check(loading->named->file.budget, r);
+	r = elf_symbols_add_whole(loading);
 	if (r < 0)
 		return r;
 	r = symbol_prefilter_sort(&loading->prefilter);
@@ -323,10 +327,7 @@ static int look_up(struct loading *loading, struct addresses *addresses)
 	r = symbols_new(&loading->symbols);
 	if (r < 0)
 		return r;
-	r = elf_symbols_add_all(loading);
-	if (r < 0)
-		return r;
-	r = work_check(loading->named->file.budget, r);
+	r = elf_symbols_add_whole(loading);
 	if (r < 0)
 		return r;
 	r = symbols_finish(loading->symbols);
